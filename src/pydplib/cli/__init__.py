@@ -1,0 +1,102 @@
+"""The ``pydplib`` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from pydplib._version import __version__
+from pydplib.errors import PydplibError, did_you_mean
+
+# Command -> module under pydplib.cli that defines it as `command`. Loaded only when called,
+# so that `pydplib --help` and completion answer at once. The help text is here for the same reason.
+COMMANDS: dict[str, str] = {
+    "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",
+    "figures": "Draw the paper's figures as interactive pages and pictures.",
+    "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
+    "roles": "Show who gets how much noise.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names, sorted."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"pydplib.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve a command, suggesting the nearest name for a typing error."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command '{args[0]}'.{did_you_mean(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Shell completion: pydplib completion bash|zsh|fish --help.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="pydplib")
+@click.option("--debug", is_flag=True, help="Show the full traceback of an error (may quote data).")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """Share what medical data says without giving away who is in it."""
+    ctx.obj = {"debug": debug}
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command; errors end without a traceback and with the exit code of their class."""
+    arguments = list(sys.argv[1:] if args is None else args)
+    options: dict[str, Any] = {"args": arguments, "prog_name": "pydplib", "standalone_mode": False}
+    try:
+        code = cli.main(**options)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away: end quietly, as other filters do.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except PydplibError as error:
+        if "--debug" in arguments:
+            raise
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except MemoryError:
+        click.echo("Error: not enough memory. Try a smaller file, or a machine with more.", err=True)
+        sys.exit(1)
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        # The text of a foreign exception may quote a cell, so only its kind is shown.
+        click.echo(
+            f"Error: something unexpected went wrong ({type(error).__name__}). "
+            "Run again with `pydplib --debug ...` to see where; that output may quote data.",
+            err=True,
+        )
+        sys.exit(1)

@@ -1,0 +1,218 @@
+"""What a release guarantees: a closed union of values, each of which says itself in plain words.
+
+``NoGuarantee`` is a value too: "not private" is stated, never left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pydplib.errors import ParameterError
+
+Unit: TypeAlias = Literal["person", "record"]
+"""Whom the guarantee protects: one person (all rows) or one record."""
+
+Relation: TypeAlias = Literal["add_remove", "substitute", "local"]
+"""What "with and without one person" means: added or removed, exchanged for another, or each record by itself."""
+
+
+def _positive(name: str, value: float) -> None:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {value!r}.")
+
+
+def _odds(epsilon: float) -> str:
+    """Say what epsilon means for somebody who guesses, as a plain fragment."""
+    if epsilon > 20:
+        return "practically no bound on what can be learnt about one person"
+    chance = 100 / (1 + math.exp(-epsilon))
+    # Rounded away from 50 so that no bound is understated.
+    shown = math.ceil(chance * 10) / 10 if chance < 99.9 else math.ceil(chance * 1000) / 1000
+    return f"a fair guess (50 %) about one person can become at most {shown:g} % right"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP:
+    """Differential privacy with parameter epsilon: the odds of any output change by at most e^epsilon.
+
+    Also used as a budget: ``Session(..., budget=PureDP(1.0))``.
+
+    Examples:
+        >>> print(PureDP(1.0).sentence)
+        Differentially private with epsilon 1: a fair guess (50 %) about one person can become at most 73.2 % right.
+    """
+
+    epsilon: float
+    unit: Unit = "person"
+    relation: Relation = field(default="add_remove")
+
+    def __post_init__(self) -> None:
+        _positive("epsilon", self.epsilon)
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one plain sentence."""
+        who = "" if self.unit == "person" else " per record"
+        return f"Differentially private{who} with epsilon {_number(self.epsilon)}: {_odds(self.epsilon)}."
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxDP:
+    """(epsilon, delta)-differential privacy: as ``PureDP`` but for a chance of at most delta.
+
+    Examples:
+        >>> ApproxDP(1.0, 1e-6).delta
+        1e-06
+    """
+
+    epsilon: float
+    delta: float
+    unit: Unit = "person"
+    relation: Relation = field(default="add_remove")
+
+    def __post_init__(self) -> None:
+        _positive("epsilon", self.epsilon)
+        if not (0 < self.delta < 1):
+            raise ParameterError(f"delta must lie strictly between 0 and 1. Got {self.delta!r}.")
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one plain sentence."""
+        return (
+            f"Differentially private with epsilon {_number(self.epsilon)} and delta {_number(self.delta)}: "
+            f"{_odds(self.epsilon)}, but for a chance of {_number(self.delta)}."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP:
+    """Zero-concentrated differential privacy with parameter rho (Bun and Steinke 2016).
+
+    Examples:
+        >>> print(ZCDP(0.5).sentence)
+        Zero-concentrated differentially private with rho 0.5: about epsilon 5.757 with delta 1e-06.
+    """
+
+    rho: float
+    unit: Unit = "person"
+    relation: Relation = field(default="add_remove")
+
+    def __post_init__(self) -> None:
+        _positive("rho", self.rho)
+
+    def epsilon(self, delta: float) -> float:
+        """Return an epsilon that holds with ``delta`` (the simple conversion rho + 2 sqrt(rho ln(1/delta)))."""
+        return self.rho + 2 * math.sqrt(self.rho * math.log(1 / delta))
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one plain sentence."""
+        return (
+            f"Zero-concentrated differentially private with rho {_number(self.rho)}: "
+            f"about epsilon {_number(self.epsilon(1e-6))} with delta 1e-06."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDP:
+    """Local differential privacy: each record was made noisy by itself, so not even its keeper is trusted.
+
+    Examples:
+        >>> LocalDP(4.1).sentence
+        'Every record by itself is private with epsilon 4.1: a fair guess (50 %) about one person can become at \
+most 98.4 % right.'
+    """
+
+    epsilon: float
+    unit: Unit = "record"
+    relation: Relation = field(default="local")
+
+    def __post_init__(self) -> None:
+        _positive("epsilon", self.epsilon)
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one plain sentence."""
+        return f"Every record by itself is private with epsilon {_number(self.epsilon)}: {_odds(self.epsilon)}."
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymous:
+    """A table in which every combination of quasi-identifiers stands for at least k people.
+
+    Not differential privacy: it limits re-identification, not what can be inferred.
+
+    Args:
+        k: The size of the smallest class.
+        further: Further models that hold, in words (``"3-diversity (distinct) of diagnosis"``).
+
+    Examples:
+        >>> print(KAnonymous(5).sentence)
+        5-anonymity: nobody can be narrowed down to fewer than 5 people by the quasi-identifiers. This limits \
+re-identification, not what can be inferred; it is not differential privacy.
+    """
+
+    k: int
+    further: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.k, int) and self.k >= 1):
+            raise ParameterError(f"k must be a whole number of at least 1. Got {self.k!r}.")
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one plain sentence."""
+        models = ", ".join((f"{self.k}-anonymity", *self.further))
+        return (
+            f"{models}: nobody can be narrowed down to fewer than {self.k} people by the quasi-identifiers. "
+            "This limits re-identification, not what can be inferred; it is not differential privacy."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class NoGuarantee:
+    """Nothing is guaranteed, and this is why.
+
+    Examples:
+        >>> print(NoGuarantee("the range was taken from the data").sentence)
+        No privacy guarantee: the range was taken from the data.
+    """
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise ParameterError("NoGuarantee needs a reason: say in words why nothing is guaranteed.")
+
+    @property
+    def sentence(self) -> str:
+        """The absence of a guarantee in one plain sentence."""
+        return f"No privacy guarantee: {self.reason.rstrip('.')}."
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+Guarantee: TypeAlias = PureDP | ApproxDP | ZCDP | LocalDP | KAnonymous | NoGuarantee
+"""The closed union: a release carries exactly one of these."""
