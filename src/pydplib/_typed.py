@@ -1,6 +1,6 @@
 """The public names again, for type checkers and editors only; never imported at run time."""
 
-# ruff: noqa: F401, F403
+# ruff: noqa: F403
 from __future__ import annotations
 
 from pydplib.errors import *

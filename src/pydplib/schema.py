@@ -72,9 +72,7 @@ class Number:
     def __post_init__(self) -> None:
         _check_bounds("Number", self.low, self.high)
         if self.step is not None and not (
-            isinstance(self.step, int | float)
-            and math.isfinite(self.step)
-            and 0 < self.step <= self.high - self.low
+            isinstance(self.step, int | float) and math.isfinite(self.step) and 0 < self.step <= self.high - self.low
         ):
             raise SchemaError("Number's step must be positive and no wider than the bounds.")
         _check_label(self.label)
@@ -311,9 +309,7 @@ class Schema:
                 "Without a person column every row is another person, so max_rows_per_person is 1. "
                 "Name the person column: Schema(person='patient_id', ...)."
             )
-        if self.size is not None and (
-            isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1
-        ):
+        if self.size is not None and (isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1):
             raise SchemaError(f"size is the declared public number of persons, or None. Got {self.size!r}.")
 
     def column(self, name: str) -> Column:
@@ -321,9 +317,7 @@ class Schema:
         try:
             return self.columns[name]
         except KeyError:
-            raise SchemaError(
-                f"The schema has no column '{name}'.{did_you_mean(name, self.columns)}"
-            ) from None
+            raise SchemaError(f"The schema has no column '{name}'.{did_you_mean(name, self.columns)}") from None
 
     def labelled(self, *labels: Label) -> tuple[str, ...]:
         """Return the names of the columns that carry one of ``labels``."""
@@ -420,7 +414,12 @@ def _column_from_dict(name: str, entry: object) -> Column:
     for key in values:
         if key not in known:
             raise SchemaError(f"Column '{name}' has the unknown entry '{key}'.{did_you_mean(key, known)}")
-    needed = {"number": ("low", "high"), "integer": ("low", "high"), "date": ("low", "high"), "category": ("values",)}
+    needed = {
+        "number": ("low", "high"),
+        "integer": ("low", "high"),
+        "date": ("low", "high"),
+        "category": ("values",),
+    }
     for key in needed.get(kind, ()):
         if values.get(key) in (None, "", []):
             raise SchemaError(

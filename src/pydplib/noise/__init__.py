@@ -1,0 +1,35 @@
+"""Random bits and exact integer noise: the only place where randomness is made.
+
+Examples:
+    >>> from fractions import Fraction
+    >>> from pydplib.noise import discrete_laplace
+    >>> len(discrete_laplace(Fraction(5, 2), size=3))
+    3
+"""
+
+from pydplib.noise.coins import bernoulli_exp, bernoulli_exp_each, bernoulli_keep
+from pydplib.noise.grid import from_grid, grid_exponent, laplace_records, to_grid
+from pydplib.noise.randomness import Source, permutation, random_bytes, uniform_below
+from pydplib.noise.samplers import discrete_gaussian, discrete_laplace, exponential_choice
+from pydplib.noise.tap import add_gaussian, add_laplace, choose, flip_and_choose
+
+__all__ = [
+    "Source",
+    "add_gaussian",
+    "add_laplace",
+    "bernoulli_exp",
+    "bernoulli_exp_each",
+    "bernoulli_keep",
+    "choose",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential_choice",
+    "flip_and_choose",
+    "from_grid",
+    "grid_exponent",
+    "laplace_records",
+    "permutation",
+    "random_bytes",
+    "to_grid",
+    "uniform_below",
+]

@@ -1,0 +1,170 @@
+"""Random bits: AES-256 in counter mode, keyed by the operating system, one generator per thread.
+
+Design:
+* The key stream of AES-256-CTR is indistinguishable from random for anyone without
+  the key. The key comes from ``os.urandom``.
+* Fast key erasure: the first 32 bytes of every buffer become the next key and are
+  wiped, so that a later look into memory tells nothing about earlier noise.
+* After a fork the child draws a new key: two processes never share a stream.
+* Each thread has a generator of its own: a shared buffer could hand out the same
+  bits twice, and noise used twice cancels.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+_KEY_BYTES = 32
+_BUFFER_BYTES = 1 << 18  # fits the second-level cache; large enough that re-keying costs nothing
+_ZEROS = bytes(_BUFFER_BYTES)
+_FORKS = 0  # counts forks; a generator made before the last fork re-keys itself
+
+
+def _count_fork() -> None:
+    global _FORKS
+    _FORKS += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class Source(Protocol):
+    """Where random bytes come from. Only tests, attacks and experiments use another than ``SystemSource``."""
+
+    def fill(self, out: NDArray[np.uint8]) -> None:
+        """Fill a one-dimensional, contiguous array with random bytes."""
+        ...
+
+
+class SystemSource:
+    """The generator of every release: AES-256-CTR, keyed by the operating system.
+
+    Examples:
+        >>> out = np.zeros(8, dtype=np.uint8)
+        >>> SystemSource().fill(out)
+    """
+
+    __slots__ = ("_buffer", "_forks", "_key", "_position")
+
+    def __init__(self) -> None:
+        self._buffer = np.empty(_BUFFER_BYTES, dtype=np.uint8)
+        self._rekey()
+
+    def _rekey(self) -> None:
+        self._key = os.urandom(_KEY_BYTES)
+        self._forks = _FORKS
+        self._position = _BUFFER_BYTES  # nothing left: what a parent process buffered is never used
+
+    def _refill(self) -> None:
+        stream = self._buffer.data
+        _encryptor(self._key).update_into(_ZEROS, stream)
+        self._key = bytes(stream[:_KEY_BYTES])
+        self._buffer[:_KEY_BYTES] = 0
+        self._position = _KEY_BYTES
+
+    def fill(self, out: NDArray[np.uint8]) -> None:
+        """Fill a one-dimensional, contiguous array with random bytes."""
+        if self._forks != _FORKS:
+            self._rekey()
+        filled, wanted = 0, len(out)
+        while filled < wanted:
+            if self._position == _BUFFER_BYTES:
+                self._refill()
+            take = min(wanted - filled, _BUFFER_BYTES - self._position)
+            part = self._buffer[self._position : self._position + take]
+            out[filled : filled + take] = part
+            part[:] = 0
+            filled += take
+            self._position += take
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A random source cannot be copied or sent to another process: its bits are used once.")
+
+
+def _encryptor(key: bytes) -> Any:
+    # Imported here: `import pydplib` should not pay for what it may not use.
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+
+
+_local = threading.local()
+
+
+def system_source() -> SystemSource:
+    """Return this thread's generator."""
+    source: SystemSource | None = getattr(_local, "source", None)
+    if source is None:
+        source = _local.source = SystemSource()
+    return source
+
+
+def resolve(source: Source | None) -> Source:
+    """Return ``source``, or this thread's generator where none is given."""
+    return system_source() if source is None else source
+
+
+def random_bytes(count: int, *, source: Source | None = None) -> bytes:
+    """Return ``count`` random bytes.
+
+    Examples:
+        >>> len(random_bytes(16))
+        16
+    """
+    out = np.empty(count, dtype=np.uint8)
+    resolve(source).fill(out)
+    return out.tobytes()
+
+
+def random_words(count: int, *, source: Source | None = None) -> NDArray[np.uint64]:
+    """Return ``count`` random 64-bit words."""
+    out = np.empty(count * 8, dtype=np.uint8)
+    resolve(source).fill(out)
+    return out.view(np.uint64)
+
+
+def uniform_below(bound: int, size: int, *, source: Source | None = None) -> NDArray[np.int64]:
+    """Return ``size`` integers, each exactly uniform on 0, 1, ..., bound - 1.
+
+    Proof: Words are masked to the smallest power of two that covers ``bound`` and
+    rejected if not below it; what remains is uniform.
+
+    Examples:
+        >>> bool((uniform_below(6, 100) < 6).all())
+        True
+    """
+    from pydplib.errors import ParameterError
+
+    if not 1 <= bound <= 1 << 62:
+        raise ParameterError("uniform_below needs a bound between 1 and 2^62.")
+    mask = np.uint64((1 << (bound - 1).bit_length()) - 1)
+    out = (random_words(size, source=source) & mask).astype(np.int64)
+    while True:
+        redo = np.flatnonzero(out >= bound)
+        if not len(redo):
+            return out
+        out[redo] = (random_words(len(redo), source=source) & mask).astype(np.int64)
+
+
+def permutation(size: int, *, source: Source | None = None) -> NDArray[np.int64]:
+    """Return a uniformly random order of 0, 1, ..., size - 1.
+
+    Proof: Sorting by independent 64-bit keys is uniform given that the keys differ;
+    on a tie (probability below size^2 / 2^65) all keys are drawn anew.
+
+    Examples:
+        >>> sorted(permutation(4).tolist())
+        [0, 1, 2, 3]
+    """
+    while True:
+        keys = random_words(size, source=source)
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        if not (ordered[1:] == ordered[:-1]).any():
+            return order

@@ -1,0 +1,222 @@
+"""Exact samplers of integer noise: discrete Laplace, discrete Gaussian, exponential choice."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.errors import ParameterError
+from pydplib.noise.coins import CoinRow, bernoulli_exp
+from pydplib.noise.expansion import Expansion, exp_minus, logistic_minus
+from pydplib.noise.randomness import Source, random_bytes, random_words
+
+_MAX_SCALE = 1 << 52  # magnitudes stay far inside 64-bit integers
+
+
+def _half() -> Expansion:
+    return Expansion(lambda _: (Fraction(1, 2), Fraction(1, 2)))
+
+
+@lru_cache(maxsize=64)
+def _laplace_coins(scale: Fraction) -> tuple[CoinRow, int]:
+    """Return the coins of one discrete Laplace variable and its number of magnitude bits.
+
+    Bits 0 .. count-1 are the magnitude's low digits, bit ``count`` says whether more
+    is to come, bit ``count + 1`` is the sign.
+    """
+    count = 1
+    while (1 << count) < 7 * scale:  # P(more to come) = exp(-2^count / scale) <= e^-7
+        count += 1
+    if count <= 14:
+        count = 6 if count <= 6 else 14  # fill the machine word: fewer distinct layouts, shorter tails
+    digits = [logistic_minus((1 << j) / scale) for j in range(count)]
+    return CoinRow([*digits, exp_minus((1 << count) / scale), _half()]), count
+
+
+def discrete_laplace(scale: Fraction, size: int, *, source: Source | None = None) -> NDArray[np.int64]:
+    """Return ``size`` integers z with P(z) proportional to exp(-|z| / scale), exactly.
+
+    Proof: For a geometric variable G, P(G = g) = (1-a) a^g with a = exp(-1/scale), the
+    binary digits are independent, digit j is 1 with probability 1/(1 + exp(2^j/scale)),
+    because a^g is the product of a^(2^j) over the digits set. The digits from ``count``
+    on form a geometric variable with ratio a^(2^count): its value is the number of
+    heads before the first tails. A fair sign, with -0 rejected and drawn anew, makes
+    |z| = G two-sided: weights 1/2 (1-a) a^|z| for every z, zero included.
+
+    Args:
+        scale: The scale in units of the integers; a positive rational up to 2^52.
+        size: How many.
+        source: Where random bits come from; None is the generator of releases.
+
+    Examples:
+        >>> discrete_laplace(Fraction(10), 5).dtype
+        dtype('int64')
+    """
+    scale = _check_scale("scale", scale)
+    row, count = _laplace_coins(scale)
+    out = np.empty(size, dtype=np.int64)
+    for start in range(0, size, row.block):
+        _fill_laplace(out[start : start + row.block], scale, row, count, source)
+    return out
+
+
+def _fill_laplace(out: NDArray[np.int64], scale: Fraction, row: CoinRow, count: int, source: Source | None) -> None:
+    word = row.toss(len(out), source=source)
+    np.copyto(out, word & word.dtype.type((1 << count) - 1), casting="unsafe")
+    more = np.flatnonzero((word & word.dtype.type(1 << count)) != 0)
+    while len(more):
+        out[more] += 1 << count
+        more = more[bernoulli_exp((1 << count) / scale, len(more), source=source)]
+    negative = (word & word.dtype.type(1 << (count + 1))) != 0
+    redo = np.flatnonzero(negative & (out == 0))
+    flip = -negative.astype(np.int64)  # two's complement: (z ^ -1) + 1 is -z, (z ^ 0) + 0 is z
+    out ^= flip
+    out -= flip
+    if len(redo):
+        again = np.empty(len(redo), dtype=np.int64)
+        _fill_laplace(again, scale, row, count, source)
+        out[redo] = again
+
+
+def discrete_gaussian(variance: Fraction, size: int, *, source: Source | None = None) -> NDArray[np.int64]:
+    """Return ``size`` integers z with P(z) proportional to exp(-z^2 / (2 variance)), exactly.
+
+    Proof: Rejection from a discrete Laplace of integer scale t = floor(sigma) + 1: accept
+    y with probability exp(-(|y| - variance/t)^2 / (2 variance)); the product of both
+    weights is proportional to exp(-y^2 / (2 variance)) (Canonne, Kamath, Steinke 2020).
+
+    Args:
+        variance: sigma squared, a positive rational below 2^100.
+        size: How many.
+        source: Where random bits come from; None is the generator of releases.
+
+    Examples:
+        >>> discrete_gaussian(Fraction(4), 3).shape
+        (3,)
+    """
+    variance = Fraction(variance)
+    if variance <= 0:
+        raise ParameterError("variance must be a positive number.")
+    t = math.isqrt(variance.numerator // variance.denominator) + 1
+    _check_scale("the square root of the variance", Fraction(t))
+    out = np.empty(size, dtype=np.int64)
+    filled = 0
+    while filled < size:
+        wanted = size - filled
+        proposal = discrete_laplace(Fraction(t), 2 * wanted + 16, source=source)
+        good = proposal[_gaussian_accept(proposal, variance, t, source)][:wanted]
+        out[filled : filled + len(good)] = good
+        filled += len(good)
+    return out
+
+
+def _gaussian_accept(
+    proposal: NDArray[np.int64], variance: Fraction, t: int, source: Source | None
+) -> NDArray[np.bool_]:
+    # exponent = (|y| - v/t)^2 / (2 v); as a filter in floating point, exact digits where that is too near.
+    centre = variance / t
+    gap = np.abs(proposal).astype(np.float64) - float(centre)
+    chance = np.exp(-(gap * gap) / (2 * float(variance)))
+    words = random_words(len(proposal), source=source) >> np.uint64(11)
+    uniform = words.astype(np.float64) * 2.0**-53
+    out = uniform < chance
+    # |y| < 2^57 is exact to 2^-53 relative; the exponent is below 2^7 wherever the chance matters, and
+    # its relative error stays below 2^-45, so 2^-30 is a generous margin for the chance.
+    for i in np.flatnonzero(np.abs(uniform - chance) < 2.0**-30):
+        exponent = (abs(int(proposal[i])) - centre) ** 2 / (2 * variance)
+        if exponent == 0:
+            out[i] = True
+            continue
+        word = (int(words[i]) << 3) | (random_bytes(1, source=source)[0] & 7)
+        out[i] = exp_minus(exponent).exceeds(word, 7, lambda n: random_bytes(n, source=source))
+    return out
+
+
+def exponential_choice(scores: NDArray[np.int64], unit: Fraction, *, source: Source | None = None) -> int:
+    """Return an index i with probability proportional to exp(unit * scores[i]), exactly.
+
+    Proof: Inverse of the cumulative weights at one uniform number. Floating point
+    decides only where the uniform number is farther from every boundary than the
+    rounding errors can reach; otherwise the weights are recomputed in decimal arithmetic
+    with growing precision until the uniform number's cell is certain.
+
+    Args:
+        scores: Integer utilities; larger is likelier.
+        unit: A positive rational, epsilon / (2 sensitivity) for the exponential mechanism.
+        source: Where random bits come from; None is the generator of releases.
+
+    Examples:
+        >>> exponential_choice(np.array([0, 1000]), Fraction(1))
+        1
+    """
+    scores = np.asarray(scores, dtype=np.int64)
+    if scores.ndim != 1 or not len(scores):
+        raise ParameterError("A choice needs at least one candidate.")
+    if unit <= 0:
+        raise ParameterError("A choice needs a positive unit.")
+    gaps = scores.max() - scores
+    cumulative = np.cumsum(np.exp(-float(unit) * gaps.astype(np.float64)))
+    word = int(random_words(1, source=source)[0]) >> 11
+    target = word * 2.0**-53 * cumulative[-1]
+    slack = (len(scores) + 64) * 2.0**-49 * cumulative[-1]
+    index = int(np.searchsorted(cumulative, target, side="right"))
+    low = cumulative[index - 1] if index else -math.inf
+    if index < len(scores) and target - low > slack and cumulative[index] - target > slack:
+        return index
+    # The first candidate's lower edge is 0, which no error can cross.
+    if index == 0 and cumulative[0] - target > slack:
+        return 0
+    return _settle_choice(gaps, Fraction(unit), word, source)
+
+
+def _settle_choice(gaps: NDArray[np.int64], unit: Fraction, word: int, source: Source | None) -> int:
+    """Decide in exact arithmetic which cell holds the uniform number that starts with the 53 bits of ``word``."""
+    bits = 53
+    distinct, inverse = np.unique(gaps, return_inverse=True)
+    while True:
+        precision = bits // 3 + 40
+        context = Context(prec=precision, Emin=-(10**15), Emax=10**15)
+        floor = Fraction(1, 10 ** (precision - 5))
+        weight = [_rounded_exp(unit * int(gap), context, precision) for gap in distinct]
+        sums: list[int] = []
+        total = 0
+        for i in inverse:
+            total += weight[i]
+            sums.append(total)
+        # Every weight is an integer multiple of 10^-precision, off by less than 10^(5 - precision).
+        error = len(gaps) * int(floor * 10**precision) + 1
+        low, high = Fraction(word, 1 << bits), Fraction(word + 1, 1 << bits)
+        first = _cell(sums, low * (total - error) - error)
+        last = _cell(sums, high * (total + error) + error)
+        if first == last:
+            return first
+        word = (word << 64) | int(random_words(1, source=source)[0])
+        bits += 64
+
+
+def _rounded_exp(x: Fraction, context: Context, precision: int) -> int:
+    """Return exp(-x) in units of 10^-precision; off by less than 10^5 units."""
+    if x > 4 * precision:
+        return 0
+    value = context.exp(-context.divide(Decimal(x.numerator), Decimal(x.denominator)))
+    return int(value.scaleb(precision))
+
+
+def _cell(sums: list[int], target: Fraction) -> int:
+    from bisect import bisect_right
+
+    return min(bisect_right(sums, target), len(sums) - 1)
+
+
+def _check_scale(name: str, scale: Fraction) -> Fraction:
+    scale = Fraction(scale)
+    if scale <= 0:
+        raise ParameterError(f"{name} must be a positive number.")
+    if scale > _MAX_SCALE:
+        raise ParameterError(f"{name} is larger than 2^52 steps of the grid; use a coarser grid.")
+    return scale

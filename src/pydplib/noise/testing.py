@@ -1,0 +1,134 @@
+"""For tests, attacks and experiments only: repeatable bits, and the recording of noise calls.
+
+Nothing here can reach a release: mechanisms and sessions take no source, and the
+import rules forbid this module in every room that releases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.noise.tap import NoiseCall, _tap
+
+
+class SeededSource:
+    """A repeatable stream of bytes: same seed, same bytes. Never for data of real people.
+
+    Examples:
+        >>> from pydplib.noise import random_bytes
+        >>> random_bytes(4, source=SeededSource(1)) == random_bytes(4, source=SeededSource(1))
+        True
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.PCG64(seed))
+
+    def fill(self, out: NDArray[np.uint8]) -> None:
+        """Fill a one-dimensional, contiguous array with bytes of the stream."""
+        out[:] = np.frombuffer(self._generator.bytes(len(out)), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """One noise call as it passed: the public parameters, the exact input and the noisy output."""
+
+    call: NoiseCall
+    exact: NDArray[np.int64]
+    output: Any
+
+
+@dataclass
+class Trace:
+    """All noise calls of one run, in order."""
+
+    passed: list[Passed] = field(default_factory=list)
+
+    def fingerprint(self) -> str:
+        """Return a short hash of the public parameters, equal for equal control flow."""
+        return hashlib.sha256(repr([p.call for p in self.passed]).encode()).hexdigest()[:16]
+
+
+@contextmanager
+def _listen(tap: Callable[[NoiseCall, NDArray[np.int64], Callable[[], Any]], Any]) -> Iterator[None]:
+    token = _tap.set(tap)
+    try:
+        yield
+    finally:
+        _tap.reset(token)
+
+
+@contextmanager
+def record() -> Iterator[Trace]:
+    """Record every noise call in this context.
+
+    Examples:
+        >>> from fractions import Fraction
+        >>> from pydplib.noise.tap import add_laplace
+        >>> with record() as trace:
+        ...     _ = add_laplace(np.array([3]), Fraction(2), sensitivity=1)
+        >>> trace.passed[0].call.epsilon
+        0.5
+    """
+    trace = Trace()
+
+    def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Callable[[], Any]) -> Any:
+        output = answer()
+        trace.passed.append(Passed(call, np.array(exact), output))
+        return output
+
+    with _listen(tap):
+        yield trace
+
+
+@contextmanager
+def replay(first: Trace) -> Iterator[Trace]:
+    """Run again with the outputs of ``first``, recording the new exact inputs.
+
+    Raises:
+        AssertionError: If a call differs in its public parameters, or there are more of them.
+    """
+    second = Trace()
+
+    def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Callable[[], Any]) -> Any:
+        position = len(second.passed)
+        if position >= len(first.passed):
+            raise AssertionError("the second run asks for more noise than the first")
+        expected = first.passed[position]
+        if call != expected.call:
+            raise AssertionError(f"noise call {position} differs: {expected.call} became {call}")
+        second.passed.append(Passed(call, np.array(exact), expected.output))
+        return expected.output
+
+    with _listen(tap):
+        yield second
+
+
+def check_neighbours(first: Trace, second: Trace) -> None:
+    """Check that two traces of neighbouring runs agree in all but the noise's due.
+
+    Raises:
+        AssertionError: If the exact values moved by more than a call's sensitivity.
+    """
+    if len(first.passed) != len(second.passed):
+        raise AssertionError("the two runs ask for noise a different number of times")
+    for position, (a, b) in enumerate(zip(first.passed, second.passed, strict=True)):
+        if a.call != b.call:
+            raise AssertionError(f"noise call {position} differs: {a.call} against {b.call}")
+        moved = [abs(int(x) - int(y)) for x, y in zip(a.exact.ravel(), b.exact.ravel(), strict=True)]
+        if a.call.kind == "laplace":
+            distance = sum(moved)
+        elif a.call.kind == "gaussian":
+            distance = sum(d * d for d in moved)
+        else:
+            distance = max(moved, default=0)
+        if distance > a.call.sensitivity:
+            raise AssertionError(
+                f"noise call {position} claims sensitivity {a.call.sensitivity}; the values moved by {distance}"
+            )
