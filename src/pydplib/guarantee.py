@@ -37,6 +37,53 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
+_SLACK = 1e-13  # relative; a dozen float operations lose less than 100 x 1.1e-16
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Return an epsilon such that rho-zCDP implies (epsilon, delta)-DP; an upper bound, tight to about 1e-13.
+
+    Proof: Canonne, Kamath and Steinke (2020), proposition 12: for every alpha > 1,
+    epsilon = rho alpha + ln(1 - 1/alpha) + (ln(1/delta) - ln(alpha)) / (alpha - 1). With
+    t = alpha - 1 the best alpha solves rho t^2 + ln(1 + t) = ln(1/delta), whose left side
+    only grows: bisection finds it. Every t gives a valid bound, so an inexact root costs
+    tightness, never validity; a slack covers the rounding of the last lines.
+
+    Args:
+        rho: The sum of rho of all releases.
+        delta: The chance that the bound may fail.
+
+    Examples:
+        >>> round(zcdp_epsilon(1000 * 0.0072**2 / 2, 1e-6), 2)
+        1.03
+        >>> round(zcdp_epsilon(5 * 1**2 / 2, 1e-6), 1)
+        13.4
+    """
+    if not (math.isfinite(rho) and rho >= 0):
+        raise ParameterError(f"rho must be a finite number of at least 0. Got {rho!r}.")
+    if not 0 < delta < 1:
+        raise ParameterError(f"delta must lie strictly between 0 and 1. Got {delta!r}.")
+    if rho == 0:
+        return 0.0
+    wanted = -math.log(delta)
+    # Both terms of rho t^2 + ln(1 + t) must stay below `wanted`, which bounds t from above.
+    low, high = 0.0, math.sqrt(wanted / rho)
+    if wanted < 700:
+        high = min(high, math.expm1(wanted))
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if rho * middle * middle + math.log1p(middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    t = high
+    epsilon = rho * (1 + t) - math.log1p(1 / t) + (wanted - math.log1p(t)) / t
+    size = rho * (1 + t) + math.log1p(1 / t) + (wanted + math.log1p(t)) / t
+    return max(0.0, epsilon + _SLACK * size)
+
+
 @dataclass(frozen=True, slots=True)
 class PureDP:
     """Differential privacy with parameter epsilon: the odds of any output change by at most e^epsilon.
@@ -102,7 +149,7 @@ class ZCDP:
 
     Examples:
         >>> print(ZCDP(0.5).sentence)
-        Zero-concentrated differentially private with rho 0.5: about epsilon 5.757 with delta 1e-06.
+        Zero-concentrated differentially private with rho 0.5: about epsilon 5.222 with delta 1e-06.
     """
 
     rho: float
@@ -113,8 +160,8 @@ class ZCDP:
         _positive("rho", self.rho)
 
     def epsilon(self, delta: float) -> float:
-        """Return an epsilon that holds with ``delta`` (the simple conversion rho + 2 sqrt(rho ln(1/delta)))."""
-        return self.rho + 2 * math.sqrt(self.rho * math.log(1 / delta))
+        """Return the epsilon that holds with ``delta``."""
+        return zcdp_epsilon(self.rho, delta)
 
     @property
     def sentence(self) -> str:
