@@ -1,0 +1,109 @@
+"""What all mechanisms share: checks of parameters, values in and out, and solving accuracy for epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pydplib.errors import CalibrationError, DataError, ParameterError
+
+
+def check_positive(name: str, value: object) -> Fraction:
+    """Return a positive, finite number exactly, or raise ``ParameterError``."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | np.integer | np.floating):
+        raise ParameterError(f"{name} must be a positive number. Got {type(value).__name__}.")
+    if not math.isfinite(value) or value <= 0:
+        raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {value!r}.")
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
+    return Fraction(value)
+
+
+def check_confidence(confidence: float) -> float:
+    """Return the confidence, which lies strictly between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence must lie strictly between 0 and 1. Got {confidence!r}.")
+    return confidence
+
+
+def as_floats(values: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers as a float array; missing and infinite values are an error without their text."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError("The mechanism needs numbers: a number, a list or an array of numbers.") from None
+    if not np.isfinite(array).all():
+        raise DataError("The values hold missing or infinite entries. Remove or replace them first.")
+    return array
+
+
+def as_integers(values: ArrayLike) -> NDArray[np.int64]:
+    """Return whole numbers as an integer array; anything else is an error without its text."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            raise TypeError
+        if array.dtype.kind == "f":
+            whole = array.astype(np.int64)
+            if not (np.isfinite(array) & (np.abs(array) < 2.0**53)).all() or not (whole == array).all():
+                raise TypeError
+            return whole
+        if array.dtype.kind not in "biu" or (array.dtype.kind == "u" and array.size and array.max() >= 1 << 62):
+            raise TypeError
+        array = array.astype(np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError("The mechanism needs whole numbers below 2^62; use Laplace for decimals.") from None
+    if array.size and max(abs(int(array.max())), abs(int(array.min()))) >= 1 << 62:
+        raise DataError("The mechanism needs whole numbers below 2^62.")
+    return array
+
+
+@overload
+def like_input(values: ArrayLike, result: NDArray[np.float64]) -> Any: ...
+@overload
+def like_input(values: ArrayLike, result: NDArray[np.int64]) -> Any: ...
+@overload
+def like_input(values: ArrayLike, result: NDArray[np.bool_]) -> Any: ...
+def like_input(values: ArrayLike, result: NDArray[Any]) -> Any:
+    """Return a plain number where a number came in, and an array where anything longer did."""
+    return result.reshape(()).item() if np.ndim(values) == 0 else result
+
+
+def laplace_tail_steps(ratio: float, tail: float) -> int:
+    """Return the fewest steps m with P(|Z| > m) <= tail, for discrete Laplace noise of scale 1/ratio.
+
+    With a = exp(-ratio), P(|Z| > m) = 2 a^(m+1) / (1 + a).
+    """
+    if 2 / (1 + math.exp(ratio)) <= tail:  # even m = 0 will do
+        return 0
+    # 1 + a is at most 2 and ratio may be tiny: logarithms keep the digits.
+    steps = math.ceil((math.log(2 / tail) - math.log1p(math.exp(-ratio))) / ratio - 1 - 1e-12)
+    return max(steps, 0)
+
+
+def solve_epsilon(margin_of: Callable[[float], float], margin: float, *, what: str = "epsilon") -> float:
+    """Return the smallest parameter whose margin is at most ``margin``; margins fall as it grows."""
+    if not (math.isfinite(margin) and margin > 0):
+        raise ParameterError(f"The margin must be a positive number. Got {margin!r}.")
+    low, high = 1e-9, 1e-9
+    while margin_of(high) > margin:
+        low, high = high, high * 4
+        if high > 1e6:
+            raise CalibrationError(f"No {what} up to a million reaches a margin that small. Ask for a wider one.")
+    for _ in range(80):
+        middle = math.sqrt(low * high)
+        if margin_of(middle) > margin:
+            low = middle
+        else:
+            high = middle
+        if high / low < 1 + 1e-12:
+            break
+    return high

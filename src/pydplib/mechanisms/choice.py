@@ -1,0 +1,113 @@
+"""Choosing one of several candidates privately: the exponential mechanism and permute-and-flip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pydplib.errors import DataError, ParameterError
+from pydplib.guarantee import PureDP
+from pydplib.mechanisms._common import as_floats, as_integers, check_confidence, check_positive
+from pydplib.noise.grid import grid_exponent, to_grid
+from pydplib.noise.tap import choose, flip_and_choose
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Common part of the two choices: scores on a grid, the margin in scores and its inverse."""
+
+    sensitivity: float
+    epsilon: float
+
+    _pick: ClassVar[Callable[..., int]]
+
+    def __post_init__(self) -> None:
+        check_positive("sensitivity", self.sensitivity)
+        check_positive("epsilon", self.epsilon)
+
+    @property
+    def scale(self) -> float:
+        """The score difference that changes the odds by the factor e: 2 sensitivity / epsilon."""
+        return 2 * float(self.sensitivity) / float(self.epsilon)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """What a release guarantees."""
+        return PureDP(float(self.epsilon))
+
+    def margin(self, candidates: int, confidence: float = 0.95) -> float:
+        """Return how far the score of the choice may lie below the best, with ``confidence``.
+
+        P(score < best - scale (ln(k) + t)) <= exp(-t) for k candidates (McSherry and Talwar 2007).
+        """
+        if candidates < 1:
+            raise ParameterError("A choice needs at least one candidate.")
+        return self.scale * math.log(candidates / (1 - check_confidence(confidence)))
+
+    def margin95(self, candidates: int) -> float:
+        """Return the 95 % margin in scores for that many candidates."""
+        return self.margin(candidates, 0.95)
+
+    @classmethod
+    def from_margin(cls, margin: float, *, sensitivity: float, candidates: int, confidence: float = 0.95) -> Self:
+        """Return the choice with the smallest epsilon whose margin is at most ``margin``."""
+        if not (math.isfinite(margin) and margin > 0):
+            raise ParameterError(f"The margin must be a positive number. Got {margin!r}.")
+        wide = cls(sensitivity, 1.0).margin(candidates, confidence)
+        return cls(sensitivity, wide / float(margin))
+
+    def release(self, scores: ArrayLike) -> int:
+        """Return the index of the choice; one person changes every score by at most the sensitivity."""
+        steps, sensitivity = self._on_grid(scores)
+        if steps.ndim != 1 or not steps.size:
+            raise DataError("A choice needs a list of scores, one for each candidate.")
+        unit = check_positive("epsilon", self.epsilon) / (2 * sensitivity)
+        return type(self)._pick(steps, unit, sensitivity=sensitivity)
+
+    def _on_grid(self, scores: ArrayLike) -> tuple[NDArray[np.int64], int]:
+        """Return scores and sensitivity in whole steps. The type decides the grid, never the values."""
+        sensitivity = check_positive("sensitivity", self.sensitivity)
+        if sensitivity.denominator == 1 and np.asarray(scores).dtype.kind in "biu":
+            return as_integers(scores), int(sensitivity)
+        exponent = grid_exponent(float(sensitivity))
+        return to_grid(as_floats(scores), exponent), math.ceil(sensitivity / Fraction(2) ** exponent)
+
+
+class Exponential(_Choice):
+    """The exponential mechanism: candidate i with probability proportional to exp(epsilon score / (2 sensitivity)).
+
+    Proof: ``noise.tap.choose`` on scores rounded to a grid, with the sensitivity rounded up.
+
+    Args:
+        sensitivity: The most that one person changes any score, positive.
+        epsilon: The privacy loss, positive; there is no default.
+
+    Examples:
+        >>> Exponential(sensitivity=1, epsilon=1.0).release([0, 3, 900])
+        2
+    """
+
+    _pick = staticmethod(choose)
+
+
+class PermuteAndFlip(_Choice):
+    """Permute-and-flip: never worse than the exponential mechanism, up to twice as good.
+
+    Proof: ``noise.tap.flip_and_choose`` on scores rounded to a grid, with the sensitivity rounded up.
+
+    Args:
+        sensitivity: The most that one person changes any score, positive.
+        epsilon: The privacy loss, positive; there is no default.
+
+    Examples:
+        >>> PermuteAndFlip(sensitivity=1, epsilon=1.0).release([0, 3, 900])
+        2
+    """
+
+    _pick = staticmethod(flip_and_choose)
