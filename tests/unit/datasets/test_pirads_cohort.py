@@ -6,7 +6,6 @@ import importlib
 import time
 
 import narwhals as nw
-import numpy as np
 import pytest
 
 import pydplib as dp
