@@ -1,0 +1,58 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+# Tests that take long are behind a marker; `make test-slow` runs them too.
+PYTEST_ARGS ?=
+
+.PHONY: help run test test-slow check format bench bench-quick lock clean
+
+help: ## Show this list.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+run: $(VENV)/.ready-run ## Set up .venv and write the demo report.
+	@$(BIN)/pydplib demo
+
+test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
+	@scripts/setup_system.sh chromium postgresql java
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.ready-dev ## Run the long statistical and load tests.
+	@scripts/setup_system.sh chromium postgresql java
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow $(PYTEST_ARGS)
+
+check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.ready-dev ## Format the code and fix what can be fixed.
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.ready-dev ## Run every benchmark, with its peers in an environment of their own.
+	@scripts/bench.sh
+
+bench-quick: $(VENV)/.ready-dev ## Run every benchmark at tiny sizes, without peers.
+	@scripts/bench.sh --quick
+
+lock: ## Resolve the pinned versions anew (needs uv).
+	uv pip compile pyproject.toml --extra plot --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/run.lock
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/dev.lock
+
+clean: ## Remove what the commands above made.
+	rm -rf $(VENV) .venv-bench pydplib-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# A development environment holds everything that a run needs, so it counts as ready for both.
+$(VENV)/.ready-dev: locks/dev.lock pyproject.toml
+	@scripts/setup_venv.sh $(VENV) locks/dev.lock
+	@touch $(VENV)/.ready-dev $(VENV)/.ready-run
+
+$(VENV)/.ready-run: locks/run.lock pyproject.toml
+	@scripts/setup_venv.sh $(VENV) locks/run.lock
+	@touch $(VENV)/.ready-run

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Install the Debian packages that tests need, where that is allowed; say how otherwise. Never fails:
+# tests that need a missing part are skipped and named at the end of the run.
+# Usage: scripts/setup_system.sh chromium postgresql java python
+set -uo pipefail
+
+missing=()
+for part in "$@"; do
+  case $part in
+    chromium) command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing+=(chromium fonts-dejavu-core) ;;
+    postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null 2>&1 || missing+=(postgresql) ;;
+    java) command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless) ;;
+    python) missing+=(python3 python3-venv) ;;
+    *) echo "unknown part: $part" >&2 ;;
+  esac
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=()
+elif sudo -n true 2>/dev/null; then
+  as_root=(sudo -n)
+else
+  echo "NOT INSTALLED (no right to): ${missing[*]}. Install them with: sudo apt-get install ${missing[*]}" >&2
+  exit 0
+fi
+command -v apt-get >/dev/null 2>&1 || { echo "NOT INSTALLED (no apt-get here): ${missing[*]}" >&2; exit 0; }
+echo "Installing Debian packages: ${missing[*]} ..."
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq >/dev/null 2>&1
+# A database package would start a server of its own on install; the tests start theirs.
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
+  echo "NOT INSTALLED (apt-get failed): ${missing[*]}. Try: apt-get install ${missing[*]}" >&2
+exit 0
