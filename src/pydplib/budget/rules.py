@@ -1,0 +1,259 @@
+"""The rules of every account, in one pure function: (state, cost, limit) to a new state or a refusal.
+
+Ledgers in memory, in SQLite or in a platform's database only store the state under a lock.
+
+Two types of account. ``PureDP``: the sum of epsilon; whatever has no pure epsilon
+(Gaussian noise, unknown keys) is refused. ``ApproxDP(epsilon, delta)``: the smaller of
+the sum of epsilon and the zCDP conversion of the sum of rho at ``delta_conversion``,
+with the sum of delta plus ``delta_conversion`` within delta.
+
+Proof that the smaller of the two is a filter for the fixed (epsilon, delta), even when
+questions depend on answers: on every course of answers that ends with a sum of epsilon within the limit
+the privacy loss is at most epsilon and adds nothing to delta. On the others the sum of rho
+never exceeded its bound, and the supermartingale of Whitehouse et al. (2023) gives
+them delta_conversion together. Mechanisms with delta_i add the sum of delta_i. It is a
+filter, not an odometer: it says "within the limit", not "so much was lost".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pydplib.budget.conversion import most_nano_rho, zcdp_nano_epsilon
+from pydplib.budget.costs import Cost
+from pydplib.budget.units import ATTO, MOST_EPSILON, NANO, Amount, exact, floor_units, show_atto, show_nano
+from pydplib.errors import ParameterError
+from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
+
+MOST_UNITS = 2**62
+"""Sums beyond this are treated as unbounded: databases hold 64-bit integers."""
+
+Why: TypeAlias = Literal["no_dp", "relation", "not_pure", "epsilon", "delta"]
+"""Why a cost was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What an account may spend, in whole units rounded down; fixed when the account is opened.
+
+    Args:
+        relation: The one neighbouring relation that the account sums.
+        nano_epsilon: The bound on epsilon.
+        atto_delta: The bound on delta; 0 makes it a ``PureDP`` account.
+        atto_conversion: The part of delta that is kept for the zCDP conversion.
+
+    Examples:
+        >>> print(Limit.of(PureDP(1.0)))
+        epsilon 1
+        >>> print(Limit.of(ApproxDP(2.0, 1e-6)))
+        epsilon 2 and delta 1e-06
+    """
+
+    relation: Relation
+    nano_epsilon: int
+    atto_delta: int = 0
+    atto_conversion: int = 0
+
+    @classmethod
+    def of(cls, guarantee: PureDP | ApproxDP | LocalDP, *, delta_conversion: Amount | None = None) -> Limit:
+        """Return the limit that keeps ``guarantee`` as the guarantee of everything released together.
+
+        Args:
+            guarantee: ``PureDP(epsilon)``, ``ApproxDP(epsilon, delta)`` or, for local releases, ``LocalDP(epsilon)``.
+            delta_conversion: The part of delta that pays for the zCDP conversion; by default one half, so that
+                the other half can pay for unknown keys. Give the whole delta if none will be asked.
+        """
+        if not isinstance(guarantee, PureDP | ApproxDP | LocalDP):
+            raise ParameterError(
+                f"A budget is PureDP(epsilon) or ApproxDP(epsilon, delta). Got {type(guarantee).__name__}."
+            )
+        epsilon = exact(guarantee.epsilon, name="epsilon")
+        if epsilon > MOST_EPSILON:
+            raise ParameterError(f"A budget above epsilon {MOST_EPSILON} protects nobody. Choose a smaller one.")
+        nano = floor_units(epsilon, NANO)
+        if nano == 0:
+            raise ParameterError("A budget below one nano-epsilon (1e-9) cannot pay for anything.")
+        if not isinstance(guarantee, ApproxDP):
+            if delta_conversion is not None:
+                raise ParameterError("delta_conversion belongs to ApproxDP budgets; a PureDP budget has no delta.")
+            return cls(guarantee.relation, nano)
+        atto = floor_units(exact(guarantee.delta, name="delta"), ATTO)
+        if atto == 0:
+            raise ParameterError("A delta below 1e-18 cannot pay for anything. Use PureDP.")
+        if delta_conversion is None:
+            return cls(guarantee.relation, nano, atto, atto // 2)
+        conversion = floor_units(exact(delta_conversion, name="delta_conversion"), ATTO)
+        if not 0 <= conversion <= atto:
+            raise ParameterError("delta_conversion must lie between 0 and the budget's delta.")
+        return cls(guarantee.relation, nano, atto, conversion)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether this is a ``PureDP`` account."""
+        return self.atto_delta == 0
+
+    @property
+    def most_nano_rho(self) -> int:
+        """The bound on the sum of rho, by the tight conversion at ``delta_conversion``."""
+        return most_nano_rho(self.nano_epsilon, self.atto_conversion)
+
+    @property
+    def guarantee(self) -> PureDP | ApproxDP:
+        """The limit as a guarantee of all releases together."""
+        epsilon = self.nano_epsilon / NANO
+        if self.is_pure:
+            return PureDP(epsilon, relation=self.relation)
+        return ApproxDP(epsilon, self.atto_delta / ATTO, relation=self.relation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the limit as plain values, in whole units."""
+        return {
+            "relation": self.relation,
+            "nano_epsilon": self.nano_epsilon,
+            "atto_delta": self.atto_delta,
+            "atto_conversion": self.atto_conversion,
+        }
+
+    def __str__(self) -> str:
+        delta = "" if self.is_pure else f" and delta {show_atto(self.atto_delta)}"
+        return f"epsilon {show_nano(self.nano_epsilon)}{delta}"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an account has spent: the sums, in whole units.
+
+    Args:
+        nano_epsilon: The sum of epsilon; none once something without a pure epsilon was paid.
+        nano_rho: The sum of rho.
+        atto_delta: The sum of delta.
+    """
+
+    nano_epsilon: int | None = 0
+    nano_rho: int = 0
+    atto_delta: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as plain values, in whole units."""
+        return {"nano_epsilon": self.nano_epsilon, "nano_rho": self.nano_rho, "atto_delta": self.atto_delta}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A cost that the account cannot pay, and why.
+
+    Args:
+        why: The rule that said no.
+        asked: The cost in words.
+        left: What is left in words.
+    """
+
+    why: Why
+    asked: str
+    left: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What is left of an account: the largest single question that it can still pay.
+
+    For a ``PureDP`` account that is the limit minus the sum. For ``ApproxDP`` it is the
+    largest epsilon of one further pure release; many small ones may fit more.
+
+    Examples:
+        >>> limit = Limit.of(PureDP(1.0))
+        >>> after = pay(State(), Cost.pure(0.2, mechanism="laplace"), limit)
+        >>> left = remaining(after, limit)
+        >>> left.epsilon, str(left)
+        (0.8, 'epsilon 0.8 of 1')
+    """
+
+    limit: Limit
+    nano_epsilon: int
+    atto_delta: int
+
+    @property
+    def epsilon(self) -> float:
+        """The largest epsilon that can still be paid."""
+        return self.nano_epsilon / NANO
+
+    @property
+    def delta(self) -> float:
+        """The delta that can still be paid."""
+        return self.atto_delta / ATTO
+
+    def __str__(self) -> str:
+        text = f"epsilon {show_nano(self.nano_epsilon)} of {show_nano(self.limit.nano_epsilon)}"
+        return text if self.limit.is_pure else f"{text}, delta {show_atto(self.atto_delta)}"
+
+
+def pay(state: State, cost: Cost, limit: Limit) -> State | Refusal:
+    """Return the state after paying ``cost``, or the refusal. Pure: nothing is stored, nothing is rounded down.
+
+    Examples:
+        >>> limit = Limit.of(PureDP(1.0))
+        >>> state = pay(State(), Cost.pure(0.7, mechanism="laplace"), limit)
+        >>> pay(state, Cost.pure(0.7, mechanism="laplace"), limit).left
+        'epsilon 0.3 of 1'
+    """
+    why = _why_not(state, cost, limit)
+    if why is not None:
+        return Refusal(why, str(cost), str(remaining(state, limit)))
+    return add(state, cost)
+
+
+def can_pay(state: State, cost: Cost, limit: Limit) -> bool:
+    """Return whether ``pay`` would accept."""
+    return _why_not(state, cost, limit) is None
+
+
+def add(state: State, cost: Cost) -> State:
+    """Return the sums after ``cost``, without asking a limit (for replaying what was already accepted)."""
+    if state.nano_epsilon is None or cost.nano_epsilon is None:
+        epsilon = None
+    else:
+        total = state.nano_epsilon + cost.nano_epsilon
+        epsilon = total if total <= MOST_UNITS else None
+    return State(epsilon, state.nano_rho + (cost.nano_rho or 0), state.atto_delta + cost.atto_delta)
+
+
+def remaining(state: State, limit: Limit) -> Remaining:
+    """Return the largest single question that can still be paid."""
+    basic = 0 if state.nano_epsilon is None else limit.nano_epsilon - state.nano_epsilon
+    if limit.is_pure:
+        return Remaining(limit, max(0, basic), 0)
+    # rho(e) = ceil(e^2 / 2e9) <= left  <=>  e <= floor(sqrt(2e9 left)), in nano-units.
+    rho_left = max(0, limit.most_nano_rho - state.nano_rho)
+    by_rho = math.isqrt(2 * NANO * rho_left)
+    delta_left = limit.atto_delta - limit.atto_conversion - state.atto_delta
+    return Remaining(limit, max(0, basic, by_rho), max(0, delta_left))
+
+
+def spent(state: State, limit: Limit) -> int:
+    """Return how much of the limit's epsilon the filter has used, in nano-units, for bars and forecasts.
+
+    Not a guarantee of its own: the guarantee is the limit (see the module's text).
+    """
+    candidates = [] if state.nano_epsilon is None else [state.nano_epsilon]
+    if limit.atto_conversion and not limit.is_pure:
+        candidates.append(zcdp_nano_epsilon(state.nano_rho, limit.atto_conversion))
+    return min(candidates, default=limit.nano_epsilon)
+
+
+def _why_not(state: State, cost: Cost, limit: Limit) -> Why | None:
+    if not cost.is_dp:
+        return "no_dp"
+    if cost.relation != limit.relation:
+        return "relation"
+    after = add(state, cost)
+    if limit.is_pure:
+        if cost.nano_epsilon is None or cost.atto_delta:
+            return "not_pure"
+        return None if after.nano_epsilon is not None and after.nano_epsilon <= limit.nano_epsilon else "epsilon"
+    if after.atto_delta + limit.atto_conversion > limit.atto_delta:
+        return "delta"
+    if after.nano_epsilon is not None and after.nano_epsilon <= limit.nano_epsilon:
+        return None
+    return None if after.nano_rho <= limit.most_nano_rho else "epsilon"

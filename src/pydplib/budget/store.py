@@ -1,0 +1,124 @@
+"""What a ledger stores, and the few operations that an adapter must offer inside one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydplib.budget.chain import Entry
+from pydplib.budget.rules import Limit, State
+from pydplib.guarantee import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A budget and what was spent of it.
+
+    Args:
+        lineage: The tables that it is about.
+        recipient: Whose budget; none for the lineage's own, over all recipients.
+        limit: What may be spent.
+        state: What was spent.
+        version: Counts the changes; a conditional update on it never loses one.
+    """
+
+    lineage: str
+    recipient: str | None
+    limit: Limit
+    state: State
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelease:
+    """A release in the cache.
+
+    Args:
+        digest: Its key.
+        lineage: The tables that were asked.
+        snapshot: Their published state.
+        question: The canonical question.
+        payload: The answer; none while it is only reserved.
+        answer: The number of the entry that finished it; none while it is only reserved.
+    """
+
+    digest: str
+    lineage: str
+    snapshot: str
+    question: str
+    payload: bytes | None = None
+    answer: int | None = None
+
+    @property
+    def state(self) -> Literal["reserved", "done"]:
+        """``"reserved"`` (paid, not yet answered) or ``"done"``."""
+        return "reserved" if self.payload is None else "done"
+
+
+class Store(Protocol):
+    """The rows of a ledger inside one transaction that holds the write lock.
+
+    An adapter for another database offers these operations and nothing else; all rules
+    live in ``pydplib.budget.workflow`` and ``pydplib.budget.rules``.
+    """
+
+    def get_account(self, lineage: str, recipient: str | None, relation: Relation) -> Account | None:
+        """Return one account."""
+        ...
+
+    def add_account(self, account: Account) -> None:
+        """Insert a new account."""
+        ...
+
+    def save_account(self, account: Account, *, expected: int) -> bool:
+        """Write limit, state and version where the stored version is still ``expected``; tell whether it was."""
+        ...
+
+    def get_release(self, digest: str) -> StoredRelease | None:
+        """Return one release."""
+        ...
+
+    def add_release(self, release: StoredRelease) -> None:
+        """Insert a reserved release."""
+        ...
+
+    def finish_release(self, digest: str, payload: bytes, answer: int) -> bool:
+        """Write the answer where still reserved; tell whether it was."""
+        ...
+
+    def get_payment(self, digest: str, recipient: str) -> int | None:
+        """Return the number of the entry by which ``recipient`` paid for the release."""
+        ...
+
+    def add_payment(self, digest: str, recipient: str, entry: int) -> None:
+        """Remember who paid for the release."""
+        ...
+
+    def last_link(self) -> tuple[int, str]:
+        """Return number and hash of the last entry; ``(0, GENESIS)`` if there is none."""
+        ...
+
+    def add_entry(self, entry: Entry) -> None:
+        """Append a sealed entry."""
+        ...
+
+    def get_entry(self, number: int) -> Entry | None:
+        """Return one entry."""
+        ...
+
+    def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterable[Entry]:
+        """Return the entries in order, all of them or one lineage's or recipient's."""
+        ...
+
+    def accounts(self) -> Iterable[Account]:
+        """Return all accounts."""
+        ...
+
+    def releases(self) -> Iterable[StoredRelease]:
+        """Return all releases."""
+        ...
+
+    def payments(self) -> Iterable[tuple[str, str, int]]:
+        """Return all payments: release, recipient, entry."""
+        ...

@@ -1,0 +1,84 @@
+"""Replay a whole ledger: the chain, the sums, the payments and the stored answers must all agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydplib.budget.chain import Entry, Head, check_chain, check_head
+from pydplib.budget.keys import sha256_hex
+from pydplib.budget.rules import Limit, State, add, can_pay
+from pydplib.budget.store import Store
+from pydplib.errors import LedgerError
+
+AccountName = tuple[str, str | None, str]
+
+
+def verify_store(store: Store, *, ledger: str, head: Head | None = None) -> Head:
+    """Return the head of a sound ledger; raise ``LedgerError`` that names the first thing wrong."""
+    entries = list(store.entries())
+    last = check_chain(entries)
+    if head is not None:
+        at = entries[head.entries - 1].hash if 0 < head.entries <= len(entries) else None
+        at = head.hash if head.entries == 0 else at
+        check_head(head, ledger=ledger, entries=len(entries), hash_at=at)
+    _check_tables(store, entries)
+    return Head(ledger, len(entries), last)
+
+
+def _check_tables(store: Store, entries: list[Entry]) -> None:
+    limits: dict[AccountName, Limit] = {}
+    states: dict[AccountName, State] = {}
+    payments: set[tuple[str, str, int]] = set()
+    questions: dict[str, str | None] = {}
+    answers: dict[str, tuple[int, str]] = {}
+    for entry in entries:
+        if entry.kind in ("open", "limit"):
+            limit = _limit(entry)
+            name = (entry.lineage, entry.recipient, limit.relation)
+            if (name in limits) == (entry.kind == "open"):
+                raise _damaged(f"entry {entry.number} opens or changes an account out of turn")
+            limits[name] = limit
+            states.setdefault(name, State())
+        elif entry.kind in ("debit", "share"):
+            if entry.cost is None or entry.release is None or entry.recipient is None:
+                raise _damaged(f"entry {entry.number} is a debit without cost, release or recipient")
+            if (entry.release in questions) == (entry.kind == "debit"):
+                raise _damaged(f"entry {entry.number} charges the wrong accounts")
+            for payer in (entry.recipient, None) if entry.kind == "debit" else (entry.recipient,):
+                name = (entry.lineage, payer, entry.cost.relation)
+                if name not in limits or not can_pay(states[name], entry.cost, limits[name]):
+                    raise _damaged(f"entry {entry.number} was granted against the rules")
+                states[name] = add(states[name], entry.cost)
+            questions.setdefault(entry.release, entry.question_hash)
+            payments.add((entry.release, entry.recipient, entry.number))
+        elif entry.kind == "answer":
+            if entry.release is None or entry.release not in questions or entry.release in answers:
+                raise _damaged(f"entry {entry.number} answers what was not reserved")
+            answers[entry.release] = (entry.number, str(entry.details.get("payload_hash")))
+    stored = {(a.lineage, a.recipient, a.limit.relation): (a.limit, a.state) for a in store.accounts()}
+    if stored != {name: (limits[name], states[name]) for name in limits}:
+        raise _damaged("the stored sums are not the sums of the entries")
+    if set(store.payments()) != payments:
+        raise _damaged("the list of who paid for what does not fit the entries")
+    seen: set[str] = set()
+    for release in store.releases():
+        seen.add(release.digest)
+        if questions.get(release.digest) != sha256_hex(release.question):
+            raise _damaged("a stored question was changed")
+        answer = None if release.payload is None else (release.answer, sha256_hex(release.payload))
+        if answer != answers.get(release.digest):
+            raise _damaged("a stored answer was changed")
+    if seen != set(questions):
+        raise _damaged("a stored release is missing")
+
+
+def _limit(entry: Entry) -> Limit:
+    values: dict[str, Any] = dict(entry.details.get("limit", {}))
+    try:
+        return Limit(**values)
+    except TypeError:
+        raise _damaged(f"entry {entry.number} has no limit") from None
+
+
+def _damaged(what: str) -> LedgerError:
+    return LedgerError(f"The ledger is damaged: {what}. Restore a backup and compare it with the exported head.")

@@ -1,0 +1,219 @@
+"""Reserve and finish: the two transactions of every release, over any store.
+
+First: find the key. Done and paid: the stored answer, free. Else debit the recipient's
+account, and the lineage's if nobody has paid for this key before; enter the release as
+reserved; commit. Then the answer is computed, outside. Second: write it where still
+reserved (first writer wins), commit, read back, only then show it.
+
+A crash in between wastes budget and never leaks: the debit stands, and the next ask of
+the same key finishes the release without a new one. Nothing is ever refunded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from pydplib.budget.chain import Entry, Kind
+from pydplib.budget.costs import Cost
+from pydplib.budget.keys import ReleaseKey, sha256_hex
+from pydplib.budget.rules import Refusal, State, pay
+from pydplib.budget.store import Account, Store, StoredRelease
+from pydplib.errors import BudgetError, LedgerError
+
+ReservationState: TypeAlias = Literal["new", "pending", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A paid right to one answer.
+
+    Args:
+        state: ``"new"``: debited just now, compute and finish. ``"pending"``: reserved before and never
+            finished (or by somebody at this moment): compute and finish, the lineage pays no more.
+            ``"done"``: the answer is there.
+        digest: The release's key.
+        recipient: For whom.
+        role: In which role.
+        entry: The number of the ledger entry by which this recipient paid.
+        charged: Whether this ask debited the recipient; false for a repeated question.
+        payload: The stored answer if ``state`` is ``"done"``.
+    """
+
+    state: ReservationState
+    digest: str
+    recipient: str
+    role: str
+    entry: int
+    charged: bool
+    payload: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A refusal and whose account gave it; ``recipient`` none means the lineage's."""
+
+    lineage: str
+    recipient: str | None
+    refusal: Refusal | None
+    cost: Cost
+
+
+def reserve(store: Store, key: ReleaseKey, *, recipient: str, role: str, time: str) -> Reservation | Refused:
+    """Find or pay for a release; the caller commits, and raises ``to_error`` of a refusal after that."""
+    digest = key.digest
+    release = store.get_release(digest)
+    paid = store.get_payment(digest, recipient) if release is not None else None
+    if paid is None:
+        payers = [recipient] if release is not None else [recipient, None]
+        debited: list[Account] = []
+        for payer in payers:
+            account = store.get_account(key.lineage, payer, key.cost.relation)
+            after = None if account is None else pay(account.state, key.cost, account.limit)
+            if account is None or not isinstance(after, State):
+                refusal = after if isinstance(after, Refusal) else None
+                details = {
+                    "account": "recipient" if payer else "lineage",
+                    "why": refusal.why if refusal else "no_account",
+                }
+                append(store, "refusal", key.lineage, time, recipient=recipient, role=role, key=key, details=details)
+                return Refused(key.lineage, payer, refusal, key.cost)
+            debited.append(replace(account, state=after, version=account.version + 1))
+        for account in debited:
+            save(store, account)
+        paid = append(
+            store,
+            "share" if release is not None else "debit",
+            key.lineage,
+            time,
+            recipient=recipient,
+            role=role,
+            key=key,
+        )
+        if release is None:
+            store.add_release(StoredRelease(digest, key.lineage, key.snapshot, key.question_json))
+        store.add_payment(digest, recipient, paid)
+        charged = True
+    else:
+        charged = False
+    if release is None:
+        return Reservation("new", digest, recipient, role, paid, charged)
+    payload = read_payload(store, release)
+    state: ReservationState = "pending" if payload is None else "done"
+    return Reservation(state, digest, recipient, role, paid, charged, payload)
+
+
+def finish(store: Store, reservation: Reservation, payload: bytes, *, time: str) -> bytes:
+    """Write the answer where still reserved and return what is stored: the first writer's bytes."""
+    release = store.get_release(reservation.digest)
+    if release is None or store.get_payment(reservation.digest, reservation.recipient) != reservation.entry:
+        raise LedgerError("This reservation is not in this ledger: nothing was paid here, so nothing is shown.")
+    stored = read_payload(store, release)
+    if stored is not None:
+        return stored
+    number = append(
+        store,
+        "answer",
+        release.lineage,
+        time,
+        recipient=reservation.recipient,
+        role=reservation.role,
+        release=release,
+        details={"payload_hash": sha256_hex(payload)},
+    )
+    if not store.finish_release(reservation.digest, payload, number):
+        raise LedgerError("The release was finished by another while the ledger was locked. Ask again; it is paid.")
+    return payload
+
+
+def read_payload(store: Store, release: StoredRelease) -> bytes | None:
+    """Return the stored answer, checked against the hash that the chain keeps; none while only reserved."""
+    if release.payload is None or release.answer is None:
+        return None
+    entry = store.get_entry(release.answer)
+    if (
+        entry is None
+        or entry.kind != "answer"
+        or entry.release != release.digest
+        or entry.details.get("payload_hash") != sha256_hex(release.payload)
+    ):
+        raise LedgerError("A stored answer was changed after it was released. Run `pydplib ledger verify`.")
+    return release.payload
+
+
+def append(
+    store: Store,
+    kind: Kind,
+    lineage: str,
+    time: str,
+    *,
+    recipient: str | None = None,
+    role: str | None = None,
+    key: ReleaseKey | None = None,
+    release: StoredRelease | None = None,
+    cost: Cost | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> int:
+    """Append one chained entry and return its number."""
+    number, previous = store.last_link()
+    question_hash, digest = None, None
+    if key is not None:
+        question_hash, digest, cost = key.question_hash, key.digest, key.cost
+    elif release is not None:
+        question_hash, digest = sha256_hex(release.question), release.digest
+    entry = Entry(
+        number=number + 1,
+        kind=kind,
+        time=time,
+        lineage=lineage,
+        recipient=recipient,
+        role=role,
+        cost=cost,
+        question_hash=question_hash,
+        release=digest,
+        details=details or {},
+        previous=previous,
+    )
+    store.add_entry(entry.sealed())
+    return number + 1
+
+
+def to_error(refused: Refused) -> BudgetError:
+    """Return the error of a refusal: asked and left, but of the lineage's account never what is left."""
+    asked = str(refused.cost)
+    if refused.recipient is None:
+        # What is left of the data set depends on what others asked: it is the owner's knowledge alone.
+        return BudgetError(
+            f"The data set's own budget, shared by all recipients, cannot pay for this question: asked {asked}. "
+            "Nothing was spent. Ask the owner; questions that were answered before stay free.",
+            asked=asked,
+        )
+    if refused.refusal is None:
+        return BudgetError(
+            f"No budget is open for '{refused.recipient}' under the '{refused.cost.relation}' relation: asked {asked}. "
+            "The owner opens one with open_account().",
+            asked=asked,
+            left="no budget",
+        )
+    left = refused.refusal.left
+    reasons = {
+        "no_dp": "it has no differential privacy, and no budget can pay for that",
+        "relation": "the account sums another neighbouring relation",
+        "not_pure": "a PureDP budget pays for pure epsilon only; Gaussian noise and unknown keys need ApproxDP",
+        "epsilon": "it exceeds the budget",
+        "delta": "its delta exceeds the budget's",
+    }
+    return BudgetError(
+        f"The budget of '{refused.recipient}' cannot pay for this question ({reasons[refused.refusal.why]}): "
+        f"asked {asked}, left {left}. Nothing was spent. Ask for less, repeat an earlier question (free), "
+        "or ask the owner for a larger budget.",
+        asked=asked,
+        left=left,
+    )
+
+
+def save(store: Store, account: Account) -> None:
+    """Write an account whose version was raised by one; conditional, so that no change is ever lost."""
+    if not store.save_account(account, expected=account.version - 1):
+        raise LedgerError("The ledger changed under its lock: is its file on a network drive? Nothing was spent.")
