@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pydplib.budget.chain import Entry, Head
-from pydplib.budget.costs import Cost, parallel, sequential
+from pydplib.budget.composition import parallel, sequential
+from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json
-from pydplib.budget.ledger import Ledger, Quote, StoreLedger
+from pydplib.budget.ledger import Ledger, Quote
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Limit, Refusal, Remaining, State, can_pay, pay, remaining, spent
 from pydplib.budget.sqlite import SqliteLedger
 from pydplib.budget.store import Account, Store, StoredRelease
+from pydplib.budget.store_ledger import StoreLedger
 from pydplib.budget.units import exact
 from pydplib.budget.workflow import Reservation
 from pydplib.guarantee import zcdp_epsilon

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from pydplib.budget.chain import GENESIS, Entry
-from pydplib.budget.ledger import StoreLedger
 from pydplib.budget.store import Account, StoredRelease
+from pydplib.budget.store_ledger import StoreLedger
 from pydplib.guarantee import Relation
 
 

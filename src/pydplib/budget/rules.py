@@ -248,6 +248,8 @@ def _why_not(state: State, cost: Cost, limit: Limit) -> Why | None:
     if cost.relation != limit.relation:
         return "relation"
     after = add(state, cost)
+    if after.nano_rho > MOST_UNITS:
+        return "epsilon"
     if limit.is_pure:
         if cost.nano_epsilon is None or cost.atto_delta:
             return "not_pure"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pydplib.budget.chain import Head, check_head
-from pydplib.budget.ledger import StoreLedger
-from pydplib.budget.sqlite_store import FORMAT, SCHEMA, SqliteStore
+from pydplib.budget.sqlite_file import ledger_error, make_file, open_to_read, open_to_write
+from pydplib.budget.sqlite_store import SqliteStore
+from pydplib.budget.store_ledger import StoreLedger
 from pydplib.errors import LedgerError
 
 
@@ -67,6 +66,21 @@ class SqliteLedger(StoreLedger):
     def name(self) -> str:
         """The ledger's own random name, made with the file."""
         return self._name
+
+    def copy_to(self, path: str | Path) -> None:
+        """Write a whole, consistent copy for a backup; copying the file by hand may miss its newest entries.
+
+        Args:
+            path: A new file; an existing one is never overwritten.
+        """
+        target = Path(path)
+        make_file(target, new=True)
+        with self._session("BEGIN"):
+            copy = sqlite3.connect(target, isolation_level=None)
+            try:
+                self._connection().backup(copy)
+            finally:
+                copy.close()
 
     def close(self) -> None:
         """Close the file; it opens again when used."""
@@ -137,7 +151,7 @@ class SqliteLedger(StoreLedger):
                 if after != before:
                     head = Head(self._name, *after)
             except sqlite3.Error as error:
-                raise _ledger_error(error) from None
+                raise ledger_error(error) from None
             if head is not None:
                 self._write_head(head)
 
@@ -146,93 +160,25 @@ class SqliteLedger(StoreLedger):
             try:
                 self._db = self._open()
             except sqlite3.Error as error:
-                raise _ledger_error(error) from None
+                raise ledger_error(error) from None
         return self._db
 
     def _open(self) -> sqlite3.Connection:
-        if not self.path.exists():
-            if self._create and not self._name:
-                if self.head_file is not None and self.head_file.exists():
-                    raise LedgerError(
-                        f"The ledger '{self.path.name}' is missing, but its exported head is there: it was deleted. "
-                        "Restore a backup. (A new ledger would be a fresh budget.)"
-                    )
-                self._make_file()
-            else:
-                raise LedgerError(f"There is no ledger '{self.path.name}'. Check the path, or restore a backup.")
+        first = not self._name
+        if first and self._create and not self.path.exists() and self.head_file and self.head_file.exists():
+            raise LedgerError(
+                f"The ledger '{self.path.name}' is missing, but its exported head is there: it was deleted. "
+                "Restore a backup. (A new ledger would be a fresh budget.)"
+            )
         if self._read_only:
-            db = self._open_to_read()
+            db, name = open_to_read(self.path, busy_seconds=self._busy)
         else:
-            db = sqlite3.connect(
-                self.path, timeout=self._busy, isolation_level=None, check_same_thread=False, cached_statements=64
-            )
-            self._prepare(db)
-        self._read_name(db)
-        return db
-
-    def _make_file(self) -> None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-        except OSError:
-            raise LedgerError(f"The ledger '{self.path.name}' cannot be made: its folder is not writable.") from None
-
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        deadline = time.monotonic() + self._busy
-        while True:  # switching to WAL does not wait for others by itself
-            try:
-                mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-                break
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-        if mode != "wal":
-            raise LedgerError(f"The ledger '{self.path.name}' lies on a drive without safe locks. Use a local disk.")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            if self._create and not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-                # Not executescript: it would commit first and let two processes make the tables at once.
-                for statement in _statements(SCHEMA):
-                    db.execute(statement)
-                values = [("format", FORMAT), ("name", secrets.token_hex(16))]
-                db.executemany("INSERT INTO meta VALUES (?, ?)", values)
-            db.execute("COMMIT")
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-
-    def _open_to_read(self) -> sqlite3.Connection:
-        uri = self.path.resolve().as_uri()
-        db = sqlite3.connect(
-            f"{uri}?mode=ro", uri=True, timeout=self._busy, isolation_level=None, check_same_thread=False
-        )
-        try:
-            db.execute("SELECT 1 FROM sqlite_master").fetchone()
-            return db
-        except sqlite3.OperationalError:
-            # A backup in a folder where SQLite cannot put its shared-memory file: nobody else writes it.
-            db.close()
-            return sqlite3.connect(
-                f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False
-            )
-
-    def _read_name(self, db: sqlite3.Connection) -> None:
-        try:
-            meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
-        except sqlite3.DatabaseError as error:
-            if "locked" in str(error) or "busy" in str(error):
-                raise
-            meta = {}
-        if meta.get("format") != FORMAT:
-            db.close()
-            raise LedgerError(f"'{self.path.name}' is not a pydplib ledger. Check the path, or restore a backup.")
-        if self._name and meta["name"] != self._name:
+            db, name = open_to_write(self.path, create=self._create and first, busy_seconds=self._busy)
+        if self._name and name != self._name:
             db.close()
             raise LedgerError(f"The ledger '{self.path.name}' was replaced by another one while in use.")
-        self._name = meta["name"]
+        self._name = name
+        return db
 
     def _check_head(self, store: SqliteStore) -> None:
         if self.head_file is None or not self.head_file.exists():
@@ -255,26 +201,3 @@ class SqliteLedger(StoreLedger):
             raise LedgerError(
                 f"The head file '{self.head_file.name}' cannot be written. The debit stands; ask again once it can."
             ) from None
-
-
-def _statements(script: str) -> Iterator[str]:
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-
-
-def _ledger_error(error: sqlite3.Error) -> LedgerError:
-    """Return our error for SQLite's; its own text is not passed on, for it may quote a question."""
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return LedgerError("The ledger is busy: other processes held it too long. Nothing was spent; ask again.")
-    if "full" in text:
-        return LedgerError("The disk of the ledger is full. Nothing was spent; free some space and ask again.")
-    if "readonly" in text or "unable to open" in text:
-        return LedgerError("The ledger cannot be opened or written. Check the rights of the file and its folder.")
-    if isinstance(error, sqlite3.IntegrityError):
-        return LedgerError("The ledger refused a change that its rules forbid. Run `pydplib ledger verify`.")
-    return LedgerError("The ledger's file is damaged. Restore a backup and run `pydplib ledger verify`.")

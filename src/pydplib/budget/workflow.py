@@ -179,35 +179,41 @@ def append(
     return number + 1
 
 
+_REASONS = {
+    "no_dp": "it has no differential privacy, and no budget can pay for that",
+    "relation": "the account sums another neighbouring relation",
+    "not_pure": "a PureDP budget pays for pure epsilon only; Gaussian noise and unknown keys need ApproxDP",
+    "epsilon": "it exceeds the budget",
+    "delta": "its delta exceeds the budget's",
+}
+
+
 def to_error(refused: Refused) -> BudgetError:
     """Return the error of a refusal: asked and left, but of the lineage's account never what is left."""
     asked = str(refused.cost)
-    if refused.recipient is None:
-        # What is left of the data set depends on what others asked: it is the owner's knowledge alone.
-        return BudgetError(
-            f"The data set's own budget, shared by all recipients, cannot pay for this question: asked {asked}. "
-            "Nothing was spent. Ask the owner; questions that were answered before stay free.",
-            asked=asked,
-        )
     if refused.refusal is None:
+        whose = "the data set" if refused.recipient is None else f"'{refused.recipient}'"
         return BudgetError(
-            f"No budget is open for '{refused.recipient}' under the '{refused.cost.relation}' relation: asked {asked}. "
-            "The owner opens one with open_account().",
+            f"No budget is open for {whose} under the '{refused.cost.relation}' relation: asked {asked}. "
+            "Nothing was spent. The owner opens one with open_account().",
             asked=asked,
             left="no budget",
         )
+    why = refused.refusal.why
+    if refused.recipient is None:
+        # What is left of the data set depends on what others asked: it is the owner's knowledge alone.
+        # Only the type of its account, which is public, is told.
+        reason = "" if why in ("epsilon", "delta") else f" ({_REASONS[why]})"
+        return BudgetError(
+            f"The data set's own budget, shared by all recipients, cannot pay for this question{reason}: "
+            f"asked {asked}. Nothing was spent. Ask the owner; what you were answered before stays free.",
+            asked=asked,
+        )
     left = refused.refusal.left
-    reasons = {
-        "no_dp": "it has no differential privacy, and no budget can pay for that",
-        "relation": "the account sums another neighbouring relation",
-        "not_pure": "a PureDP budget pays for pure epsilon only; Gaussian noise and unknown keys need ApproxDP",
-        "epsilon": "it exceeds the budget",
-        "delta": "its delta exceeds the budget's",
-    }
     return BudgetError(
-        f"The budget of '{refused.recipient}' cannot pay for this question ({reasons[refused.refusal.why]}): "
-        f"asked {asked}, left {left}. Nothing was spent. Ask for less, repeat an earlier question (free), "
-        "or ask the owner for a larger budget.",
+        f"The budget of '{refused.recipient}' cannot pay for this question ({_REASONS[why]}): asked {asked}, "
+        f"left {left}. Nothing was spent. Ask for less, repeat an earlier question (free), or ask the owner "
+        "for a larger budget.",
         asked=asked,
         left=left,
     )

@@ -1,0 +1,144 @@
+"""Opening a ledger file safely: made once, recognised before it is touched, durable at every commit."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydplib.budget.sqlite_store import FORMAT, SCHEMA
+from pydplib.errors import LedgerError
+
+
+def open_to_write(path: Path, *, create: bool, busy_seconds: float) -> tuple[sqlite3.Connection, str]:
+    """Open a ledger for writing and return it with its name; ``create`` makes what is missing."""
+    if not path.exists():
+        if not create:
+            raise _missing(path)
+        make_file(path)
+    db = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=64
+    )
+    try:
+        if not (create and _is_empty(db)):
+            _read_name(db, path)  # before anything is changed: it may be somebody else's database
+        if _switch_to_wal(db, busy_seconds) != "wal":
+            raise LedgerError(f"The ledger '{path.name}' lies on a drive without safe locks. Use a local disk.")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        if create:
+            _make_tables(db)
+        return db, _read_name(db, path)
+    except BaseException:
+        db.close()
+        raise
+
+
+def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection, str]:
+    """Open a ledger for reading only, also a backup in a folder that cannot be written."""
+    if not path.exists():
+        raise _missing(path)
+    uri = path.resolve().as_uri()
+    db = sqlite3.connect(
+        f"{uri}?mode=ro", uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
+    try:
+        try:
+            _is_empty(db)
+        except sqlite3.OperationalError:
+            # SQLite cannot put its shared-memory file beside it: then nobody else writes it either.
+            db.close()
+            db = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+        return db, _read_name(db, path)
+    except BaseException:
+        db.close()
+        raise
+
+
+def make_file(path: Path, *, new: bool = False) -> None:
+    """Make an empty file that its owner alone can read; with ``new`` an existing one is an error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | (os.O_EXCL if new else 0), 0o600))
+    except FileExistsError:
+        raise LedgerError(f"'{path.name}' exists; a backup never overwrites a file.") from None
+    except OSError:
+        raise LedgerError(f"'{path.name}' cannot be made: its folder is not writable.") from None
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    try:
+        return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return False  # not a database at all
+
+
+def _read_name(db: sqlite3.Connection, path: Path) -> str:
+    try:
+        meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+    except sqlite3.DatabaseError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise
+        meta = {}
+    if meta.get("format") != FORMAT or not meta.get("name"):
+        raise LedgerError(f"'{path.name}' is not a pydplib ledger. Check the path, or restore a backup.")
+    return str(meta["name"])
+
+
+def _switch_to_wal(db: sqlite3.Connection, busy_seconds: float) -> str:
+    deadline = time.monotonic() + busy_seconds
+    while True:  # this switch does not wait for other processes by itself
+        try:
+            return str(db.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _make_tables(db: sqlite3.Connection) -> None:
+    # Not executescript: it would commit first and let two processes make the tables at once.
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if _is_empty(db):
+            for statement in _statements(SCHEMA):
+                db.execute(statement)
+            values = [("format", FORMAT), ("name", secrets.token_hex(16))]
+            db.executemany("INSERT INTO meta VALUES (?, ?)", values)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _missing(path: Path) -> LedgerError:
+    return LedgerError(f"There is no ledger '{path.name}'. Check the path, or restore a backup.")
+
+
+def ledger_error(error: sqlite3.Error) -> LedgerError:
+    """Return our error for SQLite's; its own text is not passed on, for it may quote a question."""
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return LedgerError("The ledger is busy: other processes held it too long. Nothing was spent; ask again.")
+    if "full" in text:
+        return LedgerError("The disk of the ledger is full. Nothing was spent; free some space and ask again.")
+    if "readonly" in text or "unable to open" in text:
+        return LedgerError("The ledger cannot be opened or written. Check the rights of the file and its folder.")
+    if isinstance(error, sqlite3.IntegrityError):
+        return LedgerError("The ledger refused a change that its rules forbid. Run `pydplib ledger verify`.")
+    return LedgerError("The ledger's file is damaged. Restore a backup and run `pydplib ledger verify`.")

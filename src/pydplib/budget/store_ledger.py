@@ -1,0 +1,230 @@
+"""The one implementation of the ``Ledger`` protocol, over whatever store an adapter offers."""
+
+from __future__ import annotations
+
+import datetime as dt
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from pydplib.budget import workflow
+from pydplib.budget.chain import Entry, Head, Kind
+from pydplib.budget.costs import Cost, check_relation
+from pydplib.budget.keys import ReleaseKey, check_name
+from pydplib.budget.ledger import Quote
+from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
+from pydplib.budget.store import Account, Store
+from pydplib.budget.units import Amount
+from pydplib.budget.verify import verify_store
+from pydplib.budget.workflow import Refused, Reservation
+from pydplib.errors import BudgetError, ParameterError
+from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
+
+
+class StoreLedger(ABC):
+    """A ledger over a store: the whole protocol, given transactions.
+
+    A subclass offers ``_transaction`` (write lock held, committed at the end, rolled back on
+    an exception), ``_snapshot`` (a consistent view for reading) and ``name``.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The ledger's own random name, made with it."""
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[Store]: ...
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[Store]: ...
+
+    def _now(self) -> str:
+        return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
+
+    def open_account(
+        self,
+        *,
+        lineage: str,
+        limit: PureDP | ApproxDP | LocalDP,
+        recipient: str | None = None,
+        delta_conversion: Amount | None = None,
+    ) -> Account:
+        """Open a budget for a recipient, or without one the lineage's own over all recipients.
+
+        Opening it again with the same limit changes nothing, so a notebook may run twice.
+
+        Args:
+            lineage: All tables that may share persons.
+            limit: ``PureDP(epsilon)`` or ``ApproxDP(epsilon, delta)``; its relation is the account's.
+            recipient: Whose budget; none for the lineage's own.
+            delta_conversion: The part of delta for the zCDP conversion; by default one half.
+        """
+        check_name("lineage", lineage)
+        if recipient is not None:
+            check_name("recipient", recipient)
+        wanted = Limit.of(limit, delta_conversion=delta_conversion)
+        whose = f"for '{recipient}'" if recipient else "for the data set"
+        with self._transaction() as store:
+            found = store.get_account(lineage, recipient, wanted.relation)
+            if found is not None:
+                if found.limit == wanted:
+                    return found
+                raise BudgetError(
+                    f"A budget {whose} is open with another limit ({found.limit}). Asked for {wanted}. "
+                    "Use the same limit, or let the owner change it with change_limit().",
+                    asked=str(wanted),
+                )
+            account = Account(lineage, recipient, wanted, State())
+            store.add_account(account)
+            workflow.append(
+                store, "open", lineage, self._now(), recipient=recipient, details={"limit": wanted.to_dict()}
+            )
+            return account
+
+    def change_limit(
+        self, *, lineage: str, limit: PureDP | ApproxDP | LocalDP, by: str, recipient: str | None = None
+    ) -> Account:
+        """Change the epsilon of a budget by an act of the owner; what was spent stays spent.
+
+        The type of the account and its delta were fixed at opening. From then on the guarantee of all releases
+        together is the new limit.
+
+        Args:
+            lineage: All tables that may share persons.
+            limit: The new limit.
+            by: Who decided it.
+            recipient: Whose budget; none for the lineage's own.
+        """
+        check_name("name of who decided", by)
+        wanted = Limit.of(limit)
+        with self._transaction() as store:
+            found = store.get_account(lineage, recipient, wanted.relation)
+            if found is None:
+                raise BudgetError("This budget is not open, so its limit cannot be changed. Use open_account().")
+            if found.limit.atto_delta != wanted.atto_delta:
+                raise ParameterError("Type and delta of a budget are fixed when it is opened: change its epsilon only.")
+            changed = replace(found.limit, nano_epsilon=wanted.nano_epsilon)
+            account = replace(found, limit=changed, version=found.version + 1)
+            workflow.save(store, account)
+            details = {"limit": changed.to_dict(), "by": by}
+            workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
+            return account
+
+    def reserve(self, key: ReleaseKey, *, recipient: str, role: str) -> Reservation:
+        """Find or pay for a release: the debit is stored before a row is read.
+
+        Args:
+            key: The release.
+            recipient: Who gets the answer and pays.
+            role: The recipient's role, for the record.
+
+        Raises:
+            BudgetError: With ``asked`` and ``left``; nothing was spent.
+        """
+        check_name("recipient", recipient)
+        check_name("role", role)
+        with self._transaction() as store:
+            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now())
+        if isinstance(outcome, Refused):
+            raise workflow.to_error(outcome)
+        return outcome
+
+    def finish(self, reservation: Reservation, payload: bytes) -> bytes:
+        """Store the answer where still reserved and return the stored one: show only that.
+
+        Args:
+            reservation: What ``reserve`` returned.
+            payload: The answer, as the bytes that everybody will get.
+        """
+        if not isinstance(payload, bytes):
+            raise ParameterError(f"An answer is stored as bytes. Got {type(payload).__name__}.")
+        with self._transaction() as store:
+            return workflow.finish(store, reservation, payload, time=self._now())
+
+    def quote(self, key: ReleaseKey, *, recipient: str) -> Quote:
+        """Return what the question would cost its recipient, without spending and without touching data."""
+        with self._snapshot() as store:
+            account = self._account(store, key.lineage, recipient, key.cost.relation)
+            left = remaining(account.state, account.limit)
+            if store.get_payment(key.digest, recipient) is not None:
+                return Quote(True, key.cost, left, left)
+            outcome = pay(account.state, key.cost, account.limit)
+            after = None if isinstance(outcome, Refusal) else remaining(outcome, account.limit)
+            return Quote(False, key.cost, left, after)
+
+    def enter_no_dp(self, *, lineage: str, recipient: str, role: str, mechanism: str, note: str = "") -> Entry:
+        """Enter something without differential privacy that left: an anonymized table, paper-mode data."""
+        return self._enter("no_dp", lineage, recipient, role, Cost.no_dp(mechanism=mechanism), note)
+
+    def enter_look(self, *, lineage: str, recipient: str, role: str, note: str = "") -> Entry:
+        """Enter the owner's look at raw data: logged, not debited."""
+        return self._enter("look", lineage, recipient, role, None, note)
+
+    def _enter(
+        self,
+        kind: Kind,
+        lineage: str,
+        recipient: str,
+        role: str,
+        cost: Cost | None,
+        note: str,
+    ) -> Entry:
+        for what, name in (("lineage", lineage), ("recipient", recipient), ("role", role)):
+            check_name(what, name)
+        details = {"note": check_name("note", note)} if note else {}
+        with self._transaction() as store:
+            number = workflow.append(
+                store, kind, lineage, self._now(), recipient=recipient, role=role, cost=cost, details=details
+            )
+            entry = store.get_entry(number)
+            assert entry is not None
+            return entry
+
+    def remaining(self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove") -> Remaining:
+        """Return what is left of a budget. The lineage's own (no recipient) is for the owner's eyes only."""
+        check_relation(relation)
+        with self._snapshot() as store:
+            account = self._account(store, lineage, recipient, relation)
+        return remaining(account.state, account.limit)
+
+    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
+        """Return the budgets, of all or of one lineage or recipient."""
+        with self._snapshot() as store:
+            return [
+                account
+                for account in store.accounts()
+                if (lineage is None or account.lineage == lineage)
+                and (recipient is None or account.recipient == recipient)
+            ]
+
+    def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Entry]:
+        """Return the entries in order, of all or of one lineage or recipient."""
+        with self._snapshot() as store:
+            return list(store.entries(lineage=lineage, recipient=recipient))
+
+    def head(self) -> Head:
+        """Return the end of the chain, to be kept in another place."""
+        with self._snapshot() as store:
+            return Head(self.name, *store.last_link())
+
+    def verify(self, head: Head | None = None) -> Head:
+        """Replay the chain, the sums and the stored answers; with ``head``, notice a roll-back or replacement.
+
+        Raises:
+            LedgerError: Names the first thing that does not fit.
+        """
+        with self._snapshot() as store:
+            return verify_store(store, ledger=self.name, head=head)
+
+    @staticmethod
+    def _account(store: Store, lineage: str, recipient: str | None, relation: Relation) -> Account:
+        account = store.get_account(lineage, recipient, relation)
+        if account is None:
+            whose = f"'{recipient}'" if recipient else "the data set"
+            raise BudgetError(
+                f"No budget is open for {whose} under the '{relation}' relation. The owner opens one with "
+                "open_account().",
+                left="no budget",
+            )
+        return account
