@@ -80,7 +80,8 @@ def exp_interval(x: Fraction, context: Context) -> tuple[Fraction, Fraction]:
     if x > 4 * context.prec:  # exp(-x) < 10^-prec, and its digits would fill the memory
         return Fraction(0), Fraction(1, 10**context.prec)
     rounded = context.divide(Decimal(x.numerator), Decimal(x.denominator))
-    value = Fraction(context.exp(-rounded))
+    # copy_negate, not a minus sign: the operator would round to the thread's own 28 digits.
+    value = Fraction(context.exp(rounded.copy_negate()))
     slack = 4 * (x + 1) / Fraction(10) ** (context.prec - 1)
     return value * (1 - slack), value * (1 + slack)
 

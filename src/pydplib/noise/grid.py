@@ -37,15 +37,17 @@ def grid_exponent(scale: float) -> int:
 def to_grid(values: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
     """Return floor(x / 2^exponent + 1/2) in exact arithmetic, as integers.
 
-    Proof: Division by a power of two is exact. ``floor`` and the remainder ``a - floor(a)``
-    are exact below 2^52, so the rounding is at exact halves, always upwards: two values that
-    are d steps apart become integers at most ceil(d) apart. (Adding 0.5 in floating point
-    would round, and could move them one further apart.)
+    Proof: Division by a power of two is exact (or so close to 0 that it rounds to 0 either
+    way). ``floor`` is exact below 2^52, and so is the remainder ``a - floor(a)``, except for a
+    between -1/2 and 0, where it stays at least 1/2. So the rounding is at exact halves, always
+    upwards: two values that are d steps apart become integers at most ceil(d) apart. (Adding
+    0.5 in floating point would round, and could move them one further apart.)
 
     Raises:
         DataError: If a value is not finite or too large for the grid.
     """
-    scaled = np.ldexp(values, -exponent)
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.ldexp(values, -exponent)
     # A value beyond 2^52 steps, an infinity or a NaN fails this comparison.
     if not (np.abs(scaled) < _EXACT).all():
         raise DataError(

@@ -7,7 +7,8 @@ Design:
   wiped, so that a later look into memory tells nothing about earlier noise.
 * After a fork the child draws a new key: two processes never share a stream.
 * Each thread has a generator of its own: a shared buffer could hand out the same
-  bits twice, and noise used twice cancels.
+  bits twice, and noise used twice cancels. For the same reason an interrupted draw
+  loses bytes rather than repeat them.
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ class SystemSource:
         >>> SystemSource().fill(out)
     """
 
-    __slots__ = ("_buffer", "_forks", "_key", "_position")
+    __slots__ = ("_buffer", "_busy", "_forks", "_key", "_position")
 
     def __init__(self) -> None:
         self._buffer = np.empty(_BUFFER_BYTES, dtype=np.uint8)
+        self._busy = False
         self._rekey()
 
     def _rekey(self) -> None:
@@ -70,18 +72,30 @@ class SystemSource:
 
     def fill(self, out: NDArray[np.uint8]) -> None:
         """Fill a one-dimensional, contiguous array with random bytes."""
+        if self._busy:  # a signal handler or finalizer broke into a fill of this thread: stay out of its buffer
+            out[:] = np.frombuffer(os.urandom(len(out)), dtype=np.uint8)
+            return
+        self._busy = True
+        try:
+            self._fill(out)
+        finally:
+            self._busy = False
+
+    def _fill(self, out: NDArray[np.uint8]) -> None:
         if self._forks != _FORKS:
             self._rekey()
         filled, wanted = 0, len(out)
         while filled < wanted:
             if self._position == _BUFFER_BYTES:
                 self._refill()
-            take = min(wanted - filled, _BUFFER_BYTES - self._position)
-            part = self._buffer[self._position : self._position + take]
+            start = self._position
+            take = min(wanted - filled, _BUFFER_BYTES - start)
+            # First: an interrupt from here on loses bytes, but never hands out wiped ones.
+            self._position = start + take
+            part = self._buffer[start : start + take]
             out[filled : filled + take] = part
             part[:] = 0
             filled += take
-            self._position += take
 
     def __reduce__(self) -> Any:
         raise TypeError("A random source cannot be copied or sent to another process: its bits are used once.")

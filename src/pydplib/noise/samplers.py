@@ -16,6 +16,7 @@ from pydplib.noise.expansion import Expansion, exp_minus, logistic_minus
 from pydplib.noise.randomness import Source, random_bytes, random_words
 
 _MAX_SCALE = 1 << 52  # magnitudes stay far inside 64-bit integers
+_MIN_VARIANCE = Fraction(1, 1 << 1000)  # a positive float, and far below any noise
 
 
 def _half() -> Expansion:
@@ -91,7 +92,7 @@ def discrete_gaussian(variance: Fraction, size: int, *, source: Source | None = 
     weights is proportional to exp(-y^2 / (2 variance)) (Canonne, Kamath, Steinke 2020).
 
     Args:
-        variance: sigma squared, a positive rational below 2^100.
+        variance: sigma squared, a rational between 2^-1000 and 2^104.
         size: How many.
         source: Where random bits come from; None is the generator of releases.
 
@@ -100,8 +101,8 @@ def discrete_gaussian(variance: Fraction, size: int, *, source: Source | None = 
         (3,)
     """
     variance = Fraction(variance)
-    if variance <= 0:
-        raise ParameterError("variance must be a positive number.")
+    if variance < _MIN_VARIANCE:
+        raise ParameterError("variance must be a positive number of at least 2^-1000.")
     t = math.isqrt(variance.numerator // variance.denominator) + 1
     _check_scale("the square root of the variance", Fraction(t))
     out = np.empty(size, dtype=np.int64)
@@ -165,12 +166,9 @@ def exponential_choice(scores: NDArray[np.int64], unit: Fraction, *, source: Sou
     target = word * 2.0**-53 * cumulative[-1]
     slack = (len(scores) + 64) * 2.0**-49 * cumulative[-1]
     index = int(np.searchsorted(cumulative, target, side="right"))
-    low = cumulative[index - 1] if index else -math.inf
+    low = cumulative[index - 1] if index else -math.inf  # the first candidate's lower edge is 0: no error crosses it
     if index < len(scores) and target - low > slack and cumulative[index] - target > slack:
         return index
-    # The first candidate's lower edge is 0, which no error can cross.
-    if index == 0 and cumulative[0] - target > slack:
-        return 0
     return _settle_choice(gaps, Fraction(unit), word, source)
 
 
@@ -203,8 +201,10 @@ def _rounded_exp(x: Fraction, context: Context, precision: int) -> int:
     """Return exp(-x) in units of 10^-precision; off by less than 10^5 units."""
     if x > 4 * precision:
         return 0
-    value = context.exp(-context.divide(Decimal(x.numerator), Decimal(x.denominator)))
-    return int(value.scaleb(precision))
+    quotient = context.divide(Decimal(x.numerator), Decimal(x.denominator))
+    # Every step in this context: a minus sign, or scaleb without one, would round to the thread's own 28 digits.
+    value = context.exp(quotient.copy_negate())
+    return int(value.scaleb(precision, context))
 
 
 def _cell(sums: list[int], target: Fraction) -> int:
