@@ -1,0 +1,223 @@
+"""The one door: may this output of this source go to this audience for this purpose?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydplib.errors import PolicyError
+from pydplib.policy.labels import OutputLabel, is_within, parse_label
+from pydplib.policy.policy import Policy
+from pydplib.policy.roles import parse_role
+from pydplib.policy.rules import ALL, ANY, PolicyRule
+from pydplib.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What an output is made from.
+
+    Args:
+        project: The project that holds the data.
+        fields: The fields that the output speaks of.
+        filters: The fields that its conditions use.
+        identifiers: Those fields of the project that identify a person.
+
+    Examples:
+        >>> Source("pirads", fields=["age"]).fields == frozenset(["age"])
+        True
+    """
+
+    project: str
+    fields: frozenset[str] = frozenset()
+    filters: frozenset[str] = frozenset()
+    identifiers: frozenset[str] = frozenset()
+
+    def __init__(
+        self,
+        project: str,
+        *,
+        fields: Iterable[str] = (),
+        filters: Iterable[str] = (),
+        identifiers: Iterable[str] = (),
+    ) -> None:
+        for name, value in (
+            ("project", project),
+            ("fields", frozenset(fields)),
+            ("filters", frozenset(filters)),
+            ("identifiers", frozenset(identifiers)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, schema: Schema, *, project: str, fields: Iterable[str] = (), filters: Iterable[str] = ()) -> Source:
+        """Return a source whose identifiers are those that the schema declares, and the person column."""
+        identifiers = {name for name, column in schema.columns.items() if column.label == "identifier"}
+        if schema.person:
+            identifiers.add(schema.person)
+        return cls(project, fields=fields, filters=filters, identifiers=identifiers)
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who would get it.
+
+    Args:
+        role: The role in the project.
+        groups: The groups that it belongs to.
+    """
+
+    role: str
+    groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", parse_role(self.role).name)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What would leave.
+
+    Args:
+        label: How much it gives away.
+        epsilon: What it costs, if it is differentially private.
+        paper_mode: Whether it is paper-mode data, which carry no guarantee.
+    """
+
+    label: OutputLabel
+    epsilon: float | None = None
+    paper_mode: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", parse_label(self.label))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Yes or no, the reason in one sentence, and the row that decided.
+
+    Args:
+        allow: Whether it may flow.
+        reason: Why, for readers.
+        policy: The row that allowed it, or the nearest one that did not; none if no row speaks of the audience.
+    """
+
+    allow: bool
+    reason: str
+    policy: PolicyRule | None = None
+
+    def __bool__(self) -> bool:
+        return self.allow
+
+
+def may_flow(
+    source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date
+) -> Decision:
+    """Return whether ``output`` of ``source`` may go to ``audience`` for ``purpose``. Denied unless a row allows it.
+
+    Args:
+        source: What it is made from.
+        audience: Who would get it.
+        output: What would leave.
+        purpose: What for.
+        policy: The rows.
+        on: Today; a row holds up to and including its last day.
+
+    Examples:
+        >>> import datetime as dt
+        >>> today = dt.date(2026, 1, 1)
+        >>> partner, ages = Audience("third_party"), Source("pirads", fields=["age"])
+        >>> bool(may_flow(ages, partner, Output("dp_high", epsilon=0.2), "research", policy=Policy(), on=today))
+        True
+        >>> may_flow(ages, partner, Output("raw"), "research", policy=Policy(), on=today).reason
+        "Denied: 'third_party' may get dp_high at most, asked raw."
+    """
+    rules = [
+        rule
+        for rule in policy.rules
+        if rule.is_for(audience.role, audience.groups) and rule.project in (ANY, source.project)
+    ]
+    if not rules:
+        return Decision(False, f"Denied: no rule speaks of '{audience.role}' in this project; the default is no.")
+    nearest: tuple[int, str, PolicyRule] | None = None
+    for rule in rules:
+        passed, reason = _judge(rule, source, audience, output, purpose, on)
+        if reason is None:
+            return Decision(True, f"Allowed: a rule for '{rule.audience}' permits {output.label}.", rule)
+        if nearest is None or passed > nearest[0]:
+            nearest = (passed, reason, rule)
+    assert nearest is not None
+    return Decision(False, f"Denied: {nearest[1]}", nearest[2])
+
+
+def can_flow(source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date) -> bool:
+    """Return whether ``may_flow`` allows it."""
+    return may_flow(source, audience, output, purpose, policy=policy, on=on).allow
+
+
+def check_flow(
+    source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date
+) -> Decision:
+    """Return the decision if it is yes; raise ``PolicyError`` with the reason if it is no."""
+    decision = may_flow(source, audience, output, purpose, policy=policy, on=on)
+    if not decision:
+        raise PolicyError(f"{decision.reason} Ask the owner of the data to change the policy, or ask for less.")
+    return decision
+
+
+def _judge(
+    rule: PolicyRule, source: Source, audience: Audience, output: Output, purpose: str, on: dt.date
+) -> tuple[int, str | None]:
+    """Return how many checks passed and why the next one failed; none if all passed."""
+    who = f"'{audience.role}'"
+    checks: list[tuple[bool, str]] = [
+        (rule.expires is None or on <= rule.expires, f"the rule for {who} expired on {rule.expires}."),
+        (rule.purpose in (ANY, purpose), f"the rule for {who} is for the purpose '{rule.purpose}' only."),
+        (is_within(output.label, rule.label), f"{who} may get {rule.label} at most, asked {output.label}."),
+        (
+            not output.paper_mode or rule.paper_mode,
+            f"paper-mode data carry no guarantee, and the owner has not switched them on for {who}.",
+        ),
+        *_field_checks(rule, source, output, who),
+        *_epsilon_checks(rule, output, who),
+    ]
+    for passed, (holds, reason) in enumerate(checks):
+        if not holds:
+            return passed, reason
+    return len(checks), None
+
+
+def _field_checks(rule: PolicyRule, source: Source, output: Output, who: str) -> list[tuple[bool, str]]:
+    used = source.fields | source.filters
+    checks = [
+        (
+            output.label in ("raw", "public") or not used & source.identifiers,
+            "identifiers are part of no output but raw rows: " + _names(used & source.identifiers) + ".",
+        )
+    ]
+    if output.label != "public":
+        for what, asked, allowed in (
+            ("fields", source.fields, rule.fields),
+            ("filters", source.filters, rule.filters),
+        ):
+            beyond = asked - set(allowed) if allowed != ALL else frozenset[str]()
+            checks.append((not beyond, f"the rule for {who} does not open the {what} {_names(beyond)}."))
+    return checks
+
+
+def _epsilon_checks(rule: PolicyRule, output: Output, who: str) -> list[tuple[bool, str]]:
+    if not output.label.startswith("dp_") or output.paper_mode:
+        return []
+    cap = rule.epsilon_per_question
+    return [
+        (output.epsilon is not None, "a differentially private output must say its epsilon; there is no default."),
+        (
+            cap is None or output.epsilon is None or output.epsilon <= cap,
+            f"one question of {who} may cost epsilon {cap} at most, asked {output.epsilon}.",
+        ),
+    ]
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(names))

@@ -1,0 +1,209 @@
+"""A whole policy: its rows, the data set's budget and delta; defaults that the owner may change."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydplib.errors import ParameterError, PolicyError, did_you_mean
+from pydplib.guarantee import ApproxDP
+from pydplib.policy.labels import OutputLabel, label_of_noise_factor
+from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
+from pydplib.policy.roles import parse_role
+from pydplib.policy.rules import ALL, PolicyRule
+
+DEFAULT_RULES: tuple[PolicyRule, ...] = (
+    PolicyRule("owner", "raw", fields=ALL, filters=ALL, paper_mode=True),
+    PolicyRule("collaborator", "dp_medium", fields=ALL, filters=ALL, epsilon_per_question=1.0, budget=6.0),
+    PolicyRule("third_party", "dp_high", fields=ALL, filters=ALL, epsilon_per_question=0.5, budget=2.0),
+    PolicyRule("radiologist", "public"),
+    PolicyRule("data_protection_officer", "public"),
+)
+"""What holds until the owner says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a role gets: its noise, the cap per question and the budgets.
+
+    Args:
+        noise_factor: The noise factor of the role.
+        epsilon_cap: The most epsilon of one question; none for no cap.
+        budget: The budget of one recipient; none for no budget but the data set's.
+        data_set_budget: The budget of all recipients together.
+    """
+
+    noise_factor: NoiseFactor
+    epsilon_cap: float | None
+    budget: ApproxDP | None
+    data_set_budget: ApproxDP
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All rows, and what all recipients together may get.
+
+    Args:
+        rules: The rows; what none of them allows is denied.
+        data_set_budget: The epsilon of all recipients together: the only protection against collusion.
+        delta: The chance that a guarantee may fail.
+
+    Examples:
+        >>> policy = Policy()
+        >>> terms = policy.terms("third_party", n=920)
+        >>> terms.noise_factor.name, terms.epsilon_cap, terms.budget.epsilon, terms.data_set_budget.epsilon
+        ('high', 0.5, 2.0, 10.0)
+        >>> Policy.from_dict(policy.to_dict()) == policy
+        True
+    """
+
+    rules: tuple[PolicyRule, ...] = DEFAULT_RULES
+    data_set_budget: float = 10.0
+    delta: float = 1e-6
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(self.rules))
+        ApproxDP(self.data_set_budget, self.delta)  # raises if one of them is out of range
+        for rule in self.rules:
+            if rule.budget is not None and rule.budget > self.data_set_budget:
+                raise ParameterError(
+                    f"The rule for '{rule.audience}' has a budget of {rule.budget:g}, more than the data set's "
+                    f"{self.data_set_budget:g}: it could never be spent."
+                )
+
+    def delta_for(self, n: int | None) -> float:
+        """Return the delta for a declared public size: 1/n^2 where that is smaller.
+
+        Args:
+            n: The size that the schema declares public, or none. Never the exact number of rows.
+
+        Examples:
+            >>> Policy().delta_for(None), Policy().delta_for(10_000)
+            (1e-06, 1e-08)
+        """
+        if n is None or n < 1:
+            return self.delta
+        return min(self.delta, 1 / n**2)
+
+    def terms(
+        self,
+        role: object,
+        *,
+        groups: tuple[str, ...] = (),
+        project: str = "*",
+        n: int | None = None,
+        on: dt.date | None = None,
+    ) -> Terms:
+        """Return what a role gets; where several rows speak of it, the strictest number counts.
+
+        Args:
+            role: The recipient's role.
+            groups: The groups it belongs to.
+            project: The project that is asked.
+            n: The declared public size, or none.
+            on: The day, to leave out rows that have expired; none counts all rows.
+        """
+        who = parse_role(role)
+        rules = [
+            rule
+            for rule in self.rules
+            if rule.is_for(who.name, groups)
+            and rule.project in ("*", project)
+            and (on is None or rule.expires is None or on <= rule.expires)
+        ]
+        if who.noise_factor is None or not rules:
+            raise PolicyError(
+                f"No rule of the policy lets '{who.name}' ask statistics. The owner adds a rule or gives another role."
+            )
+        delta = self.delta_for(n)
+        cap = min((rule.epsilon_per_question for rule in rules if rule.epsilon_per_question), default=None)
+        budget = min((rule.budget for rule in rules if rule.budget), default=None)
+        return Terms(
+            who.noise_factor,
+            cap,
+            None if budget is None else ApproxDP(budget, delta),
+            ApproxDP(self.data_set_budget, delta),
+        )
+
+    def label_of_epsilon(self, epsilon: float) -> OutputLabel:
+        """Return the label of a release whose epsilon was given as a number, by the caps of the three audiences.
+
+        Examples:
+            >>> Policy().label_of_epsilon(0.2), Policy().label_of_epsilon(0.7), Policy().label_of_epsilon(3)
+            ('dp_high', 'dp_medium', 'dp_low')
+        """
+        for factor in sorted(NOISE_FACTORS.values(), key=lambda factor: -factor.number):
+            caps = [rule.epsilon_per_question for rule in self.rules if rule.audience == factor.role]
+            limit = min((cap for cap in caps if cap is not None), default=None)
+            if limit is not None and epsilon <= limit:
+                return label_of_noise_factor(factor)
+        return "dp_low"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the policy as plain values, as in TOML or JSON."""
+        return {
+            "data_set_budget": self.data_set_budget,
+            "delta": self.delta,
+            "rules": [rule.to_dict() for rule in self.rules],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Policy:
+        """Make a policy from plain values; reading the file is the caller's.
+
+        Without ``rules`` the default rows hold; an empty list denies everything.
+        """
+        known = ("data_set_budget", "delta", "rules")
+        for name in values:
+            if name not in known:
+                raise ParameterError(f"A policy has no '{name}'.{did_you_mean(name, known)}")
+        plain = dict(values)
+        if "rules" in plain:
+            if not isinstance(plain["rules"], list | tuple):
+                raise ParameterError("The rules of a policy are a list of rows ([[rules]] in TOML).")
+            plain["rules"] = tuple(PolicyRule.from_dict(row) for row in plain["rules"])
+        return cls(**plain)
+
+
+def settle_epsilon(
+    band_epsilon: float, cap: float | None, *, on_conflict: Literal["privacy", "refuse"] = "privacy"
+) -> tuple[float, bool]:
+    """Return the epsilon that is really used and whether the cap lowered it: min(band, cap).
+
+    Args:
+        band_epsilon: What the noise band would need.
+        cap: The role's most epsilon per question; none for no cap.
+        on_conflict: ``"privacy"``: more noise than the band says, and reported; ``"refuse"``: an error.
+
+    Examples:
+        >>> settle_epsilon(1.2, 0.5), settle_epsilon(0.29, 0.5)
+        ((0.5, True), (0.29, False))
+    """
+    if on_conflict not in ("privacy", "refuse"):
+        raise ParameterError(f"Unknown on_conflict '{on_conflict}'.{did_you_mean(on_conflict, ['privacy', 'refuse'])}")
+    if not (math.isfinite(band_epsilon) and band_epsilon > 0):
+        raise ParameterError(f"epsilon must be a positive, finite number. Got {band_epsilon!r}.")
+    if cap is None or band_epsilon <= cap:
+        return band_epsilon, False
+    if on_conflict == "refuse":
+        raise PolicyError(
+            f"The noise factor would need epsilon {band_epsilon:.4g} for this question; the role's cap is {cap:g} per "
+            "question. Ask with wider bins or fewer groups, or accept more noise (on_conflict='privacy')."
+        )
+    return cap, True
+
+
+def can_spend(epsilon: float, cap: float | None) -> bool:
+    """Return whether one question may cost ``epsilon``."""
+    return cap is None or epsilon <= cap
+
+
+def check_spend(epsilon: float, cap: float | None) -> None:
+    """Raise ``PolicyError`` if one question may not cost ``epsilon``."""
+    if not can_spend(epsilon, cap):
+        raise PolicyError(
+            f"One question may cost epsilon {cap:g} at most in this role. Asked: {epsilon:g}. Ask with less epsilon."
+        )

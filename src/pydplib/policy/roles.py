@@ -1,0 +1,190 @@
+"""Roles: data with a description that users read, and what each may do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from pydplib.errors import ParameterError, PolicyError, did_you_mean
+from pydplib.policy.labels import OutputLabel
+from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
+
+Power: TypeAlias = Literal["ask", "capture", "edit_policy", "read_all_ledgers", "read_log", "see_raw"]
+"""What a role may do besides getting outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Who somebody is to the data.
+
+    Args:
+        name: The word in code and policies.
+        title: The word for readers.
+        description: What this role is and may do, for readers.
+        noise_factor: The noise that it gets; none for roles that do not ask.
+        label: The most that it gets unless the owner says otherwise.
+        powers: What it may do.
+
+    Examples:
+        >>> ROLES["third_party"].noise_factor.name, ROLES["third_party"].label
+        ('high', 'dp_high')
+    """
+
+    name: str
+    title: str
+    description: str
+    noise_factor: NoiseFactor | None
+    label: OutputLabel
+    powers: frozenset[Power]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+ROLES: Mapping[str, Role] = MappingProxyType(
+    {
+        role.name: role
+        for role in (
+            Role(
+                "owner",
+                "Data owner",
+                "Holds the data and answers for them: sees raw rows, decides the policy and the budgets. Every look "
+                "is logged.",
+                NOISE_FACTORS["low"],
+                "raw",
+                frozenset(["ask", "capture", "edit_policy", "read_all_ledgers", "read_log", "see_raw"]),
+            ),
+            Role(
+                "collaborator",
+                "Collaborator",
+                "Works with the owner on a shared question: gets statistics with medium noise, within a budget.",
+                NOISE_FACTORS["medium"],
+                "dp_medium",
+                frozenset(["ask"]),
+            ),
+            Role(
+                "third_party",
+                "Third party",
+                "Anybody else, such as a company: gets statistics with much noise, within a small budget. New members "
+                "start here.",
+                NOISE_FACTORS["high"],
+                "dp_high",
+                frozenset(["ask"]),
+            ),
+            Role(
+                "radiologist",
+                "Radiologist",
+                "Writes and signs reports, and sees those of the own department; asks no statistics.",
+                None,
+                "public",
+                frozenset(["capture", "see_raw"]),
+            ),
+            Role(
+                "data_protection_officer",
+                "Data protection officer",
+                "Watches over all of it: reads every log and ledger, sees no rows and asks no statistics.",
+                None,
+                "public",
+                frozenset(["read_all_ledgers", "read_log"]),
+            ),
+        )
+    }
+)
+"""All roles by name."""
+
+NEW_MEMBER = "third_party"
+"""The role in which everybody starts."""
+
+
+def parse_role(role: object) -> Role:
+    """Return the role for a word.
+
+    Examples:
+        >>> parse_role("third party").title
+        'Third party'
+    """
+    if isinstance(role, Role):
+        return role
+    word = str(role).strip().lower().replace(" ", "_").replace("-", "_")
+    if word not in ROLES:
+        raise ParameterError(f"Unknown role {role!r}.{did_you_mean(word, ROLES)}")
+    return ROLES[word]
+
+
+def can_use(role: object, power: Power) -> bool:
+    """Return whether a role has a power.
+
+    Examples:
+        >>> can_use("radiologist", "capture"), can_use("radiologist", "ask")
+        (True, False)
+    """
+    return power in parse_role(role).powers
+
+
+def check_use(role: object, power: Power) -> None:
+    """Raise ``PolicyError`` unless the role has the power."""
+    if not can_use(role, power):
+        who = sorted(name for name, known in ROLES.items() if power in known.powers)
+        raise PolicyError(
+            f"The role '{parse_role(role).name}' may not {power.replace('_', ' ')}; this is for: {', '.join(who)}."
+        )
+
+
+def can_read_ledger(role: object, *, own: bool) -> bool:
+    """Return whether a role may read a recipient's ledger: everybody the own one, owner and officer all.
+
+    Examples:
+        >>> can_read_ledger("third_party", own=True), can_read_ledger("third_party", own=False)
+        (True, False)
+    """
+    return own or can_use(role, "read_all_ledgers")
+
+
+def check_read_ledger(role: object, *, own: bool) -> None:
+    """Raise ``PolicyError`` unless ``can_read_ledger``."""
+    if not can_read_ledger(role, own=own):
+        raise PolicyError(f"The role '{parse_role(role).name}' reads its own ledger only.")
+
+
+def can_edit_rights(role: object, *, editor: str, subject: str) -> bool:
+    """Return whether ``editor`` may change the rights of ``subject``: owners, and nobody his own.
+
+    Examples:
+        >>> can_edit_rights("owner", editor="ada", subject="bob"), can_edit_rights("owner", editor="ada", subject="ada")
+        (True, False)
+    """
+    return can_use(role, "edit_policy") and editor != subject
+
+
+def check_edit_rights(role: object, *, editor: str, subject: str) -> None:
+    """Raise ``PolicyError`` unless ``can_edit_rights``."""
+    check_use(role, "edit_policy")
+    if editor == subject:
+        raise PolicyError("Nobody edits his own rights: ask another owner.")
+
+
+def can_raise_budget(approvals: Mapping[str, object], *, beneficiary: str) -> bool:
+    """Return whether a budget may be raised: two different owners agree, not counting whom it benefits.
+
+    Args:
+        approvals: Who agreed, and in which role.
+        beneficiary: Whose budget it is.
+
+    Examples:
+        >>> can_raise_budget({"ada": "owner", "bob": "owner"}, beneficiary="acme")
+        True
+    """
+    return len(_owners(approvals, beneficiary)) >= 2
+
+
+def check_raise_budget(approvals: Mapping[str, object], *, beneficiary: str) -> None:
+    """Raise ``PolicyError`` unless ``can_raise_budget``."""
+    owners = _owners(approvals, beneficiary)
+    if len(owners) < 2:
+        raise PolicyError(f"Raising a budget takes two owners other than its beneficiary; so far {len(owners)} agreed.")
+
+
+def _owners(approvals: Mapping[str, object], beneficiary: str) -> Collection[str]:
+    return [who for who, role in approvals.items() if can_use(role, "edit_policy") and who != beneficiary]
