@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError
 
+_EXACT_FLOAT = 2.0**53  # whole numbers below this are exact floats
+
 
 def check_positive(name: str, value: object) -> Fraction:
     """Return a positive, finite number exactly, or raise ``ParameterError``."""
@@ -32,14 +34,20 @@ def check_confidence(confidence: float) -> float:
 
 
 def as_floats(values: ArrayLike) -> NDArray[np.float64]:
-    """Return numbers as a float array; missing and infinite values are an error without their text."""
+    """Return numbers as a float array; missing and infinite values are an error without their text.
+
+    The conversion is exact or refused: rounding here could move two values further apart than
+    the sensitivity says.
+    """
     try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biuf":
+        given = np.asarray(values)
+        if given.dtype.kind not in "biuf" or given.dtype.itemsize > 8:
             raise TypeError
-        array = array.astype(np.float64)
+        array = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DataError("The mechanism needs numbers: a number, a list or an array of numbers.") from None
+    if given.dtype.kind in "iu" and given.size and float(np.abs(array).max()) >= _EXACT_FLOAT:
+        raise DataError("Whole numbers beyond 2^53 are not exact as decimals; use Geometric for them.")
     if not np.isfinite(array).all():
         raise DataError("The values hold missing or infinite entries. Remove or replace them first.")
     return array
@@ -52,10 +60,10 @@ def as_integers(values: ArrayLike) -> NDArray[np.int64]:
         if array.dtype.kind == "O":
             raise TypeError
         if array.dtype.kind == "f":
-            whole = array.astype(np.int64)
-            if not (np.isfinite(array) & (np.abs(array) < 2.0**53)).all() or not (whole == array).all():
+            # NaN and infinities fail the first comparison, before a cast could warn about them.
+            if not (np.abs(array) < _EXACT_FLOAT).all() or not (np.floor(array) == array).all():
                 raise TypeError
-            return whole
+            return array.astype(np.int64)
         if array.dtype.kind not in "biu" or (array.dtype.kind == "u" and array.size and array.max() >= 1 << 62):
             raise TypeError
         array = array.astype(np.int64)
@@ -82,11 +90,9 @@ def laplace_tail_steps(ratio: float, tail: float) -> int:
 
     With a = exp(-ratio), P(|Z| > m) = 2 a^(m+1) / (1 + a).
     """
-    if 2 / (1 + math.exp(ratio)) <= tail:  # even m = 0 will do
-        return 0
-    # 1 + a is at most 2 and ratio may be tiny: logarithms keep the digits.
-    steps = math.ceil((math.log(2 / tail) - math.log1p(math.exp(-ratio))) / ratio - 1 - 1e-12)
-    return max(steps, 0)
+    # Solved in logarithms, which keep the digits where ratio is tiny and do not overflow where it is large.
+    steps = (math.log(2 / tail) - math.log1p(math.exp(-ratio))) / ratio - 1
+    return max(math.ceil(steps), 0)
 
 
 def solve_epsilon(margin_of: Callable[[float], float], margin: float, *, what: str = "epsilon") -> float:

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pydplib.errors import DataError, ParameterError
+from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import PureDP
 from pydplib.mechanisms._common import as_floats, as_integers, check_confidence, check_positive
 from pydplib.noise.grid import grid_exponent, to_grid
@@ -45,10 +45,10 @@ class _Choice:
         """Return how far the score of the choice may lie below the best, with ``confidence``.
 
         P(score < best - scale (ln(k) + t)) <= exp(-t) for k candidates (McSherry and Talwar 2007).
+        Rounding to the grid is counted: the scale as it is used, and one step for the two scores.
         """
-        if candidates < 1:
-            raise ParameterError("A choice needs at least one candidate.")
-        return self.scale * math.log(candidates / (1 - check_confidence(confidence)))
+        step, scale = self._grid()
+        return scale / float(self.epsilon) * _log_candidates(candidates, confidence) + step
 
     def margin95(self, candidates: int) -> float:
         """Return the 95 % margin in scores for that many candidates."""
@@ -59,8 +59,10 @@ class _Choice:
         """Return the choice with the smallest epsilon whose margin is at most ``margin``."""
         if not (math.isfinite(margin) and margin > 0):
             raise ParameterError(f"The margin must be a positive number. Got {margin!r}.")
-        wide = cls(sensitivity, 1.0).margin(candidates, confidence)
-        return cls(sensitivity, wide / float(margin))
+        step, scale = cls(sensitivity, 1.0)._grid()
+        if margin <= step:
+            raise CalibrationError("The margin is finer than the grid of the scores. Ask for a wider one.")
+        return cls(sensitivity, scale * _log_candidates(candidates, confidence) / (float(margin) - step))
 
     def release(self, scores: ArrayLike) -> int:
         """Return the index of the choice; one person changes every score by at most the sensitivity."""
@@ -77,6 +79,18 @@ class _Choice:
             return as_integers(scores), int(sensitivity)
         exponent = grid_exponent(float(sensitivity))
         return to_grid(as_floats(scores), exponent), math.ceil(sensitivity / Fraction(2) ** exponent)
+
+    def _grid(self) -> tuple[float, float]:
+        """Return the step of the grid and 2 sensitivity, rounded up to it: the widest that ``_on_grid`` may use."""
+        sensitivity = check_positive("sensitivity", self.sensitivity)
+        step = Fraction(2) ** grid_exponent(float(sensitivity))
+        return float(step), float(2 * math.ceil(sensitivity / step) * step)
+
+
+def _log_candidates(candidates: int, confidence: float) -> float:
+    if candidates < 1:
+        raise ParameterError("A choice needs at least one candidate.")
+    return math.log(candidates / (1 - check_confidence(confidence)))
 
 
 class Exponential(_Choice):

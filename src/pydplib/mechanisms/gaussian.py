@@ -107,7 +107,7 @@ at most 73.2 % right, but for a chance of 1e-06.
         that of the normal distribution one step further out; that step is added.
         """
         exponent, _, _ = self._grid(1)
-        quantile = NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2)
+        quantile = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
         return quantile * self.scale + math.ldexp(1.5, exponent)
 
     @property

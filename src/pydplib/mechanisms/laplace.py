@@ -70,7 +70,7 @@ class Laplace:
         sensitivity = check_positive("sensitivity", self.sensitivity)
         epsilon = check_positive("epsilon", self.epsilon)
         changes = min(self.max_changes or size, size) or 1
-        finest = min(float(sensitivity), float(sensitivity / epsilon))
+        finest = float(min(sensitivity, sensitivity / epsilon))
         exponent = grid_exponent(finest) - (changes - 1).bit_length()
         steps = math.ceil(sensitivity / Fraction(2) ** exponent) + changes - 1
         return exponent, steps, steps / epsilon

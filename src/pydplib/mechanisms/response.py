@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pydplib.errors import DataError, ParameterError
+from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import LocalDP
-from pydplib.mechanisms._common import check_positive, like_input
-from pydplib.noise.coins import bernoulli_keep
-from pydplib.noise.randomness import random_bytes, uniform_below
+from pydplib.mechanisms._common import check_confidence, check_positive, like_input, solve_epsilon
+from pydplib.noise.tap import flip_coins, respond
 from pydplib.schema import Scalar
 
 
@@ -71,9 +70,7 @@ class RandomizedResponse:
         """
         if records < 1:
             raise ParameterError("A margin needs at least one record.")
-        keep = 1 - self.flip_probability
-        hit = self.flip_probability / (len(self.categories) - 1)
-        return math.sqrt(math.log(2 / (1 - confidence)) / (2 * records)) / (keep - hit)
+        return math.sqrt(math.log(2 / (1 - check_confidence(confidence))) / (2 * records)) / self._contrast
 
     def margin95(self, records: int) -> float:
         """Return the 95 % margin of a debiased share among that many records."""
@@ -88,6 +85,8 @@ class RandomizedResponse:
             1.73
         """
         others = len(categories) - 1
+        if others < 1:
+            raise ParameterError("RandomizedResponse needs at least two different categories.")
         if not 0 < flip < others / (others + 1):
             raise ParameterError("flip must be positive and below (k - 1) / k, where nothing would be left.")
         return cls(categories, math.log((1 - flip) * others / flip))
@@ -97,9 +96,13 @@ class RandomizedResponse:
         cls, margin: float, *, records: int, categories: Sequence[Scalar] = (False, True), confidence: float = 0.95
     ) -> RandomizedResponse:
         """Return the mechanism with the smallest epsilon whose debiased shares have at most that margin."""
-        from pydplib.mechanisms._common import solve_epsilon
-
         return cls(categories, solve_epsilon(lambda e: cls(categories, e).margin(records, confidence), margin))
+
+    @property
+    def _contrast(self) -> float:
+        """The chance of keeping a value less that of being exchanged for it; small epsilons keep their digits."""
+        growth = math.expm1(min(float(self.epsilon), 700.0))
+        return growth / (growth + len(self.categories))
 
     @cached_property
     def _codes(self) -> dict[Scalar, int]:
@@ -111,6 +114,8 @@ class RandomizedResponse:
         A single value comes back as a value, an array as an array, any other sequence as a list.
         """
         single = isinstance(values, str) or np.ndim(values) == 0
+        if isinstance(values, np.ndarray) and single:
+            values = values.item()
         items = [values] if single else list(np.asarray(values, dtype=object).ravel())
         try:
             codes = np.array([self._codes[_plain(item)] for item in items], dtype=np.int64)
@@ -121,14 +126,24 @@ class RandomizedResponse:
         noisy = [self.categories[code] for code in self.release_codes(codes)]
         if single:
             return noisy[0]
-        return np.array(noisy).reshape(np.shape(values)) if isinstance(values, np.ndarray) else noisy
+        if not isinstance(values, np.ndarray):
+            return noisy
+        # Mixed categories stay what they are: NumPy would turn numbers beside texts into texts.
+        mixed = values.dtype == object or len({isinstance(value, str) for value in self.categories}) > 1
+        return np.array(noisy, dtype=object if mixed else None).reshape(values.shape)
 
     def release_codes(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return category codes 0 .. k-1, each kept or exchanged by chance."""
-        size, count = len(codes), len(self.categories)
-        keep = bernoulli_keep(check_positive("epsilon", self.epsilon), count, size)
-        shift = 1 + uniform_below(count - 1, size)  # never back to the same value
-        return np.where(keep, codes, (codes + shift) % count)
+        """Return category codes 0 .. k-1, each kept or exchanged by chance.
+
+        Raises:
+            DataError: If a code is not one of these; it would give itself away when kept.
+        """
+        codes = np.asarray(codes)
+        if codes.dtype.kind not in "iu" or codes.ndim != 1:
+            raise DataError("Category codes are a list of whole numbers from 0 to k - 1.")
+        if codes.size and not (int(codes.min()) >= 0 and int(codes.max()) < len(self.categories)):
+            raise DataError("Some codes are not among the declared categories, 0 to k - 1.")
+        return respond(codes.astype(np.int64), check_positive("epsilon", self.epsilon), categories=len(self.categories))
 
     def debias(self, shares: ArrayLike) -> NDArray[np.float64]:
         """Return unbiased estimates of the true shares from the shares among released values.
@@ -138,9 +153,8 @@ class RandomizedResponse:
             [0.5, 0.5]
         """
         observed = np.asarray(shares, dtype=np.float64)
-        keep = 1 - self.flip_probability
         hit = self.flip_probability / (len(self.categories) - 1)
-        return (observed - hit) / (keep - hit)
+        return (observed - hit) / self._contrast
 
 
 def _plain(value: Any) -> Any:
@@ -191,6 +205,26 @@ class CoinFlip:
         """Return the 95 % margin of a debiased share of "yes"."""
         return self.margin(records, 0.95)
 
+    @classmethod
+    def from_margin(cls, margin: float, *, records: int, confidence: float = 0.95) -> CoinFlip:
+        """Return the coin flip if its fixed epsilon of ln 3 reaches the margin.
+
+        Examples:
+            >>> CoinFlip.from_margin(0.1, records=920)
+            CoinFlip()
+
+        Raises:
+            CalibrationError: If it does not; randomised response can spend more.
+        """
+        if not (math.isfinite(margin) and margin > 0):
+            raise ParameterError(f"The margin must be a positive number. Got {margin!r}.")
+        if cls().margin(records, confidence) > margin:
+            raise CalibrationError(
+                "Two fair coins have a fixed epsilon of ln 3, which does not reach a margin that small. "
+                "Ask more records, or use RandomizedResponse.from_margin with a larger epsilon."
+            )
+        return cls()
+
     def debias(self, share: float) -> float:
         """Return the unbiased estimate of the true share of "yes" from the share among released answers."""
         return 2 * share - 0.5
@@ -198,9 +232,7 @@ class CoinFlip:
     def release(self, values: Any) -> Any:
         """Return the answer or the array of answers after two coins each."""
         truth = np.asarray(values)
-        if truth.dtype.kind not in "bi" or not np.isin(truth, (0, 1)).all():
+        if truth.dtype.kind not in "biu" or not np.isin(truth, (0, 1)).all():
             raise DataError("CoinFlip needs yes/no values: True, False, 1 or 0.")
-        flat = truth.reshape(-1).astype(np.bool_)
-        coins = np.frombuffer(random_bytes(len(flat)), dtype=np.uint8)
-        honest, second = (coins & 1) != 0, (coins & 2) != 0
-        return like_input(values, np.where(honest, flat, second).reshape(truth.shape))
+        answers = flip_coins(truth.reshape(-1).astype(np.int64)).astype(np.bool_)
+        return like_input(values, answers.reshape(truth.shape))

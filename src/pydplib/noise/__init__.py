@@ -11,7 +11,7 @@ from pydplib.noise.coins import bernoulli_exp, bernoulli_exp_each, bernoulli_kee
 from pydplib.noise.grid import from_grid, grid_exponent, laplace_records, to_grid
 from pydplib.noise.randomness import Source, permutation, random_bytes, uniform_below
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace, exponential_choice
-from pydplib.noise.tap import add_gaussian, add_laplace, choose, flip_and_choose
+from pydplib.noise.tap import add_gaussian, add_laplace, choose, flip_and_choose, flip_coins, respond
 
 __all__ = [
     "Source",
@@ -25,11 +25,13 @@ __all__ = [
     "discrete_laplace",
     "exponential_choice",
     "flip_and_choose",
+    "flip_coins",
     "from_grid",
     "grid_exponent",
     "laplace_records",
     "permutation",
     "random_bytes",
+    "respond",
     "to_grid",
     "uniform_below",
 ]

@@ -1,12 +1,13 @@
 """The one place where noise meets exact values, and where tests can listen.
 
-Every noisy release passes one of the three functions here. A test can record what
+Every noisy release passes one of the functions here. A test can record what
 passed and replay the same outputs on a neighbouring table; the two traces show
 whether the exact values moved by more than the sensitivity that was claimed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,11 +17,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.noise.coins import bernoulli_exp_each
-from pydplib.noise.randomness import uniform_below
+from pydplib.noise.coins import bernoulli_exp_each, bernoulli_keep
+from pydplib.noise.randomness import random_bytes, uniform_below
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace, exponential_choice
 
-Kind = Literal["laplace", "gaussian", "choice", "flip_choice"]
+Kind = Literal["laplace", "gaussian", "choice", "flip_choice", "response", "coin_flip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,18 @@ class NoiseCall:
     Attributes:
         kind: Which noise.
         size: How many values.
-        scale: The scale, the variance (Gaussian) or the unit (choices).
+        scale: The scale, the variance (Gaussian), the unit (choices), epsilon (responses) or
+            the chance of a flip (coin flip).
         sensitivity: The most that one person changes: L1 (Laplace), squared L2 (Gaussian),
-            largest change of one score (choices).
+            largest change of one score (choices), records (responses, coin flip).
+        values: How many values an answer can take (responses, coin flip); 0 where any integer can come out.
     """
 
     kind: Kind
     size: int
     scale: Fraction
     sensitivity: int
+    values: int = 0
 
     @property
     def epsilon(self) -> float:
@@ -47,6 +51,10 @@ class NoiseCall:
             return float(self.sensitivity / self.scale)
         if self.kind == "gaussian":
             return float(self.sensitivity / (2 * self.scale))
+        if self.kind == "response":
+            return float(self.scale)
+        if self.kind == "coin_flip":
+            return math.log(3)
         return float(2 * self.sensitivity * self.scale)
 
 
@@ -107,3 +115,33 @@ def flip_and_choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: i
 
     call = NoiseCall("flip_choice", scores.size, unit, sensitivity)
     return int(_through(call, scores, answer))
+
+
+def respond(codes: NDArray[np.int64], epsilon: Fraction, *, categories: int) -> NDArray[np.int64]:
+    """Return codes 0 .. k-1, each kept with probability e^epsilon / (e^epsilon + k - 1), else another at random.
+
+    Proof: For any output v, the chance is p = e^epsilon / (e^epsilon + k - 1) if the true code
+    is v and (1 - p) / (k - 1) = p / e^epsilon otherwise: the ratio is e^epsilon for each record.
+    """
+
+    def answer() -> NDArray[np.int64]:
+        keep = bernoulli_keep(epsilon, categories, codes.size)
+        shift = 1 + uniform_below(categories - 1, codes.size)  # never back to the same value
+        return np.where(keep, codes, (codes + shift) % categories)
+
+    call = NoiseCall("response", codes.size, epsilon, 1, categories)
+    return np.asarray(_through(call, codes, answer))
+
+
+def flip_coins(truth: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return answers 0 or 1 after two fair coins each: heads, the truth; tails, what the second coin says.
+
+    Proof: P(1 | 1) = 3/4 and P(1 | 0) = 1/4, so the ratio is 3 for each record: epsilon is ln 3.
+    """
+
+    def answer() -> NDArray[np.int64]:
+        coins = np.frombuffer(random_bytes(truth.size), dtype=np.uint8)
+        return np.where(coins & 1, truth, (coins >> 1) & 1)
+
+    call = NoiseCall("coin_flip", truth.size, Fraction(1, 4), 1, 2)
+    return np.asarray(_through(call, truth, answer))

@@ -121,11 +121,15 @@ def check_neighbours(first: Trace, second: Trace) -> None:
     for position, (a, b) in enumerate(zip(first.passed, second.passed, strict=True)):
         if a.call != b.call:
             raise AssertionError(f"noise call {position} differs: {a.call} against {b.call}")
+        if a.exact.shape != b.exact.shape:
+            raise AssertionError(f"noise call {position} has another shape in the second run")
         moved = [abs(int(x) - int(y)) for x, y in zip(a.exact.ravel(), b.exact.ravel(), strict=True)]
         if a.call.kind == "laplace":
             distance = sum(moved)
         elif a.call.kind == "gaussian":
             distance = sum(d * d for d in moved)
+        elif a.call.kind in ("response", "coin_flip"):
+            distance = sum(d != 0 for d in moved)
         else:
             distance = max(moved, default=0)
         if distance > a.call.sensitivity:
