@@ -154,6 +154,10 @@ class MissingExtraError(PydplibError, ImportError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part. Install it with: pip install 'pydplib[{extra}]'")
         self.extra = extra
+        self._arguments = (what, extra)
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+        return type(self), self._arguments  # so that it survives the way between processes
 
 
 ERROR_TYPES: tuple[type[PydplibError], ...] = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from typing import Literal, TypeAlias
 
 from pydplib.errors import ParameterError
@@ -17,27 +18,33 @@ Unit: TypeAlias = Literal["person", "record"]
 Relation: TypeAlias = Literal["add_remove", "substitute", "local"]
 """What "with and without one person" means: added or removed, exchanged for another, or each record by itself."""
 
+_SLACK = 1e-13  # relative; a dozen float operations lose less than 100 x 1.1e-16
+
 
 def _positive(name: str, value: float) -> None:
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+    if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
         raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {value!r}.")
 
 
 def _odds(epsilon: float) -> str:
     """Say what epsilon means for somebody who guesses, as a plain fragment."""
-    if epsilon > 20:
-        return "practically no bound on what can be learnt about one person"
     chance = 100 / (1 + math.exp(-epsilon))
     # Rounded away from 50 so that no bound is understated.
     shown = math.ceil(chance * 10) / 10 if chance < 99.9 else math.ceil(chance * 1000) / 1000
+    if shown >= 100:  # from an epsilon of 12 on
+        return "practically no bound on what can be learnt about one person"
     return f"a fair guess (50 %) about one person can become at most {shown:g} % right"
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
-
-
-_SLACK = 1e-13  # relative; a dozen float operations lose less than 100 x 1.1e-16
+    """Return a loss in four digits, rounded up: a sentence never promises more than the number behind it."""
+    least = float(value) * (1 - _SLACK)  # 0.1 + 0.2 is shown as 0.3
+    if 1000 <= least < 1e15:
+        return f"{math.ceil(least)}"
+    shown = f"{value:.4g}"
+    if float(shown) < least:
+        shown = f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(least)):.4g}"
+    return shown
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
