@@ -1,0 +1,214 @@
+"""Figures to pages and pictures: self-contained, without a foreign host."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydplib.errors import ParameterError, import_extra
+from pydplib.plot._figure import Figure, show_config
+from pydplib.plot._theme import FONT, SURFACES, Mode, template
+
+PICTURES = ("png", "svg", "pdf", "webp", "jpeg")
+
+
+def embed(value: Any) -> str:
+    """Return JSON that is safe between ``<script type="application/json">`` tags."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def figure_json(figure: Figure) -> str:
+    """Return data and layout of ``figure`` as JSON text, ready for a page; the template comes from the page.
+
+    Examples:
+        >>> from pydplib import plot
+        >>> '"template"' in plot.figure_json(plot.bar(["a"], {"n": [1]}))
+        False
+    """
+    values = json.loads(figure.to_json())
+    values.get("layout", {}).pop("template", None)
+    return embed(values)
+
+
+@cache
+def plotly_script() -> str:
+    """Return Plotly's script, which pages embed once."""
+    offline = import_extra("plotly.offline", what="Writing a page", extra="plot")
+    script: str = offline.get_plotlyjs()
+    return script
+
+
+@cache
+def drawing_script() -> str:
+    """Return our script, which draws the embedded figures in the reader's look."""
+    return resources.files("pydplib.plot").joinpath("assets/figures.js").read_text(encoding="utf-8")
+
+
+def page_scripts(figures: Mapping[str, Figure]) -> tuple[str, str]:
+    """Return the tags that draw ``figures`` (id -> figure) and the policy that the page needs.
+
+    The policy allows these very scripts by their hashes and no connection to anywhere, so that
+    neither a label with markup nor a button of Plotly's can call out.
+    """
+    tags, policy = [], ["default-src 'none'", "style-src 'unsafe-inline'", "img-src data: blob:"]
+    if figures:
+        look = {
+            "templates": {mode: template(mode) for mode in ("light", "dark")},
+            "config": show_config(),
+        }
+        tags.append(f'<script type="application/json" id="pydplib-look">{embed(look)}</script>')
+        for name, figure in figures.items():
+            tags.append(f'<script type="application/json" id="{escape(name)}">{figure_json(figure)}</script>')
+        scripts = (plotly_script(), drawing_script())
+        tags.extend(f"<script>{script}</script>" for script in scripts)
+        policy.append("script-src " + " ".join(_hash(script) for script in scripts))
+    policy.append("base-uri 'none'; form-action 'none'")
+    return "\n".join(tags), "; ".join(policy)
+
+
+def _hash(script: str) -> str:
+    # Browsers hash the text as they parsed it, with line ends normalised.
+    text = script.replace("\r\n", "\n").replace("\r", "\n").encode()
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'"
+
+
+def to_html(figure: Figure, path: str | Path | None = None) -> str:
+    """Return a page with the figure, its title and its caption, and write it to ``path`` if given.
+
+    The page is whole in itself: Plotly's script is inside, nothing is loaded from anywhere, and
+    its content security policy forbids any connection. It follows the reader's light or dark look.
+
+    Args:
+        figure: As the builders of ``pydplib.plot`` return it.
+        path: Where to write the page; its folder is made if needed.
+
+    Examples:
+        >>> from pydplib import plot
+        >>> page = plot.to_html(plot.bar(["a"], {"n": [1]}, title="One"))
+        >>> page.count("plotly.js v"), "<h1>One</h1>" in page
+        (1, True)
+    """
+    figure = _as_ours(figure)
+    title, caption = figure.words
+    scripts, policy = page_scripts({"figure-1": figure})
+    heading = f"<h1>{escape(title)}</h1>" if title else ""
+    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    page = (
+        "<!doctype html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>{escape(title or 'Figure')}</title><style>{_page_style()}</style></head>\n"
+        f'<body><main>{heading}<figure><div data-figure="figure-1"></div>{words}</figure></main>\n'
+        f"{scripts}\n</body></html>\n"
+    )
+    if path is not None:
+        _write(Path(path), page.encode())
+    return page
+
+
+def _page_style() -> str:
+    def colours(mode: str) -> str:
+        look = SURFACES[mode]
+        return f"body{{background:{look['surface']};color:{look['text']}}}figcaption{{color:{look['muted']}}}"
+
+    return (
+        f"body{{font:16px/1.5 {FONT};margin:0}}main{{max-width:60rem;margin:0 auto;padding:1.5rem 1rem}}"
+        "h1{font-size:1.3rem;line-height:1.3;margin:0 0 .75rem}figure{margin:0}"
+        "figcaption{font-size:.9rem;max-width:46rem;margin-top:.5rem}"
+        f"{colours('light')}@media screen and (prefers-color-scheme:dark){{{colours('dark')}}}"
+    )
+
+
+def to_png(figure: Figure, path: str | Path, *, width: int = 960, scale: float = 2, mode: Mode = "light") -> Path:
+    """Write the figure as a picture, title and caption drawn in, and return the path.
+
+    Kaleido draws it with a Chromium or Chrome of this machine, offline. The ending of ``path``
+    says the format: png, svg, pdf, webp or jpeg.
+
+    Args:
+        figure: As the builders of ``pydplib.plot`` return it.
+        path: Where to write; its folder is made if needed.
+        width: In pixels, before ``scale``.
+        scale: Pixels of the picture per pixel of ``width``; 2 is sharp on most screens.
+        mode: ``"light"`` or ``"dark"``.
+
+    Raises:
+        MissingExtraError: Kaleido is not installed.
+        ParameterError: There is no Chromium or Chrome, or the format is unknown.
+
+    Examples:
+        >>> from pydplib import plot
+        >>> plot.to_png(plot.bar(["a"], {"n": [1]}), "figure.bmp")
+        Traceback (most recent call last):
+        ...
+        pydplib.errors.ParameterError: A picture ends in .png, .svg, .pdf, .webp or .jpeg. Got '.bmp'.
+    """
+    return to_pngs([(figure, Path(path))], width=width, scale=scale, mode=mode)[0]
+
+
+def to_pngs(
+    figures: Sequence[tuple[Figure, str | Path]],
+    *,
+    width: int = 960,
+    scale: float = 2,
+    mode: Mode = "light",
+) -> list[Path]:
+    """Write several figures as pictures with one start of the browser; see ``to_png``."""
+    jobs = [(_as_ours(figure), Path(path)) for figure, path in figures]
+    for _, path in jobs:
+        if path.suffix.lstrip(".").lower().replace("jpg", "jpeg") not in PICTURES:
+            endings = ", ".join(f".{ending}" for ending in PICTURES[:-1])
+            raise ParameterError(f"A picture ends in {endings} or .{PICTURES[-1]}. Got '{path.suffix}'.")
+    if not jobs:
+        return []
+    kaleido: Any = import_extra("kaleido", what="Writing a picture", extra="plot")
+    errors: Any = import_extra("kaleido.errors", what="Writing a picture", extra="plot")
+
+    async def draw_all() -> None:
+        # Without mathjax=False Kaleido would ask a foreign host for MathJax.
+        async with kaleido.Kaleido(n=1, mathjax=False, timeout=60) as browser:
+            for figure, path in jobs:
+                drawn = figure.drawn(width=width, mode=mode)
+                ending = path.suffix.lstrip(".").lower().replace("jpg", "jpeg")
+                size = {"format": ending, "width": width, "height": drawn.layout.height, "scale": scale}
+                _write(path, await browser.calc_fig(drawn.to_dict(), opts=size))
+
+    try:
+        # In a thread of its own: notebooks already have a running event loop.
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            thread.submit(asyncio.run, draw_all()).result()
+    except errors.ChromeNotFoundError:
+        raise _no_browser() from None
+    return [path for _, path in jobs]
+
+
+def _no_browser() -> ParameterError:
+    return ParameterError(
+        "Pictures are drawn by Chromium or Chrome, and none was found on this machine. "
+        "Debian and Ubuntu: sudo apt install chromium; elsewhere install Chrome; "
+        "or set BROWSER_PATH to where it is. Pages (to_html) need no browser to be written."
+    )
+
+
+def _as_ours(figure: Any) -> Figure:
+    return figure if isinstance(figure, Figure) else Figure(figure)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise ParameterError(f"'{path}' cannot be written: {error.strerror}.") from None

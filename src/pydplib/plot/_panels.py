@@ -1,0 +1,103 @@
+"""Small multiples: several figures as panels of one, two abreast on a screen, one on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydplib.errors import ParameterError
+from pydplib.plot._figure import Figure
+from pydplib.plot._theme import template
+
+_AXIS_BELOW, _TITLE_ABOVE = 58, 38  # pixels between two rows: the axis of one, the title of the next
+_BETWEEN = 62  # pixels between two columns
+
+
+def panels(
+    parts: Mapping[str, Figure],
+    *,
+    columns: int = 2,
+    same_scale: bool = True,
+    title: str = "",
+    caption: str = "",
+    panel_height: int = 250,
+) -> Figure:
+    """Return one figure with a panel per part, in reading order.
+
+    On narrow screens pages stack the panels; the layout for that travels in ``layout.meta``.
+
+    Args:
+        parts: Title of the panel -> its figure, as the builders return it.
+        columns: Panels abreast.
+        same_scale: Whether all panels share the range of their y axes (and of their x axes, if numeric).
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+        panel_height: Height of one panel, in pixels.
+
+    Examples:
+        >>> from pydplib.plot import bar
+        >>> both = panels({"original": bar(["a"], {"n": [3]}), "high": bar(["a"], {"n": [5]})})
+        >>> [trace.xaxis for trace in both.data]
+        ['x', 'x2']
+    """
+    if not parts:
+        raise ParameterError("panels needs at least one figure.")
+    fig = Figure(layout={"template": template("light"), "showlegend": False})
+    for number, part in enumerate(parts.values(), start=1):
+        suffix = "" if number == 1 else str(number)
+        for trace in part.data:
+            trace.update(xaxis=f"x{suffix}", yaxis=f"y{suffix}")
+            fig.add_trace(trace)
+        for letter in "xy":
+            axis = dict(part.layout[f"{letter}axis"].to_plotly_json())
+            if same_scale and number > 1 and not (letter == "x" and axis.get("type") == "category"):
+                axis["matches"] = letter
+            axis["anchor"] = f"{'y' if letter == 'x' else 'x'}{suffix}"
+            fig.layout[f"{letter}axis{suffix}"] = axis
+    for key in ("barmode", "boxmode"):
+        fig.layout[key] = next(iter(parts.values())).layout[key]
+    words = {text: str(part.layout.yaxis.title.text or "") for text, part in parts.items()}
+    fig.update_layout(_arrange(words, columns, panel_height))
+    narrow = _arrange(words, 1, panel_height)
+    fig.layout.meta = {"title": title, "caption": caption, "narrow": narrow}
+    return fig
+
+
+def _arrange(words: Mapping[str, str], columns: int, panel_height: int) -> dict[str, Any]:
+    """Return domains, titles and height for ``columns`` panels abreast; ``words``: title -> y axis title."""
+    columns = min(columns, len(words))
+    rows = -(-len(words) // columns)
+    row_gap = _AXIS_BELOW + _TITLE_ABOVE
+    inner = rows * panel_height + (rows - 1) * row_gap
+    # The width is not known here: the gap is meant for a page of about 900 pixels.
+    gap = _BETWEEN / 860
+    width = (1 - gap * (columns - 1)) / columns
+    layout: dict[str, Any] = {"annotations": []}
+    for place, (text, y_title) in enumerate(words.items()):
+        row, column = divmod(place, columns)
+        left = column * (width + gap)
+        top = 1 - row * (panel_height + row_gap) / inner
+        suffix = "" if place == 0 else str(place + 1)
+        layout[f"xaxis{suffix}"] = {"domain": [left, left + width]}
+        # Said once per row is enough.
+        layout[f"yaxis{suffix}"] = {
+            "domain": [max(0.0, top - panel_height / inner), top],
+            "title": {"text": y_title if column == 0 else ""},
+        }
+        layout["annotations"].append(
+            {
+                "text": f"<b>{text}</b>",
+                "xref": "paper",
+                "x": left,
+                "xanchor": "left",
+                "yref": "paper",
+                "y": top,
+                "yanchor": "bottom",
+                "yshift": 8,
+                "showarrow": False,
+            }
+        )
+    margin = {"l": 56, "r": 16, "t": 40, "b": _AXIS_BELOW}
+    layout["margin"] = margin
+    layout["height"] = inner + margin["t"] + margin["b"]
+    return layout

@@ -1,0 +1,97 @@
+"""A figure of one paper-mode result: how its noisy values are distributed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pydplib.plot._builders import bar
+from pydplib.plot._figure import Figure
+
+MOST_BINS = 40
+
+
+def draw_result(result: Any, *, original: Any = None, title: str = "", x_title: str = "") -> Figure:
+    """Return the counts of the noisy values: per category, or per bin of at most 40 for numbers.
+
+    Args:
+        result: A ``DPResult``.
+        original: For the owner only: the column as it was, counted in the same bins.
+        title: What the figure shows.
+        x_title: Name of the column.
+    """
+    noisy = _values(result.dp_data)
+    columns = {_level(result): noisy}
+    if original is not None:
+        columns = {"original": _values(original), **columns}
+    counts = _count_numbers(columns) if _are_numbers(columns) else _count_labels(columns)
+    labels, series = counts
+    return bar(
+        labels,
+        series,
+        x_title=x_title or "value",
+        y_title="records",
+        title=title or f"Noisy values, noise factor {_level(result)}",
+        caption=caption_of(result, shows_original=original is not None),
+    )
+
+
+def caption_of(result: Any, *, shows_original: bool = False) -> str:
+    """Return the honest label of a result: its guarantee, and whose eyes the figure is for."""
+    words = [result.guarantee.sentence]
+    if shows_original:
+        words.append("Shows the original values as well: for the data owner only.")
+    return " ".join(words)
+
+
+def _level(result: Any) -> str:
+    factor = getattr(result, "noise_factor", "noisy")
+    return str(getattr(factor, "name", factor))
+
+
+def _values(column: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(column, np.ndarray | list | tuple) and hasattr(column, "to_numpy"):
+        column = column.to_numpy()
+    values = np.asarray(column)
+    if values.dtype == object:
+        plain = np.array(list(values))
+        values = plain if plain.dtype != object else values
+    return values
+
+
+def _are_numbers(columns: dict[str, np.ndarray[Any, Any]]) -> bool:
+    return all(values.dtype.kind in "iufM" for values in columns.values())
+
+
+def _count_labels(columns: dict[str, np.ndarray[Any, Any]]) -> tuple[list[str], dict[str, list[float]]]:
+    kept = {name: values.astype(str) for name, values in columns.items()}
+    labels = sorted({label for values in kept.values() for label in np.unique(values).tolist()})
+    return labels, {name: [float((values == label).sum()) for label in labels] for name, values in kept.items()}
+
+
+def _count_numbers(columns: dict[str, np.ndarray[Any, Any]]) -> tuple[list[str], dict[str, list[float]]]:
+    dates = any(values.dtype.kind == "M" for values in columns.values())
+    kept = {
+        name: (values.astype("datetime64[D]").astype(np.int64) if dates else values.astype(float))
+        for name, values in columns.items()
+    }
+    both = np.concatenate([values[np.isfinite(values)] for values in kept.values()] or [np.zeros(0)])
+    if not both.size:
+        return [], {name: [] for name in columns}
+    low, high = float(both.min()), float(both.max())
+    width = _round_width((high - low) / MOST_BINS, whole=bool(np.all(both == np.floor(both))))
+    edges = np.arange(np.floor(low / width), np.floor(high / width) + 2) * width
+    counted = {name: np.histogram(values, edges)[0].astype(float).tolist() for name, values in kept.items()}
+    starts = edges[:-1]
+    if dates:
+        return [str(np.datetime64(int(start), "D")) for start in starts], counted
+    return [f"{start:.12g}" for start in starts], counted
+
+
+def _round_width(least: float, *, whole: bool) -> float:
+    """Return the next of 1, 2, 5 times a power of ten, so that bins are easy to read."""
+    least = max(least, 1.0 if whole else 1e-300)
+    power = 10.0 ** np.floor(np.log10(least))
+    width = next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-12))
+    return float(width)

@@ -1,0 +1,15 @@
+"""Self-contained HTML reports: text, facts, tables and figures on one page that loads nothing from anywhere.
+
+Examples:
+    >>> from pydplib.report import Report, Section, Table, Text
+    >>> page = Report("Visits", [Section("Counts", [Text("Made up."), Table(["day", "visits"], [["Mon", 3]])])])
+    >>> "<h1>Visits</h1>" in page.to_html()
+    True
+"""
+
+from __future__ import annotations
+
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, Tone
+from pydplib.report._page import Report
+
+__all__ = ["Block", "Chart", "Fact", "Facts", "Note", "Points", "Report", "Section", "Table", "Text", "Tone"]

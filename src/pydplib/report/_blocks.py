@@ -1,0 +1,231 @@
+"""What a report is made of. Every block is a value; its text is escaped, whatever it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pydplib.errors import ParameterError
+
+if TYPE_CHECKING:
+    from pydplib.plot import Figure
+
+Tone: TypeAlias = Literal["info", "good", "warning"]
+Cell: TypeAlias = Any
+"""A text, a number, a truth value, or None for "nothing here"."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """Plain paragraphs.
+
+    Examples:
+        >>> Text("a < b").html()
+        '<p>a &lt; b</p>'
+    """
+
+    paragraphs: tuple[str, ...]
+
+    def __init__(self, *paragraphs: str) -> None:
+        object.__setattr__(self, "paragraphs", paragraphs)
+
+    def html(self) -> str:
+        """Return the block as HTML."""
+        return "".join(f"<p>{escape(text)}</p>" for text in self.paragraphs)
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list; an entry may be a pair of a term and what is said about it.
+
+    Examples:
+        >>> Points([("low", "for owners")]).html()
+        '<ul><li><strong>low</strong> for owners</li></ul>'
+    """
+
+    entries: Sequence[str | tuple[str, str]]
+
+    def html(self) -> str:
+        """Return the block as HTML."""
+        items = []
+        for entry in self.entries:
+            term, words = entry if isinstance(entry, tuple) else ("", entry)
+            items.append(f"<li>{f'<strong>{escape(term)}</strong> ' if term else ''}{escape(words)}</li>")
+        return f"<ul>{''.join(items)}</ul>"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A short remark that must be seen.
+
+    Examples:
+        >>> Note("Synthetic data.", title="Mind").html()
+        '<aside class="note info"><p class="note-title">Mind</p><p>Synthetic data.</p></aside>'
+    """
+
+    text: str
+    title: str = ""
+    tone: Tone = "info"
+
+    def html(self) -> str:
+        """Return the block as HTML."""
+        if self.tone not in ("info", "good", "warning"):
+            raise ParameterError(f"A note is info, good or warning. Got '{self.tone}'.")
+        title = f'<p class="note-title">{escape(self.title)}</p>' if self.title else ""
+        return f'<aside class="note {self.tone}">{title}<p>{escape(self.text)}</p></aside>'
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number with its name."""
+
+    name: str
+    value: Cell
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A row of numbers that are read first.
+
+    Examples:
+        >>> "920" in Facts([Fact("reports", 920)]).html()
+        True
+    """
+
+    facts: Sequence[Fact]
+
+    def html(self) -> str:
+        """Return the block as HTML."""
+        cells = []
+        for fact in self.facts:
+            hint = f'<span class="hint">{escape(fact.hint)}</span>' if fact.hint else ""
+            cells.append(f"<div><dt>{escape(fact.name)}</dt><dd>{escape(show(fact.value))}{hint}</dd></div>")
+        return f'<dl class="facts">{"".join(cells)}</dl>'
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; numbers are aligned right, and wide tables scroll in themselves.
+
+    Args:
+        columns: The heads.
+        rows: One list of cells per row.
+        caption: What the table shows.
+
+    Examples:
+        >>> '<td class="num">3</td>' in Table(["day", "visits"], [["Mon", 3]]).html()
+        True
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ParameterError(f"A row needs one cell per column: {len(self.columns)}. Got {len(row)}.")
+
+    def html(self) -> str:
+        """Return the block as HTML."""
+        numeric = [
+            any(_is_number(row[place]) for row in self.rows)
+            and all(row[place] is None or _is_number(row[place]) for row in self.rows)
+            for place in range(len(self.columns))
+        ]
+        marks = [' class="num"' if yes else "" for yes in numeric]
+        head = "".join(
+            f'<th scope="col"{mark}>{escape(name)}</th>' for name, mark in zip(self.columns, marks, strict=True)
+        )
+        body = []
+        for row in self.rows:
+            cells = [f'<th scope="row"{marks[0]}>{escape(show(row[0]))}</th>'] if row else []
+            cells += [f"<td{mark}>{escape(show(cell))}</td>" for cell, mark in zip(row[1:], marks[1:], strict=True)]
+            body.append(f"<tr>{''.join(cells)}</tr>")
+        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+        label = escape(self.caption or "Table", quote=True)
+        return (
+            f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>{caption}'
+            f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+        )
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure with its caption, and below it the same numbers as a table.
+
+    Args:
+        figure: As ``pydplib.plot`` makes it; its title and caption become text of the page.
+        table: The numbers that are drawn: the figure for those who cannot see it, or have no script.
+        eyebrow: A few words above the title, e.g. ``"Figure 2"``.
+    """
+
+    figure: Figure
+    table: Table
+    eyebrow: str = ""
+    key: str = field(default="", compare=False)
+
+    def html(self) -> str:
+        """Return the block as HTML; the page draws the figure where ``data-figure`` says."""
+        title, caption = self.figure.words
+        eyebrow = f'<p class="eyebrow">{escape(self.eyebrow)}</p>' if self.eyebrow else ""
+        heading = f"<h3>{escape(title)}</h3>" if title else ""
+        words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        label = escape(f"{title}. The same numbers follow as a table.", quote=True)
+        return (
+            f'<figure class="card">{eyebrow}{heading}'
+            f'<div class="plot" data-figure="{escape(self.key)}" role="img" aria-label="{label}"></div>'
+            "<noscript><p>The figure needs a script; its numbers are in the table below.</p></noscript>"
+            f'{words}<details class="twin"><summary>The numbers as a table</summary>'
+            f"{self.table.html()}</details></figure>"
+        )
+
+
+Block: TypeAlias = Text | Points | Note | Facts | Table | Chart
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report with its own heading.
+
+    Args:
+        title: The heading; it also appears in the list of contents.
+        blocks: What stands under it.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+
+
+def show(value: Cell) -> str:
+    """Return a cell as readers expect it: grouped thousands, four significant digits, words for truth values.
+
+    Examples:
+        >>> show(12345), show(0.123456), show(True), show(None), show(4.5e-9)
+        ('12,345', '0.1235', 'yes', '–', '4.5e-09')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or type(value).__name__ == "bool":
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
+    if isinstance(value, Real):
+        number = float(value)
+        if math.isnan(number):
+            return "–"
+        if math.isinf(number):
+            return "∞" if number > 0 else "-∞"
+        if abs(number) >= 1000:
+            return f"{number:,.0f}"
+        return f"{number:.4g}"
+    return str(value)
+
+
+def _is_number(value: Cell) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
