@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 PUBLIC_MODULES: tuple[str, ...] = (
+    "budget",
     "datasets",
+    "engine",
     "errors",
     "mechanisms",
     "noise",
     "paper",
     "plot",
+    "policy",
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
@@ -31,6 +34,9 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "SchemaError",
         "TemplateError",
     ),
+    "pydplib.budget": ("Cost", "MemoryLedger", "SqliteLedger"),
+    "pydplib.policy": ("Policy", "PolicyRule"),
+    "pydplib.engine": ("Bins", "Table", "Where", "load"),
     "pydplib.paper": (
         "DPResult",
         "binary_search_epsilon",

@@ -3,7 +3,16 @@
 # ruff: noqa: F403
 from __future__ import annotations
 
+from pydplib.budget import Cost as Cost
+from pydplib.budget import MemoryLedger as MemoryLedger
+from pydplib.budget import SqliteLedger as SqliteLedger
+from pydplib.engine import Bins as Bins
+from pydplib.engine import Table as Table
+from pydplib.engine import Where as Where
+from pydplib.engine import load as load
 from pydplib.errors import *
 from pydplib.guarantee import *
 from pydplib.paper import *
+from pydplib.policy import Policy as Policy
+from pydplib.policy import PolicyRule as PolicyRule
 from pydplib.schema import *

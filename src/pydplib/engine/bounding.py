@@ -1,0 +1,105 @@
+"""How much of one person counts: by weights, or by a keyed sample of his rows and groups."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pydplib.errors import QuestionError, did_you_mean
+from pydplib.schema import Schema
+
+Mode: TypeAlias = Literal["weight", "sample"]
+"""Weights count every row a little; a sample counts some rows wholly."""
+
+WEIGHT_UNIT = 2**16
+"""The integer weight of a whole row."""
+
+PRIME = 2**31 - 1
+"""The field of the sampling hash: products of two residues fit into 64 signed bits on every engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How one person's contribution is bounded.
+
+    Args:
+        person: The column that says whose row it is; None where every row is another person.
+        max_rows: Most rows of a person that count (with ``max_groups``: per group).
+        mode: ``"weight"``: a row of a person with c rows weighs min(1, max_rows/c), in units of 2^-16, so
+            nothing is thrown away. ``"sample"``: a keyed hash picks whole rows.
+        max_groups: Sampling only: most groups of ``by`` that one person may count in.
+        row_key: Sampling only: a column that names a row for good (a report id), never a position.
+        salt: Sampling only: the key of the hash; the same salt picks the same rows on every engine.
+
+    Examples:
+        >>> Bound("patient_id", 3).scale
+        65536
+        >>> Bound("patient_id", 1, mode="sample", max_groups=2, salt="2024").scale
+        1
+    """
+
+    person: str | None
+    max_rows: int = 1
+    mode: Mode = "weight"
+    max_groups: int | None = None
+    row_key: str | None = None
+    salt: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("weight", "sample"):
+            raise QuestionError(f"Unknown bound '{self.mode}'.{did_you_mean(self.mode, ('weight', 'sample'))}")
+        for name in ("max_rows", "max_groups"):
+            value = getattr(self, name)
+            if name == "max_groups" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+                raise QuestionError(f"{name} must be a whole number of at least 1. Got {value!r}.")
+        if self.person is None and (self.mode == "sample" or self.max_rows != 1):
+            raise QuestionError("Without a person column every row is another person: Bound(None).")
+        if self.mode == "weight":
+            for name in ("max_groups", "row_key", "salt"):
+                if getattr(self, name) is not None:
+                    raise QuestionError(f"{name} belongs to sampling; use Bound(..., mode='sample').")
+        elif not isinstance(self.salt, str) or not self.salt:
+            raise QuestionError("Sampling needs a salt: a secret text, fixed per table, Bound(..., salt='...').")
+
+    @classmethod
+    def from_schema(cls, schema: Schema, *, max_rows: int | None = None) -> Bound:
+        """Return the default bound of a table: by weights, with the schema's most rows per person."""
+        if schema.person is None:
+            return cls(None)
+        return cls(schema.person, max_rows or schema.max_rows_per_person)
+
+    @property
+    def scale(self) -> int:
+        """Integer units per whole row: 2^16 with weights, 1 with samples or without a person column."""
+        return WEIGHT_UNIT if self.mode == "weight" and self.person is not None else 1
+
+    def coefficients(self, purpose: str) -> tuple[int, int, int, int]:
+        """Return the four secret coefficients of the cubic polynomial mod 2^31-1 for one purpose.
+
+        Four independent coefficients make the hash 4-wise independent; a linear one would favour
+        some of a person's consecutive ids badly.
+        """
+        found: list[int] = []
+        counter = 0
+        while len(found) < 4:
+            block = hashlib.sha256(f"{purpose}\0{counter}\0{self.salt}".encode()).digest()
+            words = (int.from_bytes(block[i : i + 4], "big") >> 1 for i in range(0, 32, 4))
+            found.extend(word for word in words if word < PRIME)
+            counter += 1
+        return (found[0], found[1], found[2], found[3])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bound as plain values; the salt only as a fingerprint, for it is a secret."""
+        values: dict[str, Any] = {"person": self.person, "max_rows": self.max_rows, "mode": self.mode}
+        if self.mode == "sample":
+            values |= {"max_groups": self.max_groups, "row_key": self.row_key}
+            values["salt_fingerprint"] = hashlib.sha256(f"fingerprint\0{self.salt}".encode()).hexdigest()[:16]
+        return values
+
+    def __repr__(self) -> str:
+        shown = [repr(self.person), str(self.max_rows), f"mode={self.mode!r}"]
+        shown += [f"{n}={getattr(self, n)!r}" for n in ("max_groups", "row_key") if getattr(self, n) is not None]
+        return f"Bound({', '.join(shown)})"

@@ -1,0 +1,166 @@
+"""How a stored cell becomes the value that its declaration promises: a clamped double, or a code.
+
+One rule for all engines: null, NaN and empty text are missing; numbers outside the bounds count as
+the bound; a value outside a category's list is "other".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydplib.engine.dialects import Dialect, Storage
+from pydplib.engine.measures import number_bounds
+from pydplib.errors import SchemaError
+from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Text
+
+TRUE_WORDS = ("true", "t", "yes", "y", "1")
+FALSE_WORDS = ("false", "f", "no", "n", "0")
+
+_FITTING: dict[str, tuple[Storage, ...]] = {
+    "number": ("integer", "float", "decimal", "text", "flag", "dynamic"),
+    "integer": ("integer", "float", "decimal", "text", "flag", "dynamic"),
+    "category": ("integer", "float", "decimal", "text", "flag", "dynamic"),
+    "flag": ("integer", "float", "decimal", "text", "flag", "dynamic"),
+    "date": ("date", "timestamp", "text", "dynamic"),
+    "text": ("integer", "text", "dynamic"),
+}
+
+
+def check_storage(name: str, column: Column, storage: Storage, *, text_as_day: bool = True) -> None:
+    """Refuse a column whose stored type cannot hold what is declared. Types are public, cells are not."""
+    fits = storage in _FITTING[column.kind] and not (isinstance(column, Date) and storage == "text" and not text_as_day)
+    if not fits and not (isinstance(column, Text)):
+        raise SchemaError(
+            f"Column '{name}' is declared a {column.kind}, but the table stores it as {storage}. Correct the "
+            "schema, or load a view that casts the column."
+        )
+
+
+def category_code(column: Category) -> dict[Scalar, int]:
+    """Return value -> code: the position in the public list; "other" follows, unless it is listed."""
+    codes = {value: position for position, value in enumerate(column.values)}
+    codes.setdefault(OTHER, len(column.values))
+    return codes
+
+
+def spellings(value: Scalar) -> tuple[str, ...]:
+    """Return the texts that mean a public value, in a column stored as text."""
+    if isinstance(value, bool):
+        words = TRUE_WORDS if value else FALSE_WORDS
+        return tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize(), word.upper())))
+    if isinstance(value, str):
+        return (value,)
+    if float(value).is_integer():
+        return (str(int(value)), f"{int(value)}.0")
+    return (repr(float(value)),)
+
+
+def number_of(value: Scalar) -> float | None:
+    """Return the number that means a public value in a column stored as numbers, if any."""
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def flag_of(value: Scalar) -> bool | None:
+    """Return the truth value that means a public value in a column stored as flags, if any."""
+    if isinstance(value, str):
+        word = value.lower()
+        return True if word in TRUE_WORDS else False if word in FALSE_WORDS else None
+    return {0.0: False, 1.0: True}.get(float(value))
+
+
+def column_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> str:
+    """Return the expression of a column's value: double for numbers and days, code for categories and flags."""
+    if isinstance(column, Number | Integer):
+        low, high = number_bounds(column)
+        number = _number_sql(dialect, cell, storage)
+        if isinstance(column, Integer):
+            clamped = _clamped(dialect, number, low, high)
+            return (
+                f"FLOOR({clamped} + {dialect.double(0.5)})"
+                if dialect.name != "sqlite"
+                else (dialect.as_double(dialect.as_whole(f"({clamped} + {dialect.double(0.5)})")))
+            )
+        return _clamped(dialect, number, low, high)
+    if isinstance(column, Date):
+        return _day_sql(dialect, cell, column, storage)
+    if isinstance(column, Flag):
+        return _coded(dialect, cell, storage, ((True, 1), (False, 0)), None)
+    if isinstance(column, Category):
+        codes = category_code(column)
+        listed = [(value, code) for value, code in codes.items() if value in column.values]
+        return _coded(dialect, cell, storage, listed, codes[OTHER])
+    return dialect.as_text(cell)
+
+
+def _clamped(dialect: Dialect, number: str, low: float, high: float) -> str:
+    # NaN first: it compares as larger than everything. CASE, because LEAST and GREATEST skip NULL.
+    nan = dialect.is_nan(number)
+    first = "" if nan == "FALSE" else f"WHEN {nan} THEN NULL "
+    return (
+        f"CASE {first}WHEN {number} < {dialect.double(low)} THEN {dialect.double(low)} "
+        f"WHEN {number} > {dialect.double(high)} THEN {dialect.double(high)} ELSE {number} END"
+    )
+
+
+def _number_sql(dialect: Dialect, cell: str, storage: Storage) -> str:
+    if storage == "text":
+        return f"({dialect.text_number(dialect.as_text(cell))})"
+    if storage == "decimal":
+        return dialect.decimal(cell)
+    if storage == "flag":
+        return f"(CASE WHEN {cell} THEN {dialect.double(1.0)} WHEN NOT {cell} THEN {dialect.double(0.0)} END)"
+    if storage == "dynamic":
+        return f"(CASE WHEN TYPEOF({cell}) IN ('integer', 'real') THEN {dialect.as_double(cell)} END)"
+    return dialect.as_double(cell)
+
+
+def _day_sql(dialect: Dialect, cell: str, column: Date, storage: Storage) -> str:
+    if storage in ("text", "dynamic"):
+        day = f"({dialect.text_day(dialect.as_text(cell))})"
+    else:
+        day = dialect.as_day(cell) if storage == "timestamp" else cell
+    low, high = (dialect.day(bound.isoformat()) for bound in (column.low, column.high))
+    # Clamped as days, before the subtraction: PostgreSQL's infinite days cannot be subtracted.
+    clamped = f"(CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END)"
+    return dialect.as_double(dialect.days(clamped))
+
+
+def _coded(
+    dialect: Dialect, cell: str, storage: Storage, listed: Sequence[tuple[Scalar, int]], other: int | None
+) -> str:
+    text, number = dialect.as_text(cell), dialect.as_double(cell)
+    fallback = "NULL" if other is None else str(other)
+    as_number = [(dialect.double(n), code) for v, code in listed if (n := number_of(v)) is not None]
+    as_text = [(dialect.text(form), code) for v, code in listed for form in spellings(v)]
+    if storage == "flag":
+        flags = {flag: code for v, code in listed if (flag := flag_of(v)) is not None}
+        yes, no = flags.get(True, fallback), flags.get(False, fallback)
+        return f"CASE WHEN {cell} THEN {yes} WHEN NOT {cell} THEN {no} END"
+    if storage == "text":
+        return f"CASE WHEN {text} = '' THEN NULL {_whens(text, as_text)} WHEN {cell} IS NOT NULL THEN {fallback} END"
+    if storage == "dynamic":
+        texts, numbers = _whens(text, as_text), _whens(number, as_number)
+        return (
+            f"CASE TYPEOF({cell}) WHEN 'text' THEN CASE WHEN {text} = '' THEN NULL {texts} ELSE {fallback} END "
+            f"WHEN 'null' THEN NULL WHEN 'blob' THEN {fallback} "
+            f"ELSE CASE {numbers or 'WHEN FALSE THEN NULL'} ELSE {fallback} END END"
+        )
+    if storage == "decimal":
+        number = dialect.decimal(cell)
+    nan = dialect.is_nan(number)
+    return f"CASE WHEN {nan} THEN NULL {_whens(number, as_number)} WHEN {cell} IS NOT NULL THEN {fallback} END"
+
+
+def _whens(subject: str, choices: Sequence[tuple[str, int]]) -> str:
+    by_code: dict[int, list[str]] = {}
+    for literal, code in choices:
+        by_code.setdefault(code, []).append(literal)
+    return " ".join(
+        f"WHEN {subject} = {literals[0]} THEN {code}"
+        if len(literals) == 1
+        else f"WHEN {subject} IN ({', '.join(literals)}) THEN {code}"
+        for code, literals in by_code.items()
+    )

@@ -1,0 +1,287 @@
+"""The few words in which the databases differ; everything else of a plan's SQL is the same text."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydplib.engine.bounding import PRIME
+
+Storage: TypeAlias = Literal[
+    "integer", "float", "decimal", "text", "flag", "date", "timestamp", "dynamic", "unsupported"
+]
+"""How a database stores a column; ``dynamic`` is SQLite, where each cell has its own type."""
+
+NUMBER_PATTERN = r"^[ ]*[+-]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][+-]?[0-9]{1,2})?[ ]*$"
+"""Texts that count as numbers, on every engine alike; short enough never to overflow a double."""
+
+DAY_PATTERN = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T].*)?$"
+"""Texts that may be days."""
+
+
+class Dialect:
+    """DuckDB's spelling, from which the others differ in a few methods each."""
+
+    name = "duckdb"
+    inline = "NOT MATERIALIZED"  # let the optimiser push columns and conditions into both readings
+    text_as_day = True
+
+    def quote(self, name: str) -> str:
+        """Return a name that cannot be read as anything else."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def text(self, value: str) -> str:
+        """Return a text literal."""
+        return "'" + value.replace("'", "''") + "'"
+
+    def double(self, value: float) -> str:
+        """Return a literal that is exactly this double; a plain 0.1 would be a decimal."""
+        return f"{value:.17e}"
+
+    def day(self, iso: str) -> str:
+        """Return a date literal."""
+        return f"DATE '{iso}'"
+
+    def as_double(self, cell: str) -> str:
+        """Convert a number to a double."""
+        return f"CAST({cell} AS DOUBLE)"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it. Values are clamped before, so it fits."""
+        # TRY_: should a NaN ever get here, it becomes missing instead of an error that tells of it.
+        return f"TRY_CAST(FLOOR({number}) AS BIGINT)"
+
+    def as_bigint(self, cell: str) -> str:
+        """Convert an integer of any width to 64 bits."""
+        return f"CAST({cell} AS BIGINT)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte."""
+        return f"CAST({cell} AS VARCHAR)"
+
+    def is_nan(self, number: str) -> str:
+        """Ask whether a double is NaN."""
+        return f"ISNAN({number})"
+
+    def matches(self, cell: str, pattern: str) -> str:
+        """Ask whether a text matches a pattern."""
+        return f"REGEXP_MATCHES({cell}, {self.text(pattern)})"
+
+    def decimal(self, cell: str) -> str:
+        """Convert a decimal to a double."""
+        return self.as_double(cell)
+
+    def text_number(self, cell: str) -> str:
+        """Read a text as a double; what is no number is missing."""
+        return f"CASE WHEN {self.matches(cell, NUMBER_PATTERN)} THEN TRY_CAST(TRIM({cell}) AS DOUBLE) END"
+
+    def text_day(self, cell: str) -> str:
+        """Read a text as a day; what is no day is missing."""
+        return f"CASE WHEN {self.matches(cell, DAY_PATTERN)} THEN TRY_CAST(SUBSTR({cell}, 1, 10) AS DATE) END"
+
+    def as_day(self, cell: str) -> str:
+        """Cut a point in time to its day."""
+        return f"CAST({cell} AS DATE)"
+
+    def days(self, day: str) -> str:
+        """Return the days since 1970-01-01 of a date."""
+        return f"({day} - DATE '1970-01-01')"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} // {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28."""
+        return f"CAST('0x' || SUBSTR(MD5({cell}), 1, 7) AS BIGINT)"
+
+    def hash_number(self, cell: str, storage: Storage) -> str:
+        """Fold a number into an integer of the hash's field; what collides is told apart by the tie-break."""
+        if storage == "integer":
+            whole = self.as_bigint(cell)
+        else:
+            number = self.as_double(cell)
+            whole = f"CASE WHEN ABS({number}) < {self.double(1e15)} THEN {self.as_whole(number)} ELSE 0 END"
+        return f"((({whole}) % {PRIME}) + {PRIME}) % {PRIME}"
+
+    def total(self, value: str) -> str:
+        """Add up integers; nothing is 0."""
+        return f"COALESCE(SUM({value}), 0)"
+
+    def storage(self, type_name: str) -> Storage:
+        """Say how a type of this database is stored."""
+        name = type_name.upper().split("(")[0].strip()
+        if name in _INTEGERS or name.endswith("INTEGER"):
+            return "integer"
+        if name in ("FLOAT", "DOUBLE", "REAL", "DOUBLE PRECISION", "FLOAT4", "FLOAT8"):
+            return "float"
+        if name in ("DECIMAL", "NUMERIC", "HUGEINT", "UHUGEINT"):
+            return "decimal"
+        if name in _TEXTS:
+            return "text"
+        if name in ("BOOLEAN", "BOOL"):
+            return "flag"
+        if name == "DATE":
+            return "date"
+        if name.startswith("TIMESTAMP") or name == "DATETIME":
+            return "timestamp"
+        return "unsupported"
+
+
+_INTEGERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    "INT2", "INT4", "INT8", "LONG", "SHORT", "BYTE",
+}  # fmt: skip
+_TEXTS = {"VARCHAR", "TEXT", "STRING", "CHAR", "BPCHAR", "CHARACTER", "CHARACTER VARYING", "ENUM", "UUID", "NAME"}
+
+
+class PostgresDialect(Dialect):
+    """PostgreSQL: strict casts, numerics wider than a double, collations."""
+
+    name = "postgres"
+    text_as_day = False  # a text such as '2017-02-31' would be an error, and errors must not tell of cells
+
+    def double(self, value: float) -> str:
+        """Return a literal that is exactly this double."""
+        return f"float8 '{value:.17e}'"
+
+    def as_double(self, cell: str) -> str:
+        """Convert a number to a double."""
+        return f"CAST({cell} AS float8)"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it."""
+        return f"CAST(FLOOR({number}) AS bigint)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte, whatever the database's language."""
+        return f'(CAST({cell} AS text) COLLATE "C")'
+
+    def is_nan(self, number: str) -> str:
+        """Ask whether a double is NaN; here NaN equals itself."""
+        return f"{number} = float8 'NaN'"
+
+    def matches(self, cell: str, pattern: str) -> str:
+        """Ask whether a text matches a pattern."""
+        return f"{cell} ~ {self.text(pattern)}"
+
+    def decimal(self, cell: str) -> str:
+        """Convert a numeric to a double: beyond a double's range, PostgreSQL would raise an error."""
+        return (
+            f"CAST(CASE WHEN {cell} = numeric 'NaN' THEN NULL WHEN {cell} > numeric '1e300' THEN numeric '1e300' "
+            f"WHEN {cell} < numeric '-1e300' THEN numeric '-1e300' "
+            f"WHEN ABS({cell}) < numeric '1e-300' THEN numeric '0' ELSE {cell} END AS float8)"
+        )
+
+    def text_number(self, cell: str) -> str:
+        """Read a text as a double; what is no number is missing."""
+        return f"CASE WHEN {self.matches(cell, NUMBER_PATTERN)} THEN {self.decimal(f'CAST({cell} AS numeric)')} END"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} / {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28."""
+        return f"CAST(CAST('x0' || SUBSTR(MD5({cell}), 1, 7) AS bit(32)) AS bigint)"
+
+
+class SqliteDialect(Dialect):
+    """SQLite: each cell has its own type, no NaN, no FLOOR in every build."""
+
+    name = "sqlite"
+
+    def double(self, value: float) -> str:
+        """Return this double as an exact ratio: SQLite's own reading of long decimals may be off by a bit."""
+        numerator, denominator = value.as_integer_ratio()
+        text = f"CAST({numerator} AS REAL)" if abs(numerator) < 2**62 else f"{value!r}"
+        while denominator > 1:
+            part = min(denominator, 2**62)
+            text, denominator = f"({text} / CAST({part} AS REAL))", denominator // part
+        return text
+
+    def as_double(self, cell: str) -> str:
+        """Convert a number to a double."""
+        return f"CAST({cell} AS REAL)"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it."""
+        return f"(CAST({number} AS INTEGER) - ({number} < CAST({number} AS INTEGER)))"
+
+    def as_bigint(self, cell: str) -> str:
+        """Integers are 64 bits wide already."""
+        return f"CAST({cell} AS INTEGER)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte."""
+        return f"(CAST({cell} AS TEXT) COLLATE BINARY)"
+
+    def is_nan(self, number: str) -> str:
+        """SQLite stores NaN as NULL."""
+        return "FALSE"
+
+    def text_day(self, cell: str) -> str:
+        """Read a text as a day; the calendar's own answer must be the text itself."""
+        return f"CASE WHEN DATE(SUBSTR({cell}, 1, 10)) = SUBSTR({cell}, 1, 10) THEN SUBSTR({cell}, 1, 10) END"
+
+    def day(self, iso: str) -> str:
+        """Return a day as SQLite keeps days: as text."""
+        return f"'{iso}'"
+
+    def days(self, day: str) -> str:
+        """Return the days since 1970-01-01 of a date."""
+        return f"(JULIANDAY({day}) - JULIANDAY('1970-01-01'))"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} / {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28; the function is registered by the engine."""
+        return f"pydplib_fold({cell})"
+
+    def storage(self, type_name: str) -> Storage:
+        """Say nothing by the declared type: SQLite does not enforce it."""
+        return "dynamic"
+
+
+class SparkDialect(Dialect):
+    """Spark SQL: backticks, double literals with a D, DIV."""
+
+    name = "spark"
+    inline = ""
+
+    def quote(self, name: str) -> str:
+        """Return a name that cannot be read as anything else."""
+        return "`" + name.replace("`", "``") + "`"
+
+    def text(self, value: str) -> str:
+        """Return a text literal; Spark reads backslashes."""
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    def double(self, value: float) -> str:
+        """Return a literal that is exactly this double."""
+        return f"{value:.17e}D"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it."""
+        return f"TRY_CAST(FLOOR({number}) AS BIGINT)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte."""
+        return f"CAST({cell} AS STRING)"
+
+    def matches(self, cell: str, pattern: str) -> str:
+        """Ask whether a text matches a pattern."""
+        return f"{cell} RLIKE {self.text(pattern)}"
+
+    def days(self, day: str) -> str:
+        """Return the days since 1970-01-01 of a date."""
+        return f"DATEDIFF({day}, DATE '1970-01-01')"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} DIV {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28."""
+        return f"CAST(CONV(SUBSTR(MD5({cell}), 1, 7), 16, 10) AS BIGINT)"

@@ -1,0 +1,82 @@
+"""DuckDB, the embedded default: CSV, Parquet, pandas, PyArrow, relations and connections."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydplib.engine.dialects import Dialect
+from pydplib.engine.protocol import guarded
+from pydplib.engine.sql import Source
+from pydplib.engine.sqlengine import Run, SqlEngine
+from pydplib.errors import EngineError
+from pydplib.schema import Schema
+
+_DIALECT = Dialect()
+
+
+def open_connection(memory_limit: str | None) -> Any:
+    """Open a private in-memory DuckDB that spills to a directory of its own."""
+    import duckdb
+
+    config: dict[str, Any] = {"temp_directory": tempfile.mkdtemp(prefix="pydplib-duckdb-")}
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    try:
+        connection = duckdb.connect(":memory:", config=config)
+    except Exception:
+        connection = None
+    if connection is None:
+        raise EngineError(f"DuckDB could not start with memory_limit={memory_limit!r}. Write it like '4GB'.")
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def from_file(path: str, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
+    """Read a CSV or Parquet file (or a pattern of them) where it lies."""
+    connection = open_connection(memory_limit)
+    text = _DIALECT.text(path)
+    if Path(path).suffix.lower() in (".parquet", ".pq"):
+        # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
+        source = f"read_parquet({text}, can_have_nan=true)"
+    else:
+        # Every cell as text: types guessed from the first rows would let data choose the errors.
+        source = f"read_csv({text}, all_varchar=true, header=true)"
+    return _engine(connection.execute, connection, source, schema, close=connection.close)
+
+
+def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
+    """Read a pandas frame or an Arrow table in place."""
+    connection = open_connection(memory_limit)
+    connection.register("pydplib_frame", frame)
+    return _engine(connection.execute, connection, "pydplib_frame", schema, close=connection.close)
+
+
+def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
+    """Read a table of an open DuckDB connection, which stays the caller's."""
+    name = ".".join(_DIALECT.quote(part) for part in table.split("."))
+    return _engine(connection.execute, connection, name, schema)
+
+
+def from_relation(relation: Any, schema: Schema) -> SqlEngine:
+    """Read a DuckDB relation, on its own connection."""
+
+    def run(statement: str) -> Any:
+        return relation.query("pydplib_relation", statement)
+
+    return _engine(run, relation, "pydplib_relation", schema)
+
+
+def _engine(execute: Any, keep_alive: Any, source: str, schema: Schema, *, close: Any = None) -> SqlEngine:
+    def run(statement: str) -> Sequence[Sequence[Any]]:
+        answer = execute(statement)
+        return [] if answer is None else answer.fetchall()
+
+    described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"))
+    storages = {str(row[0]): _DIALECT.storage(str(row[1])) for row in described}
+    checked: Run = run
+    engine = SqlEngine("DuckDB", schema, _DIALECT, Source(source, storages), checked, close=close)
+    engine._keep_alive = keep_alive  # type: ignore[attr-defined]
+    return engine

@@ -1,0 +1,106 @@
+"""``load``: a table from wherever it lives, behind the schema that its owner declared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydplib.engine.protocol import Engine
+from pydplib.engine.table import Table
+from pydplib.errors import DataError, ParameterError, SchemaError
+from pydplib.schema import Schema
+
+
+def load(
+    source: Any,
+    schema: Schema | str | Path,
+    *,
+    table: str | None = None,
+    path: str | None = None,
+    memory_limit: str | None = None,
+) -> Table:
+    """Return a table whose rows stay where they are: file, frame, database or cluster.
+
+    Args:
+        source: One of
+            a path to CSV or Parquet (a pattern such as ``reports/*.parquet`` too), or to a SQLite file;
+            a pandas, Polars or PyArrow frame; a DuckDB relation, or a DuckDB connection with ``table=``;
+            ``postgresql://user@host/database`` with ``table=`` (or ``?table=`` in the URL);
+            a Spark DataFrame, or ``spark://host:port`` with ``path=`` of Parquet on the cluster.
+        schema: The public facts, or the path of a schema file.
+        table: The table's name within a database; ``schema.table`` works.
+        path: The Parquet path that a Spark cluster reads.
+        memory_limit: DuckDB's memory limit, e.g. ``"4GB"``; beyond it, it works on disk.
+
+    Examples:
+        >>> import polars as pl
+        >>> from pydplib.schema import Number
+        >>> print(load(pl.DataFrame({"age": [61, 70]}), Schema({"age": Number(18, 100)}, name="reports")))
+        Table 'reports' on Polars, every row another person
+          age  number    18 to 100
+    """
+    if isinstance(schema, str | Path):
+        schema = Schema.load(schema)
+    if not isinstance(schema, Schema):
+        raise SchemaError("load(source, schema) needs the schema: what the owner declares public.")
+    return Table(schema, _engine(source, schema, table, path, memory_limit))
+
+
+def _engine(source: Any, schema: Schema, table: str | None, path: str | None, memory_limit: str | None) -> Engine:
+    from pydplib.engine import duckdb_engine
+
+    if isinstance(source, str | Path):
+        return _from_text(str(source), schema, table, path, memory_limit)
+    module = type(source).__module__.split(".")[0]
+    kind = type(source).__name__
+    if module in ("duckdb", "_duckdb"):
+        if kind == "DuckDBPyRelation":
+            return duckdb_engine.from_relation(source, schema)
+        return duckdb_engine.from_connection(
+            source, schema, table=_needed(table, "A DuckDB connection", "table='reports'")
+        )
+    if module == "polars":
+        from pydplib.engine import polars_engine
+
+        return polars_engine.from_frame(source, schema)
+    if module == "pyspark":
+        from pydplib.engine import spark_engine
+
+        return spark_engine.from_frame(source, schema)
+    if module in ("pandas", "pyarrow"):
+        return duckdb_engine.from_frame(source, schema, memory_limit=memory_limit)
+    raise DataError(
+        f"load() cannot read a {module}.{kind}. It takes paths, pandas, Polars, PyArrow and Spark frames, DuckDB "
+        "relations and connections, and postgresql:// or spark:// URLs."
+    )
+
+
+def _from_text(source: str, schema: Schema, table: str | None, path: str | None, memory_limit: str | None) -> Engine:
+    if source.startswith(("postgresql://", "postgres://")):
+        from pydplib.engine import postgres_engine
+
+        return postgres_engine.from_url(source, schema, table=table)
+    if source.startswith("spark://"):
+        from pydplib.engine import spark_engine
+
+        return spark_engine.from_url(source, schema, path=_needed(path, "A Spark cluster", "path='reports.parquet'"))
+    if "://" in source and not source.startswith(("file://", "s3://", "https://", "http://")):
+        raise ParameterError(f"Unknown address '{source.split('://')[0]}://...'. Known are postgresql:// and spark://.")
+    suffix = Path(source).suffix.lower()
+    if suffix in (".db", ".sqlite", ".sqlite3"):
+        from pydplib.engine import sqlite_engine
+
+        return sqlite_engine.from_file(source, schema, table=_needed(table, "A SQLite file", "table='reports'"))
+    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq"):
+        raise ParameterError(f"load() reads .csv, .tsv, .parquet and SQLite .db files. Got '{Path(source).name}'.")
+    if not any(sign in source for sign in "*?[") and "://" not in source and not Path(source).exists():
+        raise DataError(f"There is no file '{source}'.")
+    from pydplib.engine import duckdb_engine
+
+    return duckdb_engine.from_file(source, schema, memory_limit=memory_limit)
+
+
+def _needed(value: str | None, what: str, example: str) -> str:
+    if not value:
+        raise ParameterError(f"{what} holds many tables: say which one, load(..., {example}).")
+    return value

@@ -1,0 +1,271 @@
+"""Plans: what an engine is asked to count, said with public facts alone. A plan touches no data."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, product
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from pydplib.engine.bounding import Bound
+from pydplib.engine.conditions import Condition, canonical_conditions, day_number, same_scalar
+from pydplib.engine.measures import Measure
+from pydplib.errors import QuestionError, did_you_mean
+from pydplib.schema import OTHER, Category, Date, Flag, Integer, Number, Scalar, Schema, Text
+
+Key: TypeAlias = Scalar | tuple[Scalar, Scalar] | None
+"""One public key: a value, a bin (low, high), or None for "missing"."""
+
+CELLS_LIMIT = 10_000_000
+"""Most integers that one plan may bring back."""
+
+ROWS_CEILING = 2**31
+"""Weighted rows a table is taken to have at most, where the owner declares no size: a public fact of pydplib."""
+
+WHOLE_LIMIT = 2**62
+"""No sum may reach this: Polars wraps at 2^63 without a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Public bins of a number or date column as keys of ``by``: [e0, e1), [e1, e2), ..., the last one closed.
+
+    Examples:
+        >>> Bins([50, 60, 70]).keys
+        ((50, 60), (60, 70))
+    """
+
+    edges: tuple[Scalar, ...]
+
+    def __init__(self, edges: Iterable[Any]) -> None:
+        plain = tuple(edge.isoformat() if hasattr(edge, "isoformat") else edge for edge in edges)
+        object.__setattr__(self, "edges", plain)
+        numbers = self.numbers
+        if len(numbers) < 2 or not all(a < b for a, b in pairwise(numbers)):
+            raise QuestionError("Bins needs at least two ascending public edges, e.g. Bins([50, 60, 70]).")
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The edges as numbers; days as days since 1970-01-01."""
+        found = []
+        for edge in self.edges:
+            number = day_number(edge) if isinstance(edge, str) else edge
+            if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+                raise QuestionError("Bins needs finite edges.")
+            found.append(float(number))
+        return tuple(found)
+
+    @property
+    def keys(self) -> tuple[tuple[Scalar, Scalar], ...]:
+        """The bins as (low, high)."""
+        return tuple(pairwise(self.edges))
+
+
+Keys: TypeAlias = tuple[Key, ...] | Bins | None
+"""The public keys of one ``by`` column; None: unknown, the engine finds them."""
+
+
+def public_keys(schema: Schema, column: str) -> tuple[Key, ...]:
+    """Return the keys a column's declaration makes public: its values, and "other" for categories.
+
+    Examples:
+        >>> from pydplib.schema import Flag
+        >>> public_keys(Schema({"pirads": Category([1, 2]), "bph": Flag()}), "pirads")
+        (1, 2, 'other')
+    """
+    kind = schema.column(column)
+    if isinstance(kind, Category):
+        return kind.values if OTHER in kind.values else (*kind.values, OTHER)
+    if isinstance(kind, Flag):
+        return kind.values
+    if isinstance(kind, Integer):
+        return tuple(range(kind.low, kind.high + 1))
+    raise QuestionError(f"Column '{column}' has no public list of values. Give bins: by={{'{column}': Bins([...])}}.")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to count: which rows, per which public keys, bounded how, measured how.
+
+    Args:
+        table: The declared table.
+        where: Conditions, all of which must hold.
+        by: Column -> its public keys, in the order in which they come back; ``Bins`` for numbers and
+            dates; None for unknown keys. A list of names takes the declared values.
+        bound: How the contribution of a person is bounded; by default by weights, as the schema says.
+        measures: What to add up.
+
+    Examples:
+        >>> from pydplib.schema import Number
+        >>> schema = Schema({"age": Number(18, 100), "pirads": Category([1, 2])}, person="id")
+        >>> plan = Plan(schema, by=["pirads"], measures=[Measure("count")])
+        >>> plan.keys
+        ((1,), (2,), ('other',))
+    """
+
+    table: Schema
+    where: tuple[Condition, ...]
+    by: Mapping[str, Keys]
+    bound: Bound
+    measures: tuple[Measure, ...]
+
+    def __init__(
+        self,
+        table: Schema,
+        *,
+        measures: Iterable[Measure],
+        where: Iterable[Condition] = (),
+        by: Mapping[str, Any] | Iterable[str] = (),
+        bound: Bound | None = None,
+    ) -> None:
+        if not isinstance(table, Schema):
+            raise QuestionError("A plan is made for a declared table: Plan(schema, ...).")
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "where", canonical_conditions(where, table))
+        named = dict(by) if isinstance(by, Mapping) else {name: public_keys(table, name) for name in by}
+        keys = {name: _check_keys(table, name, given) for name, given in named.items()}
+        object.__setattr__(self, "by", MappingProxyType(keys))
+        object.__setattr__(self, "bound", bound or Bound.from_schema(table))
+        object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
+        self._check_bound()
+        self._check_measures()
+        self._check_size()
+
+    def _check_bound(self) -> None:
+        if self.bound.person != self.table.person:
+            raise QuestionError(
+                f"The bound protects '{self.bound.person}', the schema says that a person is "
+                f"'{self.table.person}'. They must be the same column."
+            )
+        if self.has_unknown_keys and (self.bound.mode != "sample" or self.bound.max_groups is None):
+            raise QuestionError(
+                "Unknown keys need a sampling bound with a most number of groups per person: "
+                "Bound(person, max_rows, mode='sample', max_groups=...)."
+            )
+        if self.bound.max_groups is not None and not self.by:
+            raise QuestionError("max_groups bounds the groups of by=; this plan has no groups.")
+
+    def _check_measures(self) -> None:
+        if not self.measures:
+            raise QuestionError("A plan needs at least one measure, e.g. Measure('count').")
+        for measure in self.measures:
+            if not isinstance(measure, Measure):
+                raise QuestionError(f"measures= takes Measure values. Got {type(measure).__name__}.")
+            if measure.column is None:
+                continue
+            kind = self.table.column(measure.column)
+            if isinstance(kind, Text):
+                raise QuestionError(f"Column '{measure.column}' is free text and cannot be measured.")
+            if measure.kind != "count" and not isinstance(kind, Number | Integer | Date | Flag):
+                raise QuestionError(
+                    f"'{measure.kind}' needs numbers; column '{measure.column}' is a {kind.kind}. "
+                    "Count it by its values: by=[...]."
+                )
+            if measure.kind == "cells" and self.has_unknown_keys:
+                raise QuestionError("Cells need public keys; this plan has unknown ones.")
+
+    def _check_size(self) -> None:
+        if not self.has_unknown_keys:
+            cells = sum(measure.cells for measure in self.measures) * len(self.keys)
+            if cells > CELLS_LIMIT:
+                raise QuestionError(
+                    f"The question has {cells} cells; at most {CELLS_LIMIT} are answered. Use wider bins."
+                )
+        for measure in self.measures:
+            total = self.rows_ceiling * self.scale * measure.largest
+            # One person's raw rows are added up before they are weighed: 2^32 of them must fit as well.
+            if total >= WHOLE_LIMIT or measure.largest >= 2**30:
+                raise QuestionError(
+                    f"Measure '{measure.kind}' of '{measure.column}' could overflow: {self.rows_ceiling} weighted "
+                    f"rows of at most {measure.largest} grid steps each. Use a wider step, or declare the "
+                    "public size in the schema."
+                )
+
+    @property
+    def rows_ceiling(self) -> int:
+        """Most rows that can count, from public facts: the declared size, or pydplib's own ceiling."""
+        if self.table.size is None:
+            return ROWS_CEILING
+        groups = self.bound.max_groups or 1
+        return self.table.size * self.bound.max_rows * groups
+
+    @property
+    def scale(self) -> int:
+        """How many integer units one row is: 2^16 where rows are weighed, 1 elsewhere."""
+        return self.bound.scale
+
+    @property
+    def has_unknown_keys(self) -> bool:
+        """Whether a ``by`` column has no public keys."""
+        return any(given is None for given in self.by.values())
+
+    @cached_property
+    def keys(self) -> tuple[tuple[Key, ...], ...]:
+        """Every public key, in public order: the rows of the answer. One empty key without ``by``."""
+        if self.has_unknown_keys:
+            raise QuestionError("This plan's keys are unknown before the engine has looked.")
+        lists = [given.keys if isinstance(given, Bins) else given or () for given in self.by.values()]
+        return tuple(product(*lists))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the plan looks at, besides the person, sorted."""
+        used = {condition.column for condition in self.where} | set(self.by)
+        used |= {measure.column for measure in self.measures if measure.column is not None}
+        return tuple(sorted(used))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values: canonical, fit for hashing and for the audit trail."""
+        by: list[Any] = []
+        for name, given in self.by.items():
+            entry: dict[str, Any] = {"column": name}
+            if isinstance(given, Bins):
+                entry["edges"] = list(given.edges)
+            else:
+                entry["keys"] = None if given is None else list(given)
+            by.append(entry)
+        return {
+            "table": self.table.name,
+            "where": [condition.to_dict() for condition in self.where],
+            "by": by,
+            "bound": self.bound.to_dict(),
+            "measures": [measure.to_dict() for measure in self.measures],
+        }
+
+    def to_json(self) -> str:
+        """Return the plan as canonical JSON."""
+        return json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+
+
+def _check_keys(schema: Schema, name: str, given: Any) -> Keys:
+    kind = schema.column(name)
+    if given is None:
+        if isinstance(kind, Text | Integer):
+            return None
+        raise QuestionError(f"Column '{name}' has public keys; list them, or name it alone: by=['{name}'].")
+    if isinstance(given, Bins):
+        if isinstance(kind, Number | Integer | Date):
+            return given
+        raise QuestionError(f"Bins are for numbers and days; column '{name}' is a {kind.kind}.")
+    if isinstance(kind, Number | Date | Text):
+        raise QuestionError(
+            f"Column '{name}' is a {kind.kind}: group it by public bins, by={{'{name}': Bins([...])}}."
+            if not isinstance(kind, Text)
+            else f"Column '{name}' is free text: its keys are unknown, by={{'{name}': None}}."
+        )
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise QuestionError(f"The public keys of '{name}' are a list.")
+    keys = tuple(given)
+    known: tuple[Key, ...] = (*public_keys(schema, name), None)
+    for position, key in enumerate(keys):
+        if not any(same_scalar(key, item) for item in known):  # type: ignore[arg-type]
+            raise QuestionError(f"'{key}' is no public key of column '{name}'.{did_you_mean(key, known)}")
+        if any(same_scalar(key, item) for item in keys[:position]):
+            raise QuestionError(f"The keys of column '{name}' list '{key}' twice.")
+    if not keys:
+        raise QuestionError(f"by= lists no key of column '{name}'.")
+    return keys

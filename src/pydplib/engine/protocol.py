@@ -1,0 +1,72 @@
+"""The one small interface that hides the engines, and the guard that keeps their words inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar, runtime_checkable
+
+from pydplib.engine.exact import ExactTable
+from pydplib.engine.plan import Plan
+from pydplib.errors import EngineError, PydplibError, QuestionError
+from pydplib.schema import Schema
+
+Answer = TypeVar("Answer")
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Where a table lives. Rows never leave it; what comes back is integers per public key."""
+
+    name: str
+    schema: Schema
+
+    def aggregate(self, plan: Plan) -> ExactTable:
+        """Return the plan's integers, one row per public key, zeros where nothing was found."""
+        ...
+
+    def bounded(self, plan: Plan) -> AbstractContextManager[Engine]:
+        """Bound the plan's rows once and ask often: an engine for plans that narrow this one."""
+        ...
+
+    def explain(self, plan: Plan) -> str:
+        """Return what the engine is going to run, for the audit trail. Touches no data."""
+        ...
+
+
+def guarded(engine: str, work: Callable[[], Answer]) -> Answer:
+    """Run ``work``; turn whatever the engine says into a generic error.
+
+    An engine's own text may quote cells. The error is raised after the handler has ended, so that
+    not even ``__context__`` carries it.
+    """
+    try:
+        return work()
+    except PydplibError:
+        raise
+    except Exception:  # noqa: S110 - whatever it is, its text stays inside
+        pass
+    raise EngineError(
+        f"The {engine} engine could not run the question. Its own message is withheld, because it may quote "
+        "data. See what was run with explain(plan), and check that the table is reachable."
+    )
+
+
+def check_same_table(engine_schema: Schema, plan: Plan) -> None:
+    """Refuse a plan that was made for another declared table."""
+    if plan.table is not engine_schema and plan.table != engine_schema:
+        raise QuestionError("The plan was made for another schema than the one this table was loaded with.")
+
+
+def check_narrower(outer: Plan, inner: Plan) -> None:
+    """Refuse a plan that a bounded table cannot answer: it may only be narrowed."""
+    if inner.bound != outer.bound:
+        raise QuestionError("A bounded table keeps its bound; ask it with the same bound.")
+    missing = [str(condition) for condition in outer.where if condition not in inner.where]
+    if missing:
+        raise QuestionError("A bounded table may only be narrowed: the plan leaves out " + " and ".join(missing) + ".")
+    if outer.bound.mode == "sample" and dict(inner.by) != dict(outer.by):
+        raise QuestionError("A sampled table keeps its groups: by= must stay the same.")
+    absent = sorted(set(inner.columns) - set(outer.columns))
+    if absent:
+        raise QuestionError(f"The bounded table was made without the column(s) {', '.join(absent)}.")

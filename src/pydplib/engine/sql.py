@@ -1,0 +1,344 @@
+"""A plan as SQL: one text for all databases, with a dialect's words filled in.
+
+The shape, by weights::
+
+    rows    AS (normalised columns of the rows that meet where=)
+    weights AS (per person: min(W, floor(M W / c)), c the person's rows)
+    bounded AS (rows joined with their weight)
+    SELECT key, SUM(weight), SUM(weight * value), ... GROUP BY key
+
+No sort and no window: two readings of the source and two hash tables. The sampling bound ranks rows by
+a keyed hash instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydplib.engine.bounding import PRIME, WEIGHT_UNIT
+from pydplib.engine.columns import category_code, column_sql
+from pydplib.engine.conditions import Condition, day_number
+from pydplib.engine.dialects import Dialect, Storage
+from pydplib.engine.measures import Measure, number_bounds
+from pydplib.engine.plan import Bins, Keys, Plan
+from pydplib.errors import SchemaError
+from pydplib.schema import Category, Column, Date, Flag, Schema, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One statement and how to read its rows: the key columns, then one integer per measure (or the cell first)."""
+
+    text: str
+    measures: tuple[int, ...]
+    is_cells: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows are: the text behind FROM, and how each physical column is stored."""
+
+    text: str
+    storages: Mapping[str, Storage]
+
+
+class Compiler:
+    """Turns plans on one source into SQL of one dialect."""
+
+    def __init__(self, dialect: Dialect, schema: Schema, source: Source) -> None:
+        self.dialect = dialect
+        self.schema = schema
+        self.source = source
+
+    # -- the three public texts ------------------------------------------------------------------
+
+    def bounded(self, plan: Plan) -> str:
+        """Return the SELECT whose rows are bounded: normalised columns, weight, groups."""
+        return f"{self._bounding(plan)}\nSELECT * FROM bounded"
+
+    def queries(self, plan: Plan, *, bounded_table: str | None = None, extra: Sequence[Condition] = ()) -> list[Query]:
+        """Return the statements that answer a plan, from its source or from a bounded table.
+
+        Args:
+            plan: The plan.
+            bounded_table: A table made by ``bounded``; then nothing is bounded again.
+            extra: Conditions that narrow the bounded table.
+        """
+        head = self._bounding(plan) if bounded_table is None else ""
+        origin = bounded_table or "bounded"
+        if extra:
+            origin = f"(SELECT * FROM {origin} WHERE {self._conditions(extra)}) narrowed"
+        sampled = plan.bound.mode == "sample"
+        key = "k" if sampled else self.key_sql(plan.by)
+        unknown = [f"u{i}" for i, keys in enumerate(plan.by.values()) if keys is None]
+        weight = "w" if plan.scale > 1 else "1"
+        groups = ["k", *unknown]
+        scalars = [i for i, measure in enumerate(plan.measures) if measure.kind != "cells"]
+        found = []
+        if scalars:
+            columns = [f"{self.value_sql(plan.measures[i])} AS v{i}" for i in scalars]
+            sums = [self._sum(plan.measures[i], f"v{i}") for i in scalars]
+            inner = self._select([f"{key} AS k" if not sampled else "k", *unknown, f"{weight} AS w", *columns], origin)
+            found.append(Query(self._grouped(head, inner, groups, sums, "k IS NOT NULL"), tuple(scalars), False))
+        for i, measure in enumerate(plan.measures):
+            if measure.kind == "cells":
+                inner = self._select(
+                    [f"{key} AS k" if not sampled else "k", f"{weight} AS w", f"{self.cell_sql(measure)} AS cell"],
+                    origin,
+                )
+                text = self._grouped(
+                    head, inner, ["k", "cell"], [self.dialect.total("w")], "k IS NOT NULL AND cell IS NOT NULL"
+                )
+                found.append(Query(text, (i,), True))
+        return found
+
+    # -- rows, weights, samples ------------------------------------------------------------------
+
+    def _bounding(self, plan: Plan) -> str:
+        if plan.bound.mode == "sample":
+            return self._sampling(plan)
+        rows = f"WITH rows_ AS {self.dialect.inline} (\n{self._rows(plan)}\n)"
+        columns = ", ".join(self._names(plan)) or "1 AS one"
+        if plan.bound.person is None:
+            return f"{rows},\nbounded AS {self.dialect.inline} (SELECT {columns} FROM rows_)"
+        most = plan.bound.max_rows
+        share = self.dialect.divide(str(most * WEIGHT_UNIT), "COUNT(*)")
+        return (
+            f"{rows},\nweights AS (SELECT p, CASE WHEN COUNT(*) <= {most} THEN {WEIGHT_UNIT} ELSE {share} END AS w "
+            f"FROM rows_ GROUP BY p),\n"
+            f"bounded AS {self.dialect.inline} (SELECT {columns}, w "
+            "FROM rows_ JOIN weights ON rows_.p = weights.p)"
+        )
+
+    def _rows(self, plan: Plan) -> str:
+        columns = [f"{self._column(name)} AS {self.name(name)}" for name in plan.columns]
+        # Unknown keys of integer columns are read with the columns; those of text as they are stored.
+        person = plan.bound.person
+        kept = []
+        if person is not None:
+            columns.append(f"{self._person(person)} AS p")
+            kept.append("p IS NOT NULL")  # a null person would have no weight, or a bound of its own
+        if plan.bound.row_key is not None:
+            columns.append(f"{self._row_key(plan.bound.row_key)} AS rk")
+        text = f"SELECT {', '.join(columns) or '1 AS one'} FROM {self.source.text}"
+        if plan.where:
+            kept.append(self._conditions(plan.where))
+        if not kept:
+            return text
+        return f"SELECT * FROM ({text}) normalised WHERE {' AND '.join(kept)}"
+
+    def _sampling(self, plan: Plan) -> str:
+        bound, names = plan.bound, self._names(plan)
+        unknown = [(i, name) for i, (name, keys) in enumerate(plan.by.items()) if keys is None]
+        keys = [f"{self.key_sql(plan.by)} AS k", *(f"{self.name(name)} AS u{i}" for i, name in unknown)]
+        groups = ["k", *(f"u{i}" for i, _ in unknown)]
+        present = " AND ".join(f"{group} IS NOT NULL" for group in groups)
+        carried = ["p", *names, *(["rk"] if bound.row_key is not None else [])]
+        folded = {"p": self._fold("p", self._person_storage(bound.person or "")), "k": self.dialect.as_bigint("k")}
+        folded |= {f"u{i}": self._fold(f"u{i}", self._unknown_storage(name)) for i, name in unknown}
+        if bound.row_key is not None:
+            content = {"rk": self._fold("rk", self._storage(bound.row_key))}
+        else:
+            texts = {name for name in plan.columns if isinstance(self.schema.column(name), Text)}
+            content = {n: self._fold(n, "float") for c in plan.columns if c not in texts for n in [self.name(c)]}
+        folds = ", ".join(f"{text} AS f_{name}" for name, text in (folded | content).items())
+        group_hash = self._mix([self._poly(f"f_{name}", plan, f"group {name}") for name in folded])
+        row_hash = self._mix([self._poly(f"f_{name}", plan, f"row {name}") for name in ("p", *content)])
+        # The tie-break is the whole row: what remains tied is equal in everything the plan looks at.
+        ties = [f"{tie} NULLS FIRST" for tie in (["rk"] if bound.row_key else []) + names]
+        partition = ["p", *groups] if bound.max_groups is not None else ["p"]
+        order = ["hr", *([] if bound.max_groups is not None else groups), *ties]
+        ranks = [f"ROW_NUMBER() OVER (PARTITION BY {', '.join(partition)} ORDER BY {', '.join(order)}) AS r"]
+        limit = f"r <= {bound.max_rows}"
+        if bound.max_groups is not None:
+            ranks.append(f"DENSE_RANK() OVER (PARTITION BY p ORDER BY hg, {', '.join(groups)}) AS g")
+            limit += f" AND g <= {bound.max_groups}"
+        final = ", ".join([*names, *groups])
+        return (
+            f"WITH rows_ AS (\n{self._rows(plan)}\n),\n"
+            f"keyed AS (SELECT {', '.join([*carried, *keys])} FROM rows_),\n"
+            f"folded AS (SELECT *, {folds} FROM keyed WHERE {present}),\n"
+            f"mixed AS (SELECT *, {group_hash} AS mg, {row_hash} AS mr FROM folded),\n"
+            f"hashed AS (SELECT *, {self._poly('mg', plan, 'groups')} AS hg, "
+            f"{self._poly('mr', plan, 'rows')} AS hr FROM mixed),\n"
+            f"ranked AS (SELECT *, {', '.join(ranks)} FROM hashed),\n"
+            f"bounded AS (SELECT {final} FROM ranked WHERE {limit})"
+        )
+
+    def _poly(self, value: str, plan: Plan, purpose: str) -> str:
+        a, b, c, d = plan.bound.coefficients(purpose)
+        return f"(((({a} * {value} + {b}) % {PRIME} * {value} + {c}) % {PRIME} * {value} + {d}) % {PRIME})"
+
+    def _mix(self, parts: Sequence[str]) -> str:
+        return f"(({' + '.join(parts)}) % {PRIME})"
+
+    def _fold(self, cell: str, storage: Storage) -> str:
+        # COALESCE: missing cells hash alike, and the tie-break orders them.
+        whole = self.dialect.hash_text(cell) if storage == "text" else self.dialect.hash_number(cell, storage)
+        return f"COALESCE({whole}, 0)"
+
+    # -- columns ---------------------------------------------------------------------------------
+
+    def name(self, column: str) -> str:
+        """Return the name of a normalised column: the position in the schema, never the owner's spelling."""
+        return f"c{list(self.schema.columns).index(column)}"
+
+    def _names(self, plan: Plan) -> list[str]:
+        return [self.name(column) for column in plan.columns]
+
+    def _storage(self, column: str | None) -> Storage:
+        storage = self.source.storages[column or ""]
+        return storage
+
+    def _person_storage(self, column: str) -> Storage:
+        storage = self._storage(column)
+        if storage == "dynamic":
+            return "text"
+        if storage not in ("integer", "text", "float", "decimal"):
+            raise SchemaError(f"The person column '{column}' must hold numbers or texts, not {storage}.")
+        return storage
+
+    def _unknown_storage(self, column: str) -> Storage:
+        return "text" if isinstance(self.schema.column(column), Text) else "float"
+
+    def _column(self, column: str) -> str:
+        kind: Column = self.schema.column(column)
+        storage, cell = self._storage(column), self.dialect.quote(column)
+        if isinstance(kind, Text):
+            if storage not in ("integer", "text", "dynamic"):
+                raise SchemaError(f"Column '{column}' is stored as {storage}; unknown keys are texts or integers.")
+            return f"NULLIF({self.dialect.as_text(cell)}, '')"
+        return column_sql(self.dialect, cell, kind, storage)
+
+    def _person(self, column: str) -> str:
+        cell, storage = self.dialect.quote(column), self._storage(column)
+        self._person_storage(column)
+        if storage in ("text", "dynamic"):
+            return f"NULLIF({self.dialect.as_text(cell)}, '')"
+        if storage == "float":  # pandas keeps ids with gaps as floats; NaN is nobody, -0.0 is 0.0
+            number = self.dialect.as_double(cell)
+            return f"CASE WHEN {self.dialect.is_nan(number)} THEN NULL ELSE {number} + {self.dialect.double(0.0)} END"
+        return cell
+
+    def _row_key(self, column: str) -> str:
+        cell = self.dialect.quote(column)
+        storage = self._storage(column)
+        if storage == "dynamic":
+            return self.dialect.as_text(cell)
+        if storage not in ("integer", "text"):
+            raise SchemaError(f"The row key '{column}' must hold integers or texts, not {storage}.")
+        return self.dialect.as_text(cell) if storage == "text" else cell
+
+    # -- conditions, keys, values ----------------------------------------------------------------
+
+    def _conditions(self, conditions: Sequence[Condition]) -> str:
+        return " AND ".join(f"({self._condition(condition)})" for condition in conditions)
+
+    def _condition(self, condition: Condition) -> str:
+        cell, kind = self.name(condition.column), self.schema.column(condition.column)
+        if condition.op == "is_missing":
+            return f"{cell} IS NULL"
+        if condition.op == "is_present":
+            return f"{cell} IS NOT NULL"
+        literals = [self._literal(value, kind) for value in condition.values]
+        if condition.op in ("is_in", "not_in"):
+            return f"{cell} {'NOT ' if condition.op == 'not_in' else ''}IN ({', '.join(literals)})"
+        if condition.op == "between":
+            return f"{cell} >= {literals[0]} AND {cell} <= {literals[1]}"
+        sign = {"at_least": ">=", "at_most": "<=", "more_than": ">", "less_than": "<"}[condition.op]
+        return f"{cell} {sign} {literals[0]}"
+
+    def _literal(self, value: object, kind: Column) -> str:
+        if isinstance(kind, Category):
+            return str(category_code(kind)[value])  # type: ignore[index]
+        if isinstance(kind, Flag):
+            return str(int(bool(value)))
+        return self.dialect.double(float(day_number(value) if isinstance(kind, Date) else value))  # type: ignore[arg-type]
+
+    def key_sql(self, by: Mapping[str, Keys]) -> str:
+        """Return the number of a row's public key in public order; NULL if it has none."""
+        code = "0"
+        for column, keys in by.items():
+            if keys is None:
+                continue
+            size = len(keys.keys if isinstance(keys, Bins) else keys)
+            position = self._position(column, keys)
+            code = position if code == "0" else f"({code}) * {size} + ({position})"
+        return code
+
+    def _position(self, column: str, keys: Keys) -> str:
+        cell, kind = self.name(column), self.schema.column(column)
+        if isinstance(keys, Bins):
+            return self._cells_between(cell, keys.numbers)
+        choices = []
+        for position, key in enumerate(keys or ()):
+            condition = f"{cell} IS NULL" if key is None else f"{cell} = {self._literal(key, kind)}"
+            choices.append(f"WHEN {condition} THEN {position}")
+        return f"CASE {' '.join(choices)} END"
+
+    def _cells_between(self, number: str, edges: Sequence[float]) -> str:
+        """Return the position of a number among edges: a tree of comparisons, exact on every engine."""
+
+        def tree(first: int, last: int) -> str:
+            if first == last:
+                return str(first)
+            middle = (first + last + 1) // 2
+            return (
+                f"CASE WHEN {number} < {self.dialect.double(edges[middle])} "
+                f"THEN {tree(first, middle - 1)} ELSE {tree(middle, last)} END"
+            )
+
+        low, high = self.dialect.double(edges[0]), self.dialect.double(edges[-1])
+        return f"CASE WHEN {number} >= {low} AND {number} <= {high} THEN {tree(0, len(edges) - 2)} END"
+
+    def _number(self, measure: Measure) -> str:
+        column = measure.column or ""
+        kind, cell = self.schema.column(column), self.name(column)
+        if isinstance(kind, Flag):
+            cell = self.dialect.as_double(cell)
+        low, high = measure.low, measure.high
+        if low is None or high is None or (low, high) == number_bounds(kind):
+            return cell
+        least, most = self.dialect.double(low), self.dialect.double(high)
+        return f"(CASE WHEN {cell} < {least} THEN {least} WHEN {cell} > {most} THEN {most} ELSE {cell} END)"
+
+    def value_sql(self, measure: Measure) -> str:
+        """Return the integer that one row adds to a measure; NULL where it has no value."""
+        if measure.kind == "count":
+            return "1" if measure.column is None else f"CASE WHEN {self.name(measure.column)} IS NOT NULL THEN 1 END"
+        number = self._number(measure)
+        if measure.center:
+            number = f"({number} - {self.dialect.double(measure.center)})"
+        if measure.kind == "sumsq":
+            number = f"({number} * {number})"
+        whole = self._rounded(number, measure)
+        return whole if measure.offset == 0 else f"({whole} - ({measure.offset}))"
+
+    def cell_sql(self, measure: Measure) -> str:
+        """Return the cell of a row, counted from 0; NULL where it has none."""
+        number = self._number(measure)
+        if measure.edges is not None:
+            return self._cells_between(number, measure.edges)
+        return f"{self._rounded(number, measure)} - ({measure.first_cell})"
+
+    def _rounded(self, number: str, measure: Measure) -> str:
+        # floor(x s + 1/2): ROUND differs between engines in how it treats halves.
+        factor = "" if measure.factor == 1.0 else f" * {self.dialect.double(measure.factor)}"
+        return self.dialect.as_whole(f"({number}{factor} + {self.dialect.double(0.5)})")
+
+    # -- pieces of text --------------------------------------------------------------------------
+
+    def _sum(self, measure: Measure, value: str) -> str:
+        if measure.kind == "count":
+            return self.dialect.total("w" if measure.column is None else f"CASE WHEN {value} IS NOT NULL THEN w END")
+        return self.dialect.total(f"w * {value}")
+
+    def _select(self, columns: Sequence[str], origin: str) -> str:
+        return f"SELECT {', '.join(columns)} FROM {origin}"
+
+    def _grouped(self, head: str, inner: str, groups: Sequence[str], sums: Sequence[str], kept: str) -> str:
+        return (
+            f"{head}\nSELECT {', '.join([*groups, *sums])}\nFROM ({inner}) measured\nWHERE {kept}\n"
+            f"GROUP BY {', '.join(groups)}"
+        ).strip()
