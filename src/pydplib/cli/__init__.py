@@ -18,6 +18,7 @@ from pydplib.errors import PydplibError, did_you_mean
 COMMANDS: dict[str, str] = {
     "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",
     "figures": "Draw the paper's figures as interactive pages and pictures.",
+    "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",
     "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
     "roles": "Show who gets how much noise.",
 }

@@ -1,0 +1,301 @@
+"""``pydplib ledger show|verify|export``: who was told how much, what is left, and whether the book is sound."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pydplib.budget import Account, Entry, Head, SqliteLedger, remaining, spent
+from pydplib.budget.units import show_atto, show_nano
+from pydplib.errors import LedgerError
+
+_FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+_JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+_CSV = click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
+
+
+@click.group("ledger", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Show, verify or export the ledger: who was told how much, and what is left."""
+
+
+@command.command("show")
+@_FILE
+@click.option("--recipient", help="One recipient only; the data set's own budget is left out.")
+@click.option("--data-set", "lineage", help="One data set (lineage) only.")
+@click.option("--last", default=10, show_default=True, help="How many of the newest entries; 0 for none.")
+@_JSON
+@_CSV
+def show(file: Path, recipient: str | None, lineage: str | None, last: int, as_json: bool, as_csv: bool) -> None:
+    """Show the budgets per recipient and per data set, and the newest entries.
+
+    Ends with code 30 if the ledger is damaged.
+    """
+    _one_format(as_json, as_csv)
+    with SqliteLedger(file, read_only=True) as ledger:
+        entries = ledger.entries(lineage=lineage, recipient=recipient)
+        budgets = [_budget(account, entries) for account in ledger.accounts(lineage=lineage, recipient=recipient)]
+        head, fault = ledger.head(), _fault(ledger)
+    no_dp = [_entry(entry) for entry in entries if entry.kind == "no_dp"]
+    newest = [_entry(entry) for entry in entries[-last:]] if last > 0 else []
+    if as_json:
+        content = {
+            "ledger": head.ledger,
+            "sound": fault is None,
+            "head": {"entries": head.entries, "hash": head.hash},
+            "budgets": budgets,
+            "no_dp": no_dp,
+            "entries": newest,
+        }
+        click.echo(json.dumps(content, indent=2))
+    elif as_csv:
+        click.echo(_to_csv(budgets, _BUDGET_COLUMNS), nl=False)
+    else:
+        _print(file, head, budgets, no_dp, newest)
+    if fault is not None:
+        raise fault
+
+
+@command.command("verify")
+@_FILE
+@click.option(
+    "--head",
+    "head_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A head that was exported earlier: notices a rolled-back or replaced ledger.",
+)
+@_JSON
+def verify(file: Path, head_file: Path | None, as_json: bool) -> None:
+    """Replay the whole ledger: chain, sums, payments and stored answers. Ends with code 30 if something is wrong."""
+    with SqliteLedger(file, read_only=True) as ledger:
+        try:
+            head = ledger.verify(None if head_file is None else Head.read(head_file))
+        except LedgerError as error:
+            if as_json:
+                click.echo(json.dumps({"sound": False, "reason": str(error)}, indent=2))
+            raise
+    if as_json:
+        values = {"sound": True, "ledger": head.ledger, "entries": head.entries, "hash": head.hash}
+        click.echo(json.dumps({**values, "compared_with_head": head_file is not None}, indent=2))
+        return
+    click.echo(f"Sound: {head.entries} entries, the chain, the sums and the stored answers agree.")
+    if head_file is None:
+        click.echo("Not compared with an exported head: a rolled-back or replaced file would not be noticed (--head).")
+    else:
+        click.echo("It continues the exported head: nothing was rolled back or replaced.")
+
+
+@command.command("export")
+@_FILE
+@click.option("--entries", "whole", is_flag=True, help="Export all entries instead of the head of the chain.")
+@click.option("--recipient", help="With --entries: one recipient only.")
+@click.option("--data-set", "lineage", help="With --entries: one data set (lineage) only.")
+@click.option(
+    "--backup",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a whole copy of the ledger to this new file instead.",
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of the screen.")
+@_JSON
+@_CSV
+def export(
+    file: Path,
+    whole: bool,
+    recipient: str | None,
+    lineage: str | None,
+    backup: Path | None,
+    output: Path | None,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Export the head of the chain (or all entries, or a backup). A damaged ledger is not exported.
+
+    Keep the head where whoever can write the ledger cannot write: `pydplib ledger verify --head` then notices
+    a ledger that was rolled back or replaced.
+    """
+    _one_format(as_json, as_csv)
+    if as_csv and not whole:
+        raise click.UsageError("The head is JSON; use --csv with --entries.")
+    with SqliteLedger(file, read_only=True) as ledger:
+        head = ledger.verify()
+        if backup is not None:
+            ledger.copy_to(backup)
+            click.echo(f"Wrote {head.entries} entries to {backup}.", err=True)
+            return
+        entries = ledger.entries(lineage=lineage, recipient=recipient) if whole else []
+    if not whole:
+        text = head.to_json()
+    elif as_csv:
+        text = _to_csv([_entry(entry) for entry in entries], _ENTRY_COLUMNS)
+    else:
+        text = json.dumps([entry.to_dict() for entry in entries], indent=2) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError:
+        raise LedgerError(f"'{output.name}' cannot be written. Check the folder and its rights.") from None
+    click.echo(f"Wrote {output}.", err=True)
+
+
+_BUDGET_COLUMNS = (
+    "data_set",
+    "recipient",
+    "relation",
+    "epsilon",
+    "delta",
+    "used",
+    "left",
+    "questions",
+    "refused",
+    "nano_left",
+)
+_ENTRY_COLUMNS = ("number", "time", "kind", "data_set", "recipient", "role", "relation", "mechanism", "cost", "release")
+
+
+def _budget(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
+    relation = account.limit.relation
+    mine = [
+        entry
+        for entry in entries
+        if entry.lineage == account.lineage and entry.cost is not None and entry.cost.relation == relation
+    ]
+    if account.recipient is None:
+        questions = sum(entry.kind == "debit" for entry in mine)
+        refused = sum(entry.kind == "refusal" and entry.details.get("account") == "lineage" for entry in mine)
+    else:
+        mine = [entry for entry in mine if entry.recipient == account.recipient]
+        questions = sum(entry.kind in ("debit", "share") for entry in mine)
+        refused = sum(entry.kind == "refusal" for entry in mine)
+    left = remaining(account.state, account.limit)
+    return {
+        "data_set": account.lineage,
+        "recipient": account.recipient,
+        "relation": relation,
+        "epsilon": show_nano(account.limit.nano_epsilon),
+        "delta": show_atto(account.limit.atto_delta),
+        "used": show_nano(spent(account.state, account.limit)),
+        "left": show_nano(left.nano_epsilon),
+        "questions": questions,
+        "refused": refused,
+        "nano_left": left.nano_epsilon,
+        "nano_limit": account.limit.nano_epsilon,
+        "nano_used": spent(account.state, account.limit),
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "time": entry.time,
+        "when": entry.time[:16].replace("T", " "),
+        "kind": entry.kind,
+        "data_set": entry.lineage,
+        "recipient": entry.recipient,
+        "role": entry.role,
+        "relation": None if entry.cost is None else entry.cost.relation,
+        "mechanism": None if entry.cost is None else entry.cost.mechanism,
+        "cost": None if entry.cost is None else str(entry.cost),
+        "release": entry.release,
+        "details": dict(entry.details),
+    }
+
+
+def _fault(ledger: SqliteLedger) -> LedgerError | None:
+    try:
+        ledger.verify()
+    except LedgerError as error:
+        return error
+    return None
+
+
+def _one_format(as_json: bool, as_csv: bool) -> None:
+    if as_json and as_csv:
+        raise click.UsageError("Choose one of --json and --csv.")
+
+
+def _to_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_safe_cell(row[column]) for column in columns])
+    return out.getvalue()
+
+
+def _safe_cell(value: Any) -> str:
+    """Return a cell that a spreadsheet does not run as a formula."""
+    text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _print(
+    file: Path,
+    head: Head,
+    budgets: Sequence[Mapping[str, Any]],
+    no_dp: Sequence[Mapping[str, Any]],
+    newest: Sequence[Mapping[str, Any]],
+) -> None:
+    from rich.console import Console
+
+    console = Console()
+    console.print(f"Ledger {file.name}: {head.entries} entries, head {head.hash[:12]}", highlight=False, markup=False)
+    recipients = [row for row in budgets if row["recipient"] is not None]
+    data_sets = [row for row in budgets if row["recipient"] is None]
+    numbers = ("epsilon", "used", "left", "delta", "questions", "refused")
+    _table(console, "Budgets per recipient", ("data_set", "recipient", "relation", *numbers), recipients)
+    _table(console, "Budgets per data set, over all recipients", ("data_set", "relation", *numbers), data_sets)
+    what = ("number", "when", "data_set", "recipient", "role", "mechanism")
+    _table(console, "Left without differential privacy", what, no_dp)
+    columns = ("number", "when", "kind", "data_set", "recipient", "role", "cost")
+    _table(console, f"Newest entries (of {head.entries})", columns, newest)
+
+
+_HEADINGS = {"number": "no.", "data_set": "data set", "mechanism": "what"}
+_RIGHT = ("number", "epsilon", "used", "left", "questions", "refused")
+
+
+def _table(console: Any, title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        return
+    # What is the same in every row is said once, under the table, so that it fits a terminal.
+    same = [
+        column
+        for column in ("data_set", "relation", "delta")
+        if column in columns and len({row[column] for row in rows}) == 1
+    ]
+    shown = [column for column in columns if column not in same]
+    caption = ", ".join(f"{_HEADINGS.get(column, column)} {rows[0][column]}" for column in same if rows[0][column])
+    table = Table(
+        title=title,
+        caption=caption or None,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for column in shown:
+        right = column in _RIGHT
+        table.add_column(
+            _HEADINGS.get(column, column), justify="right" if right else "left", no_wrap=right, overflow="fold"
+        )
+    for row in rows:
+        # Text, not markup: a name with brackets is a name.
+        cells = [Text("" if row[column] is None else str(row[column])) for column in shown]
+        share = row["nano_used"] / row["nano_limit"] if "nano_used" in row else 0.0
+        table.add_row(*cells, style="red" if share >= 1 else "yellow" if share >= 0.8 else None)
+    console.print()
+    console.print(table)
