@@ -195,6 +195,23 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     return f" Choose one of: {', '.join(names)}." if names else ""
 
 
+def shown(value: object) -> str:
+    """Return an argument as a message may show it: plain numbers and short words, of all else only the type.
+
+    An argument is sometimes a whole column by mistake, and a message must not print it.
+
+    Examples:
+        >>> shown(-1.5), shown([71, 64]), shown(None)
+        ('-1.5', 'a list', 'None')
+    """
+    plain = value is None or type(value) in (bool, int, float, str)
+    text = repr(value) if plain else ""
+    if text and len(text) <= 40:
+        return text
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}{' too long to show' if plain else ''}"
+
+
 def import_extra(module: str, *, what: str, extra: str) -> ModuleType:
     """Import ``module``, or raise ``MissingExtraError`` that names the pip command.
 

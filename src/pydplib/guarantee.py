@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from typing import Literal, TypeAlias
 
-from pydplib.errors import ParameterError
+from pydplib.errors import ParameterError, shown
 
 Unit: TypeAlias = Literal["person", "record"]
 """Whom the guarantee protects: one person (all rows) or one record."""
@@ -23,17 +23,17 @@ _SLACK = 1e-13  # relative; a dozen float operations lose less than 100 x 1.1e-1
 
 def _positive(name: str, value: float) -> None:
     if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-        raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {value!r}.")
+        raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {shown(value)}.")
 
 
 def _odds(epsilon: float) -> str:
     """Say what epsilon means for somebody who guesses, as a plain fragment."""
     chance = 100 / (1 + math.exp(-epsilon))
     # Rounded away from 50 so that no bound is understated.
-    shown = math.ceil(chance * 10) / 10 if chance < 99.9 else math.ceil(chance * 1000) / 1000
-    if shown >= 100:  # from an epsilon of 12 on
+    bound = math.ceil(chance * 10) / 10 if chance < 99.9 else math.ceil(chance * 1000) / 1000
+    if bound >= 100:  # from an epsilon of 12 on
         return "practically no bound on what can be learnt about one person"
-    return f"a fair guess (50 %) about one person can become at most {shown:g} % right"
+    return f"a fair guess (50 %) about one person can become at most {bound:g} % right"
 
 
 def _number(value: float) -> str:
@@ -41,10 +41,10 @@ def _number(value: float) -> str:
     least = float(value) * (1 - _SLACK)  # 0.1 + 0.2 is shown as 0.3
     if 1000 <= least < 1e15:
         return f"{math.ceil(least)}"
-    shown = f"{value:.4g}"
-    if float(shown) < least:
-        shown = f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(least)):.4g}"
-    return shown
+    digits = f"{value:.4g}"
+    if float(digits) < least:
+        digits = f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(least)):.4g}"
+    return digits
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -135,8 +135,9 @@ class ApproxDP:
 
     def __post_init__(self) -> None:
         _positive("epsilon", self.epsilon)
-        if not (0 < self.delta < 1):
-            raise ParameterError(f"delta must lie strictly between 0 and 1. Got {self.delta!r}.")
+        _positive("delta", self.delta)
+        if self.delta >= 1:
+            raise ParameterError(f"delta must lie strictly between 0 and 1. Got {shown(self.delta)}.")
 
     @property
     def sentence(self) -> str:
@@ -229,7 +230,7 @@ re-identification, not what can be inferred; it is not differential privacy.
 
     def __post_init__(self) -> None:
         if not (isinstance(self.k, int) and self.k >= 1):
-            raise ParameterError(f"k must be a whole number of at least 1. Got {self.k!r}.")
+            raise ParameterError(f"k must be a whole number of at least 1. Got {shown(self.k)}.")
 
     @property
     def sentence(self) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from pydplib.errors import SchemaError, did_you_mean
+from pydplib.errors import SchemaError, did_you_mean, shown
 
 Label: TypeAlias = Literal["identifier", "sensitive", "quasi", "public"]
 """How much a column gives away: identifier > sensitive > quasi-identifier > public."""
@@ -28,20 +28,47 @@ OTHER = "other"
 """Where values outside the declared categories go."""
 
 
+def _plain(value: Any) -> Any:
+    """Return a NumPy scalar as the Python value it is, which files can hold; anything else unchanged."""
+    return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0 else value
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def _set_plain(column: object, *names: str) -> None:
+    for name in names:
+        object.__setattr__(column, name, _plain(getattr(column, name)))
+
+
+def _check_words(column: object, *names: str) -> None:
+    for name in names:
+        if not isinstance(getattr(column, name), str):
+            raise SchemaError(f"{name} must be a text.")
+
+
 def _check_label(label: str) -> None:
     if label not in get_args(Label):
-        raise SchemaError(f"Unknown label '{label}'.{did_you_mean(label, get_args(Label))}")
+        raise SchemaError(f"Unknown label {shown(label)}.{did_you_mean(shown(label), get_args(Label))}")
 
 
 def _check_bounds(kind: str, low: object, high: object) -> None:
     for name, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not _is_finite(value):
             raise SchemaError(
-                f"{kind} needs finite public bounds, {kind}(low, high); {name} is {value!r}. "
+                f"{kind} needs finite public bounds, {kind}(low, high); {name} is {shown(value)}. "
                 "Bounds come from what is medically possible, never from the data."
             )
     if not low < high:  # type: ignore[operator]
-        raise SchemaError(f"{kind} needs low < high. Got low={low!r}, high={high!r}.")
+        raise SchemaError(f"{kind} needs low < high. Got low={shown(low)}, high={shown(high)}.")
+    if not _is_finite(high - low):  # type: ignore[operator]
+        raise SchemaError(f"{kind}'s bounds are too far apart to compute with. Choose what is really possible.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +97,11 @@ class Number:
     title: str = ""
 
     def __post_init__(self) -> None:
+        _set_plain(self, "low", "high", "step")
         _check_bounds("Number", self.low, self.high)
-        if self.step is not None and not (
-            isinstance(self.step, int | float) and math.isfinite(self.step) and 0 < self.step <= self.high - self.low
-        ):
+        if self.step is not None and not (_is_finite(self.step) and 0 < self.step <= self.high - self.low):
             raise SchemaError("Number's step must be positive and no wider than the bounds.")
+        _check_words(self, "unit", "title")
         _check_label(self.label)
 
     @property
@@ -100,11 +127,13 @@ class Integer:
     title: str = ""
 
     def __post_init__(self) -> None:
+        _set_plain(self, "low", "high")
         _check_bounds("Integer", self.low, self.high)
         if int(self.low) != self.low or int(self.high) != self.high:
             raise SchemaError("Integer needs whole bounds; use Number for decimals.")
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
+        _check_words(self, "unit", "title")
         _check_label(self.label)
 
     @property
@@ -142,7 +171,9 @@ class Category:
     def __init__(
         self, values: Iterable[Scalar], ordered: bool = False, label: Label = "quasi", title: str = ""
     ) -> None:
-        object.__setattr__(self, "values", tuple(values))
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise SchemaError("Category needs a list of its public values, e.g. Category(['y', 'n']).")
+        object.__setattr__(self, "values", tuple(_plain(value) for value in values))
         object.__setattr__(self, "ordered", ordered)
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "title", title)
@@ -153,6 +184,9 @@ class Category:
                 raise SchemaError("A category's values are texts, numbers or truth values, and not missing.")
         if len({(isinstance(value, str), value) for value in self.values}) != len(self.values):
             raise SchemaError("A category lists each value once.")
+        if not isinstance(self.ordered, bool):
+            raise SchemaError("ordered must be true or false.")
+        _check_words(self, "title")
         _check_label(self.label)
 
 
@@ -170,6 +204,7 @@ class Flag:
     title: str = ""
 
     def __post_init__(self) -> None:
+        _check_words(self, "title")
         _check_label(self.label)
 
     @property
@@ -195,7 +230,7 @@ class Date:
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            value = getattr(self, name)
+            value = _plain(getattr(self, name))
             if isinstance(value, str):
                 try:
                     value = dt.date.fromisoformat(value)
@@ -208,6 +243,7 @@ class Date:
             object.__setattr__(self, name, value)
         if not self.low < self.high:
             raise SchemaError("Date needs low < high.")
+        _check_words(self, "title")
         _check_label(self.label)
 
     @property
@@ -225,6 +261,7 @@ class Text:
     title: str = ""
 
     def __post_init__(self) -> None:
+        _check_words(self, "title")
         _check_label(self.label)
 
 
@@ -286,7 +323,7 @@ class Schema:
             "name": name,
             "lineage": lineage or name,
         }.items():
-            object.__setattr__(self, key, value)
+            object.__setattr__(self, key, _plain(value))
         self._check()
 
     def _check(self) -> None:
@@ -300,17 +337,21 @@ class Schema:
                     f"Column '{name}' needs a kind: Number(low, high), Integer(low, high), Category([...]), "
                     f"Flag(), Date(low, high) or Text(). Got {type(column).__name__}."
                 )
+        for key in ("name", "lineage", "person"):
+            value = getattr(self, key)
+            if not (isinstance(value, str) and value) and not (key == "person" and value is None):
+                raise SchemaError(f"{key} must be a non-empty text. Got {type(value).__name__}.")
         for key in ("max_rows_per_person", "max_groups_per_person"):
             value = getattr(self, key)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise SchemaError(f"{key} must be a whole number of at least 1. Got {value!r}.")
+                raise SchemaError(f"{key} must be a whole number of at least 1. Got {shown(value)}.")
         if self.person is None and self.max_rows_per_person != 1:
             raise SchemaError(
                 "Without a person column every row is another person, so max_rows_per_person is 1. "
                 "Name the person column: Schema(person='patient_id', ...)."
             )
         if self.size is not None and (isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1):
-            raise SchemaError(f"size is the declared public number of persons, or None. Got {self.size!r}.")
+            raise SchemaError(f"size is the declared public number of persons, or None. Got {shown(self.size)}.")
 
     def column(self, name: str) -> Column:
         """Return the declaration of a column, or raise ``SchemaError`` with a suggestion."""
@@ -322,6 +363,9 @@ class Schema:
     def labelled(self, *labels: Label) -> tuple[str, ...]:
         """Return the names of the columns that carry one of ``labels``."""
         return tuple(name for name, column in self.columns.items() if column.label in labels)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Schema.from_dict, (self.to_dict(),)  # a read-only mapping cannot be pickled as it is
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain values, ready for JSON or TOML."""
@@ -407,8 +451,10 @@ def _column_from_dict(name: str, entry: object) -> Column:
         raise SchemaError(f"Column '{name}' must be a table with a kind, e.g. kind = \"number\".")
     values = dict(entry)
     kind = values.pop("kind", None)
-    if kind not in COLUMN_KINDS:
-        raise SchemaError(f"Column '{name}' has the unknown kind '{kind}'.{did_you_mean(kind, COLUMN_KINDS)}")
+    if not isinstance(kind, str) or kind not in COLUMN_KINDS:
+        raise SchemaError(
+            f"Column '{name}' has the unknown kind {shown(kind)}.{did_you_mean(shown(kind), COLUMN_KINDS)}"
+        )
     cls = COLUMN_KINDS[kind]
     known = [spec.name for spec in fields(cls)]
     for key in values:
@@ -434,7 +480,7 @@ def _column_from_dict(name: str, entry: object) -> Column:
 
 def _toml_key(name: str) -> str:
     plain = name.isascii() and all(c.isalnum() or c in "-_" for c in name)
-    return name if plain else json.dumps(name, ensure_ascii=False)
+    return name if plain else _toml_value(name)
 
 
 def _toml_value(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pydplib.errors import CalibrationError, DataError, ParameterError
+from pydplib.errors import CalibrationError, DataError, ParameterError, shown
 
 _EXACT_FLOAT = 2.0**53  # whole numbers below this are exact floats
 
@@ -18,11 +18,11 @@ _EXACT_FLOAT = 2.0**53  # whole numbers below this are exact floats
 def check_positive(name: str, value: object) -> Fraction:
     """Return a positive, finite number exactly, or raise ``ParameterError``."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction | np.integer | np.floating):
-        raise ParameterError(f"{name} must be a positive number. Got {type(value).__name__}.")
-    if not math.isfinite(value) or value <= 0:
-        raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {value!r}.")
+        raise ParameterError(f"{name} must be a positive number; there is no default. Got {shown(value)}.")
     if isinstance(value, np.integer | np.floating):
-        value = value.item()
+        value = float(value) if isinstance(value, np.floating) else int(value)
+    if value <= 0 or (isinstance(value, float) and not math.isfinite(value)):
+        raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {shown(value)}.")
     return Fraction(value)
 
 
