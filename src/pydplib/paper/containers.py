@@ -1,0 +1,233 @@
+"""Any one-dimensional container in, the same container out: lists, NumPy, pandas, Polars, PyArrow."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.errors import DataError
+
+Family: TypeAlias = Literal["bool", "int", "float", "text", "date"]
+Mask: TypeAlias = NDArray[np.bool_]
+Restore: TypeAlias = Callable[[NDArray[Any], "Mask | None"], Any]
+"""Makes the user's kind of container from new values; the mask says which input rows they belong to."""
+
+DAY = np.dtype("datetime64[D]")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column, opened: a clean array, where values are missing, and the way back.
+
+    Attributes:
+        values: One-dimensional; object dtype for text (and for whole numbers beyond 64 bits).
+        family: What kind of values they are.
+        missing: True where a value is missing, or None if none is.
+        restore: The way back to the container that came in.
+        from_numpy: Whether the values are NumPy's own types.
+        categories: The order that an ordered categorical column brings along.
+    """
+
+    values: NDArray[Any]
+    family: Family
+    missing: Mask | None
+    restore: Restore
+    from_numpy: bool = False
+    categories: tuple[Any, ...] | None = None
+
+    def __repr__(self) -> str:
+        # The values are private: a traceback with local variables must not show them.
+        return f"Column({self.family}, {len(self.values)} values)"
+
+
+def open_column(data: object) -> Column:
+    """Open a list, tuple, NumPy array, pandas or Polars Series, or PyArrow array.
+
+    Examples:
+        >>> column = open_column((61, 70))
+        >>> column.family, column.restore(np.array([60, 72]), None)
+        ('int', (60, 72))
+    """
+    if isinstance(data, np.ndarray):
+        return _from_numpy(data)
+    if isinstance(data, str | bytes | dict | set | frozenset) or np.isscalar(data) or data is None:
+        raise DataError(
+            f"One column of values is needed: a list, an array or a series. Got {type(data).__name__}; "
+            "put a single value into a list."
+        )
+    if isinstance(data, Sequence) and type(data).__module__.partition(".")[0] not in ("polars", "pyarrow"):
+        return from_sequence(list(data), _restore_sequence(data))
+    from pydplib.paper.series import open_series  # narwhals is loaded only for those who use such libraries
+
+    return open_series(data)
+
+
+def _family_of(kind: type) -> str:
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if issubclass(kind, bool | np.bool_):
+        return "bool"
+    if issubclass(kind, int | np.integer):
+        return "int"
+    if issubclass(kind, float | np.floating):
+        return "float"
+    if issubclass(kind, str):
+        return "text"
+    if issubclass(kind, datetime.date | np.datetime64):
+        return "date"
+    return kind.__name__
+
+
+def from_sequence(data: list[Any], restore: Restore) -> Column:
+    """Open Python objects of any one kind."""
+    kinds = set(map(type, data))
+    families = {_family_of(kind) for kind in kinds}
+    missing: Mask | None = None
+    if "missing" in families:
+        families.discard("missing")
+        gaps = tuple(kind for kind in kinds if _family_of(kind) == "missing")
+        missing = np.fromiter((isinstance(v, gaps) for v in data), dtype=np.bool_, count=len(data))
+    if "float" in families and not families <= {"int", "float"}:
+        # Many tools write a gap in text, dates or true/false as NaN.
+        numbers = np.fromiter((_family_of(type(v)) == "float" for v in data), dtype=np.bool_, count=len(data))
+        if all(v != v for v, number in zip(data, numbers.tolist(), strict=True) if number):
+            families.discard("float")
+            missing = either(missing, numbers)
+    family = _one_family(families)
+    from_numpy = bool(kinds) and all(issubclass(kind, np.generic) for kind in kinds)
+    values = _typed(data, family, missing)
+    if family == "date":
+        missing = either(missing, np.isnat(values))
+    return Column(values, family, missing, restore, from_numpy)
+
+
+def _one_family(families: set[str]) -> Family:
+    """Return the one family of a column. Whole numbers mix with decimals and with text, nothing else mixes."""
+    for family in ("bool", "int", "float", "text", "date"):
+        if families == {family}:
+            return family
+    if not families:
+        return "float"
+    if families == {"int", "float"}:
+        return "float"
+    if families == {"int", "text"}:
+        return "text"
+    known = {"bool": "true/false", "int": "numbers", "float": "numbers", "text": "text", "date": "dates"}
+    named = sorted({known.get(family, family) for family in families})
+    raise DataError(
+        f"A column must hold one kind of value: numbers, text, true/false or dates. Got {' and '.join(named)}. "
+        "Convert the values to one kind first."
+    )
+
+
+def _typed(data: list[Any], family: Family, missing: Mask | None) -> NDArray[Any]:
+    filler = {"bool": False, "int": 0, "float": 0.0, "text": "", "date": np.datetime64("NaT")}[family]
+    filled = data if missing is None else [filler if gap else v for v, gap in zip(data, missing.tolist(), strict=True)]
+    if family == "bool":
+        return np.array(filled, dtype=np.bool_)
+    if family == "float":
+        return _floats(filled)
+    if family == "int":
+        try:
+            return np.array(filled, dtype=np.int64)
+        except OverflowError:
+            return _floats(filled)
+    if family == "date":
+        return np.array([_day(v) for v in filled], dtype=DAY)
+    out = np.empty(len(filled), dtype=object)
+    out[:] = filled
+    return out
+
+
+def _floats(values: Iterable[Any]) -> NDArray[np.float64]:
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise DataError("Some whole numbers are too large to compute with. Use another unit.") from None
+
+
+def _day(value: Any) -> Any:
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is not None:
+            raise DataError(
+                "Dates with a time zone are not supported, since their day depends on it. Turn them into dates first."
+            )
+        return np.datetime64(value.date(), "D")
+    return np.datetime64(value, "D")
+
+
+def _restore_sequence(data: Sequence[Any]) -> Restore:
+    scalars = len(data) > 0 and isinstance(data[0], np.generic)  # a list of NumPy numbers stays one
+
+    def restore(values: NDArray[Any], keep: Mask | None) -> Any:
+        listed: list[Any] = list(values) if scalars else values.tolist()
+        return tuple(listed) if isinstance(data, tuple) else listed
+
+    return restore
+
+
+def _from_numpy(data: NDArray[Any]) -> Column:
+    if data.ndim != 1:
+        raise DataError(f"One column of values is needed. Got an array of {data.ndim} dimensions; pass one column.")
+    mask = np.ma.getmaskarray(data) if isinstance(data, np.ma.MaskedArray) else None
+    missing = mask if mask is not None and bool(mask.any()) else None
+    plain = np.ma.getdata(data) if mask is not None else data
+
+    def restore(values: NDArray[Any], keep: Mask | None) -> Any:
+        return fit_dtype(values, plain.dtype)
+
+    kind = plain.dtype.kind
+    if kind == "b":
+        return Column(plain, "bool", missing, restore, from_numpy=True)
+    if kind in "iu":
+        return Column(plain, "int", missing, restore, from_numpy=True)
+    if kind == "f":
+        return Column(plain, "float", missing, restore, from_numpy=True)
+    if kind == "U":
+        return Column(plain.astype(object), "text", missing, restore)
+    if kind == "M":
+        days = plain.astype(DAY)
+        return Column(days, "date", either(missing, np.isnat(days)), restore)
+    if kind == "O":
+        values = plain.tolist()
+        column = from_sequence(values, restore)
+        return Column(column.values, column.family, either(missing, column.missing), restore, column.from_numpy)
+    raise DataError(
+        f"NumPy arrays of dtype {plain.dtype} are not supported. Use numbers, true/false, text or datetime64."
+    )
+
+
+def either(first: Mask | None, second: Mask | None) -> Mask | None:
+    """Return where either mask is set, or None if neither is anywhere."""
+    out = first if second is None else second if first is None else first | second
+    return out if out is not None and bool(out.any()) else None
+
+
+def fit_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return values in the dtype that came in, where they fit; noise can need a wider one.
+
+    Examples:
+        >>> fit_dtype(np.array([-3, 200]), np.dtype("uint8")).dtype
+        dtype('int64')
+    """
+    if values.dtype.kind == "i" and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        fits = not len(values) or (int(values.min()) >= info.min and int(values.max()) <= info.max)
+        return values.astype(dtype, copy=False) if fits else values
+    if values.dtype.kind == dtype.kind and dtype.kind in "fM":
+        with np.errstate(over="ignore"):
+            narrow = values.astype(dtype, copy=False)
+        # A half-precision column may be too narrow for its noise.
+        return narrow if dtype.kind == "M" or bool(np.isfinite(narrow).all()) else values
+    if dtype.kind == "U" and values.dtype == object:
+        return np.array([str(v) for v in values], dtype=np.str_)
+    if dtype.kind == "O":
+        out = np.empty(len(values), dtype=object)
+        out[:] = values.tolist()
+        return out
+    return values

@@ -1,0 +1,130 @@
+"""What ``dp_calculate`` gives back: the paper's four values, and what they are really worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydplib.guarantee import Guarantee, LocalDP
+from pydplib.paper.words import NoiseFactor, NoiseMetric, QueryType, Selector
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DPResult:
+    """Noisy data and how they were made; unpacks as the paper's four values.
+
+    Attributes:
+        dp_data: The noisy data, in the container and the order that came in (so they link by position).
+        epsilon: The paper's epsilon, sensitivity / scale. It is *not* the privacy loss of a record.
+        sensitivity: The paper's sensitivity of the query.
+        noise_percent: The expected noise in percent.
+        guarantee: What is really guaranteed; ``NoGuarantee`` if a private value decided anything.
+        record_epsilon: The privacy loss of one record from the noise alone: the range divided by the scale
+            (true/false: ln((1-p)/p)). It holds as a guarantee only where ``guarantee`` says so.
+        scale: The Laplace scale; NaN where none was used.
+        noise_factor: The noise factor, or None if a record epsilon was asked for.
+        selector: How the scale was chosen.
+        noise_metric: What the noise is a percentage of: ``"wmape"``, ``"range"`` or ``"mismatch"``.
+        query_type: count, mean, median or variance.
+        data_type: The paper's name of the data type.
+        size: How many values ``dp_data`` holds.
+        notes: What the reader should know, in plain sentences.
+        realised_noise_percent: The noise of this very draw, if it was asked for.
+        shows_extremes: Whether the smallest and largest value of ``dp_data`` are those of the private data.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> result = dp.dp_calculate([50 + i % 30 for i in range(900)], "mean", "high")
+        >>> dp_data, epsilon, sensitivity, noise_percent = result
+        >>> len(dp_data), noise_percent, type(result.guarantee).__name__
+        (900, 15.0, 'NoGuarantee')
+    """
+
+    dp_data: Any
+    epsilon: float
+    sensitivity: float
+    noise_percent: float
+    guarantee: Guarantee
+    record_epsilon: float
+    scale: float
+    noise_factor: NoiseFactor | None
+    selector: Selector
+    noise_metric: NoiseMetric | str
+    query_type: QueryType
+    data_type: str
+    size: int
+    notes: tuple[str, ...] = ()
+    realised_noise_percent: float | None = None
+    shows_extremes: bool = False
+
+    @property
+    def noise_band(self) -> tuple[float, float] | None:
+        """The noise band in percent, both ends included, or None if a record epsilon was asked for."""
+        return None if self.noise_factor is None else self.noise_factor.band
+
+    @property
+    def in_band(self) -> bool | None:
+        """Whether the expected noise lies in the band; None if there is no band or no data."""
+        if self.noise_factor is None or math.isnan(self.noise_percent):
+            return None
+        return self.noise_factor.holds(self.noise_percent)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.dp_data, self.epsilon, self.sensitivity, self.noise_percent))
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, position: int) -> Any:
+        return tuple(self)[position]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the data, ready for JSON; NaN becomes None."""
+        factor = self.noise_factor
+        return {
+            "query_type": self.query_type,
+            "data_type": self.data_type,
+            "size": self.size,
+            "noise_factor": None if factor is None else factor.name,
+            "noise_band": None if factor is None else list(factor.band),
+            "noise_percent": _plain(self.noise_percent),
+            "noise_metric": self.noise_metric,
+            "realised_noise_percent": self.realised_noise_percent,
+            "in_band": self.in_band,
+            "epsilon": _plain(self.epsilon),
+            "sensitivity": _plain(self.sensitivity),
+            "record_epsilon": _plain(self.record_epsilon),
+            "selector": self.selector,
+            "guarantee": {
+                "kind": type(self.guarantee).__name__,
+                "epsilon": self.guarantee.epsilon if isinstance(self.guarantee, LocalDP) else None,
+                "sentence": self.guarantee.sentence,
+            },
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        from pydplib.paper.card import text_card
+
+        return text_card(self)
+
+    def _repr_html_(self) -> str:
+        from pydplib.paper.card import html_card
+
+        return html_card(self)
+
+    def plot(self, **options: Any) -> Any:
+        """Return an interactive figure of the noisy data, with the guarantee under it.
+
+        Args:
+            **options: Passed on to ``pydplib.plot.draw``.
+        """
+        from pydplib.plot import draw  # the one upward import: a result can draw itself
+
+        return draw(self, **options)
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,114 @@
+"""Columns of pandas, Polars and PyArrow, opened through narwhals and given back in their own library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.errors import DataError
+from pydplib.paper.containers import DAY, Column, Family, Mask, either, from_sequence
+
+
+def open_series(data: Any) -> Column:
+    """Open a series through narwhals; the native library is already loaded, since its object was handed in."""
+    import narwhals as nw
+
+    arrow = sys.modules.get("pyarrow")
+    native, unchunk = data, False
+    if arrow is not None and isinstance(data, arrow.Array):
+        native, unchunk = arrow.chunked_array([data]), True
+    try:
+        series = nw.from_native(native, series_only=True)
+    except TypeError:
+        hint = "pass one column, e.g. table['age']" if hasattr(data, "columns") else "use a list, array or series"
+        raise DataError(f"One column of values is needed. Got {type(data).__name__}; {hint}.") from None
+    opened = _open_series(series, nw)
+
+    def restore(values: NDArray[Any], keep: Mask | None) -> Any:
+        out = _rebuild(series, values, opened.family, keep, nw)
+        return out.combine_chunks() if unchunk else out
+
+    return Column(opened.values, opened.family, opened.missing, restore, opened.from_numpy, opened.categories)
+
+
+def _open_series(series: Any, nw: Any) -> Column:
+    def nothing(values: NDArray[Any], keep: Mask | None) -> Any:
+        raise NotImplementedError
+
+    dtype = series.dtype
+    nulls = np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
+    missing = nulls if bool(nulls.any()) else None
+    if dtype == nw.Boolean:
+        values = np.asarray(series.fill_null(False).to_numpy() if missing is not None else series.to_numpy())
+        return Column(values.astype(np.bool_, copy=False), "bool", missing, nothing, from_numpy=True)
+    if dtype.is_integer():
+        values = np.asarray(series.fill_null(0).to_numpy() if missing is not None else series.to_numpy())
+        return Column(values, "int", missing, nothing, from_numpy=True)
+    if dtype.is_float():
+        values = np.asarray(series.fill_null(0.0).to_numpy() if missing is not None else series.to_numpy())
+        return Column(values, "float", missing, nothing, from_numpy=True)
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        raise DataError(
+            "Dates with a time zone are not supported, since their day depends on it. Turn them into dates first."
+        )
+    if dtype in (nw.Date, nw.Datetime):
+        stamps = np.asarray(series.to_numpy())
+        if stamps.dtype.kind == "M":
+            return Column(stamps.astype(DAY), "date", missing, nothing)
+    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object, nw.Unknown):
+        listed: list[Any] = series.to_list()
+        if missing is not None:
+            listed = [None if gap else v for v, gap in zip(listed, missing.tolist(), strict=True)]
+        column = from_sequence(listed, nothing)
+        categories = tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
+        return Column(
+            column.values, column.family, either(missing, column.missing), nothing, column.from_numpy, categories
+        )
+    raise DataError(
+        f"Columns of type {dtype} are not supported. Convert them to numbers, text, true/false or dates first."
+    )
+
+
+def _rebuild(series: Any, values: NDArray[Any], family: Family, keep: Mask | None, nw: Any) -> Any:
+    """Return values in the library, type, name and index of ``series``, as far as they fit."""
+    native = series.to_native()
+    same = _family_of_array(values) == family
+    listed: Any = values.tolist() if values.dtype == object or values.dtype.kind == "M" else values
+    if nw.dependencies.is_pandas_series(native):
+        index = native.index if keep is None else native.index[keep]
+        out = type(native)(listed, index=index, name=native.name, dtype=object if not len(values) else None)
+        return _cast(lambda: _astype_pandas(out, native.dtype), out) if same or not len(values) else out
+    if nw.dependencies.is_polars_series(native):
+        out = type(native)(native.name, listed)
+        return _cast(lambda: out.cast(native.dtype), out) if same or not len(values) else out
+    if series.implementation.is_pyarrow():
+        arrow = sys.modules["pyarrow"]
+        out = arrow.chunked_array([arrow.array(listed)])
+        if not (same or not len(values)):
+            return out
+        return _cast(lambda: arrow.chunked_array([arrow.array(listed, type=native.type)]), out)
+    return nw.new_series(series.name, listed, backend=series.implementation).to_native()
+
+
+def _astype_pandas(series: Any, dtype: Any) -> Any:
+    out = series.astype(dtype)
+    if series.dtype.kind == "i" and not bool((out == series).all()):
+        raise OverflowError  # pandas wraps around silently
+    return out
+
+
+def _cast(attempt: Callable[[], Any], fallback: Any) -> Any:
+    """Keep the column's own type where the noisy values fit it; -3 does not fit an unsigned column."""
+    try:
+        return attempt()
+    except Exception:  # each library has its own exception for a value that does not fit
+        return fallback
+
+
+def _family_of_array(values: NDArray[Any]) -> Family:
+    families: dict[str, Family] = {"b": "bool", "i": "int", "u": "int", "f": "float", "M": "date"}
+    return families.get(values.dtype.kind, "text")

@@ -1,0 +1,220 @@
+"""The paper's words: query types, noise factors, roles and data types, as numbers or as words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from pydplib.errors import ParameterError, did_you_mean
+
+QueryType: TypeAlias = Literal["count", "mean", "median", "variance"]
+Kind: TypeAlias = Literal["int", "float", "bool", "category", "date"]
+"""How values are treated: the eight data types of the paper (and dates) behave in five ways."""
+
+NoiseMetric: TypeAlias = Literal["wmape", "range"]
+Selector: TypeAlias = Literal["closed_form", "search", "public"]
+OnMissing: TypeAlias = Literal["error", "drop", "category"]
+
+NOISE_METRICS: tuple[NoiseMetric, ...] = ("wmape", "range")
+SELECTORS: tuple[Selector, ...] = ("closed_form", "search", "public")
+ON_MISSING: tuple[OnMissing, ...] = ("error", "drop", "category")
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFactor:
+    """How much noise a recipient gets: a band of percentages and the middle that is aimed at.
+
+    Attributes:
+        number: The paper's number: 0, 1 or 2.
+        name: ``"low"``, ``"medium"`` or ``"high"``.
+        low: The band's lower edge in percent (inside the band).
+        high: The band's upper edge in percent (inside the band).
+        role: Whom the paper gives it to.
+        meaning: What it means, in one sentence.
+
+    Examples:
+        >>> NOISE_FACTORS["high"].target
+        0.15
+    """
+
+    number: int
+    name: str
+    low: float
+    high: float
+    role: str
+    meaning: str
+
+    @property
+    def target(self) -> float:
+        """The middle of the band as a fraction: .025, .075 or .15."""
+        return (self.low + self.high) / 200
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """The band in percent, both ends included."""
+        return (self.low, self.high)
+
+    def holds(self, percent: float) -> bool:
+        """Tell whether a noise percentage lies in the band."""
+        return self.low <= percent <= self.high
+
+
+NOISE_FACTORS: Mapping[str, NoiseFactor] = {
+    factor.name: factor
+    for factor in (
+        NoiseFactor(0, "low", 0.0, 5.0, "owner", "Values stay close to the truth: for those who hold the data anyway."),
+        NoiseFactor(1, "medium", 5.0, 10.0, "collaborator", "Trends stay clear, single values are blurred."),
+        NoiseFactor(2, "high", 10.0, 20.0, "third_party", "Only the broad picture remains; single values mean little."),
+    )
+}
+
+ROLES: Mapping[str, NoiseFactor] = {factor.role: factor for factor in NOISE_FACTORS.values()}
+"""Who gets how much noise: the paper's data owners, collaborators and third parties."""
+
+_QUERY_TYPES: Mapping[str, QueryType] = {
+    "1": "count",
+    "count": "count",
+    "histogram": "count",
+    "2": "mean",
+    "mean": "mean",
+    "average": "mean",
+    "3": "median",
+    "median": "median",
+    "4": "variance",
+    "variance": "variance",
+}
+
+_DATA_TYPES: Mapping[str, Kind] = {
+    "char": "category",
+    "string": "category",
+    "int": "int",
+    "numpy integer": "int",
+    "float": "float",
+    "numpy float": "float",
+    "bool": "bool",
+    "numpy bool": "bool",
+    "date": "date",
+}
+DATA_TYPES: tuple[str, ...] = tuple(_DATA_TYPES)
+"""The paper's data types, and ``"date"``."""
+
+_SYNONYMS = {
+    "str": "string",
+    "category": "string",
+    "character": "char",
+    "integer": "int",
+    "numpy int": "numpy integer",
+    "boolean": "bool",
+}
+
+_Word = TypeVar("_Word", bound=str)
+
+
+def parse_query_type(query_type: object) -> QueryType:
+    """Return the query type for a number from 1 to 4 or a word.
+
+    Examples:
+        >>> parse_query_type(2), parse_query_type("average")
+        ('mean', 'mean')
+    """
+    word = _word(query_type)
+    if word not in _QUERY_TYPES:
+        raise ParameterError(
+            f"Unknown query_type {_shown(query_type)}; it is 1 count, 2 mean, 3 median or 4 variance."
+            + did_you_mean(word, ["count", "histogram", "mean", "average", "median", "variance"])
+        )
+    return _QUERY_TYPES[word]
+
+
+def parse_noise_factor(noise_factor: object) -> NoiseFactor:
+    """Return the noise factor for 0, 1, 2 or low, medium, high.
+
+    Examples:
+        >>> parse_noise_factor(2).name, parse_noise_factor("Low").number
+        ('high', 0)
+    """
+    if isinstance(noise_factor, NoiseFactor):
+        return noise_factor
+    word = _word(noise_factor)
+    for factor in NOISE_FACTORS.values():
+        if word in (factor.name, str(factor.number)):
+            return factor
+    raise ParameterError(
+        f"Unknown noise_factor {_shown(noise_factor)}; it is 0 low, 1 medium or 2 high."
+        + did_you_mean(word, list(NOISE_FACTORS))
+    )
+
+
+def parse_role(role: object) -> NoiseFactor:
+    """Return the noise factor that the paper gives to a role.
+
+    Examples:
+        >>> parse_role("third party").name
+        'high'
+    """
+    word = _word(role).replace(" ", "_")
+    if word not in ROLES:
+        raise ParameterError(f"Unknown role {_shown(role)}.{did_you_mean(word, ROLES)}")
+    return ROLES[word]
+
+
+def parse_data_type(data_type: object) -> str:
+    """Return the name of a data type for a word, a Python type or a NumPy type.
+
+    Examples:
+        >>> parse_data_type("numpy_integer"), parse_data_type(int), parse_data_type(np.float32)
+        ('numpy integer', 'int', 'numpy float')
+    """
+    import datetime
+
+    builtin: dict[object, str] = {
+        bool: "bool",
+        int: "int",
+        float: "float",
+        str: "string",
+        datetime.date: "date",
+        datetime.datetime: "date",
+    }
+    if isinstance(data_type, type) and data_type in builtin:
+        return builtin[data_type]
+    if isinstance(data_type, np.dtype) or (isinstance(data_type, type) and issubclass(data_type, np.generic)):
+        dtype: np.dtype[Any] = np.dtype(data_type)
+        name = {"b": "numpy bool", "i": "numpy integer", "u": "numpy integer", "f": "numpy float"}.get(dtype.kind)
+        name = name or {"U": "string", "M": "date"}.get(dtype.kind)
+        if name:
+            return name
+    word = _word(data_type).replace("_", " ")
+    word = _SYNONYMS.get(word, word)
+    if word not in _DATA_TYPES:
+        raise ParameterError(f"Unknown data_type {_shown(data_type)}.{did_you_mean(word, DATA_TYPES)}")
+    return word
+
+
+def kind_of(data_type: str) -> Kind:
+    """Return how values of a data type are treated; char and string are categories."""
+    return _DATA_TYPES[data_type]
+
+
+def parse_choice(name: str, value: object, known: tuple[_Word, ...]) -> _Word:
+    """Return one of the known words, or say which there are."""
+    for word in known:
+        if value == word:
+            return word
+    raise ParameterError(f"Unknown {name} {_shown(value)}.{did_you_mean(value, known)}")
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, str | Integral):
+        return ""  # True is no noise factor, 1.5 no query type
+    return str(value).strip().lower().replace("-", "_")
+
+
+def _shown(value: object) -> str:
+    """Quote an option only if it is a short word or number: somebody may have passed data by mistake."""
+    if isinstance(value, str | Integral) and len(str(value)) <= 20:
+        return f"'{value}'"
+    return f"of type {type(value).__name__}"
