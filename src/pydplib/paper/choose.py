@@ -46,13 +46,19 @@ def choose_closed_form(
         )
     attained = FittedNoise(records, fit_to, reference).solve(factor)
     notes: tuple[str, ...] = ()
-    if not attained.reached:
-        word = "largest" if attained.percent < 100 * factor.target else "smallest"
+    if attained.outcome != "met":
         what = "The middle of the band" if factor.holds(attained.percent) else "The band"
+        took = (
+            "took the largest attainable noise"
+            if attained.outcome == "too little"
+            else "fitting moves the values by more than that, so the noise is that of unfitted values, or a little less"
+        )
         notes = (
             f"{what} {factor.low:g} to {factor.high:g} % cannot be reached with Eq. 4 (is_range) on this column; "
-            f"took the {word} attainable noise, about {attained.percent:.2g} %.",
+            f"{took}: about {attained.percent:.2g} % in all.",
         )
+        if attained.outcome == "too little" and records.kind in ("int", "float") and not factor.holds(attained.percent):
+            notes += ("noise_metric='range' measures the noise against the range of the values instead.",)
     return Chosen(attained.scale, sensitivity / attained.scale, attained.percent, notes)
 
 

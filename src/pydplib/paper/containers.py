@@ -162,10 +162,11 @@ def _day(value: Any) -> Any:
 
 
 def _restore_sequence(data: Sequence[Any]) -> Restore:
-    scalars = len(data) > 0 and isinstance(data[0], np.generic)  # a list of NumPy numbers stays one
+    first = data[0] if len(data) else None
+    scalar = first.dtype if isinstance(first, np.generic) else None  # a list of NumPy numbers stays one
 
     def restore(values: NDArray[Any], keep: Mask | None) -> Any:
-        listed: list[Any] = list(values) if scalars else values.tolist()
+        listed: list[Any] = values.tolist() if scalar is None else list(fit_dtype(values, scalar))
         return tuple(listed) if isinstance(data, tuple) else listed
 
     return restore

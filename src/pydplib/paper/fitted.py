@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,14 @@ from pydplib.paper.words import NoiseFactor
 ROWS = 20_000
 """At most so many noisy values are looked at for each scale that is tried."""
 
+_DRAWN = 4_000_000  # noisy values drawn, about, to learn how far the extremes of a large column reach
+_FLOOR = 0.25  # of the scale that unfitted data would get: the least noise, whatever Eq. 4 does on top
 _STEPS = 28  # scales tried first, from the smallest to the largest
 _HALVINGS = 14
 _WITHIN = 0.98  # a scale whose noise is within a fiftieth of the largest counts as the largest
+
+
+Points: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +35,12 @@ class Attained:
     Attributes:
         scale: The Laplace scale.
         percent: The expected noise after fitting and snapping.
-        least: The smallest noise of all scales tried, in percent.
-        most: The largest.
-        reached: Whether the target was met (else the nearest was taken).
+        outcome: Whether the middle of the band was met, or Eq. 4 leaves too little or makes too much of it.
     """
 
     scale: float
     percent: float
-    least: float
-    most: float
-    reached: bool
+    outcome: Literal["met", "too little", "too much"]
 
 
 class FittedNoise:
@@ -46,8 +48,8 @@ class FittedNoise:
 
     Unit noise Z is drawn once; x + b Z is fitted for each b. Few records are drawn
     several times and averaged; of many records an evenly strided part is measured. Eq. 4
-    depends on the smallest and largest noisy value of the *whole* column, which for any b > 0 lies
-    on the Pareto front of (x, Z): those few points are kept for all records.
+    depends on the smallest and largest noisy value of the *whole* column, which for any b > 0 lie
+    on the Pareto fronts of (x, Z): of all records only those few points are kept.
 
     Args:
         records: The clamped records.
@@ -60,79 +62,86 @@ class FittedNoise:
         self._fit_to = fit_to
         self._reference = reference
         self._span = fit_to.high - fit_to.low
-        self._fronts: list[NDArray[np.float64]] | None = None
+        self._fronts: list[tuple[Points, Points]] = []
         if len(records) <= ROWS:
-            self._values = records.take(slice(None))[np.newaxis, :]
             draws = max(1, ROWS // len(records))
+            self._values = records.take(slice(None))[np.newaxis, :]
             self._noise = _unit(draws * len(records)).reshape(draws, len(records))
         else:
-            self._read_large(records)
-
-    def _read_large(self, records: Records) -> None:
-        stride = -(-len(records) // ROWS)
-        values, noise, top, bottom = [], [], [], []
-        for rows, chunk in records.chunks():
-            unit = _unit(len(chunk))
-            first = -rows.start % stride
-            values.append(chunk[first::stride])
-            noise.append(unit[first::stride])
-            top.append(_front(chunk, unit))
-            bottom.append(-_front(-chunk, -unit))
-        self._values = np.concatenate(values)[np.newaxis, :]
-        self._noise = np.concatenate(noise)[np.newaxis, :]
-        self._fronts = [np.concatenate(bottom, axis=1), np.concatenate(top, axis=1)]
+            self._values = records.sample(ROWS)[np.newaxis, :]
+            self._noise = _unit(self._values.size)[np.newaxis, :]
+            draws = min(max(_DRAWN // len(records), 1), 8)
+            self._fronts = [_fronts(records) for _ in range(draws)]
 
     def percent(self, scale: float) -> float:
         """Return the expected noise in percent after Eq. 4 and snapping."""
         noisy = self._values + scale * self._noise
-        extremes = None
-        if self._fronts is not None:
-            bottom, top = self._fronts
-            extremes = (float((bottom[0] + scale * bottom[1]).min()), float((top[0] + scale * top[1]).max()))
+        if not self._fronts:
+            return self._percent(noisy, None)
+        several = [self._percent(noisy.copy(), _extremes(front, scale)) for front in self._fronts]
+        return sum(several) / len(several)
+
+    def _percent(self, noisy: Points, extremes: tuple[float, float] | None) -> float:
         fitted = self._fit_to.fit(noisy, self._kind, extremes)
         return 100 * difference(self._values, fitted, self._kind, self._reference) / fitted.size
 
     def solve(self, factor: NoiseFactor) -> Attained:
         """Return the scale whose noise is the middle of the band, or the nearest that can be attained.
 
-        Fitting to a range wider than the data moves values without any noise. So that such a shift
-        is never mistaken for noise, the scale is at least half of what unfitted data would get.
+        Fitting to a range wider than the data moves values without any noise. So that such a shift is never
+        mistaken for noise, the scale is at least a quarter of what unfitted data would get; and where even
+        that overshoots the middle, as much of it as stays in the band, or all of it.
         """
         target = 100 * factor.target
-        floor = scale_for(self._kind, factor.target, self._reference) / 2
-        scales = np.geomspace(floor, max(8 * self._span, 64 * floor), _STEPS)
+        unfitted = scale_for(self._kind, factor.target, self._reference)
+        # In logarithms, so that values near 1e300 do not overflow.
+        lowest, highest = math.log(unfitted * _FLOOR), math.log(min(max(8 * self._span, 16 * unfitted), 1e300))
+        scales = np.exp(np.linspace(lowest, highest, _STEPS))
         percents = np.array([self.percent(float(scale)) for scale in scales])
-        least, most = float(percents.min()), float(percents.max())
         above = np.flatnonzero(percents >= target)
         if not len(above):
-            best = int(np.flatnonzero(percents >= _WITHIN * most)[0])
-            return Attained(float(scales[best]), float(percents[best]), least, most, reached=False)
-        first = int(above[0])
-        if first == 0:
-            best = int(percents.argmin()) if least > target else 0
-            reached = factor.holds(float(percents[best]))
-            return Attained(float(scales[best]), float(percents[best]), least, most, reached)
-        scale = self._bisect(float(scales[first - 1]), float(scales[first]), target)
-        return Attained(scale, self.percent(scale), least, most, reached=True)
+            best = int(np.flatnonzero(percents >= _WITHIN * percents.max())[0])
+            return Attained(float(scales[best]), float(percents[best]), "too little")
+        if above[0] == 0:
+            inside = np.flatnonzero((scales <= unfitted) & (percents <= factor.high))
+            scale = float(scales[inside[-1]]) if len(inside) else unfitted
+            return Attained(scale, self.percent(scale), "too much")
+        scale = self._bisect(float(scales[above[0] - 1]), float(scales[above[0]]), target)
+        return Attained(scale, self.percent(scale), "met")
 
     def _bisect(self, low: float, high: float, target: float) -> float:
         for _ in range(_HALVINGS):
-            middle = math.sqrt(low * high)
+            middle = math.sqrt(low) * math.sqrt(high)
             if self.percent(middle) < target:
                 low = middle
             else:
                 high = middle
-        return math.sqrt(low * high)
+        return math.sqrt(low) * math.sqrt(high)
 
 
 def _unit(size: int) -> NDArray[np.float64]:
     return laplace_records(np.zeros(size), 1.0)
 
 
-def _front(values: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the points (x, z) that no other point exceeds in both: max of x + b z is one of them for all b > 0."""
-    order = np.argsort(values)[::-1]
-    ranked = noise[order]
-    best = np.maximum.accumulate(ranked)
-    keep = np.concatenate(([True], ranked[1:] > best[:-1]))
-    return np.stack((values[order][keep], ranked[keep]))
+def _fronts(records: Records) -> tuple[Points, Points]:
+    """Return the points (x, z) of all records, with fresh noise z, that can be the smallest or largest x + b z."""
+    bottom, top = [], []
+    for _, chunk in records.chunks():
+        noise = _unit(len(chunk))
+        order = np.argsort(chunk)
+        values, noise = chunk[order], noise[order]
+        bottom.append(-_front(-values, -noise))
+        top.append(_front(values[::-1], noise[::-1]))
+    return np.concatenate(bottom, axis=1), np.concatenate(top, axis=1)
+
+
+def _front(values: Points, noise: Points) -> Points:
+    """Return the points that no other exceeds in both coordinates; ``values`` must be descending."""
+    best = np.maximum.accumulate(noise)
+    keep = np.concatenate(([True], noise[1:] > best[:-1]))
+    return np.stack((values[keep], noise[keep]))
+
+
+def _extremes(fronts: tuple[Points, Points], scale: float) -> tuple[float, float]:
+    bottom, top = fronts
+    return float((bottom[0] + scale * bottom[1]).min()), float((top[0] + scale * top[1]).max())
