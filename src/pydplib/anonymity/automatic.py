@@ -1,0 +1,134 @@
+"""Automatic hierarchies: from what a schema declares, or from the data, which is then marked."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydplib.anonymity.builders import Dates, Intervals, Masking
+from pydplib.anonymity.coding import TopBottom
+from pydplib.anonymity.hierarchies import Hierarchy, TableHierarchy
+from pydplib.anonymity.plain import from_plain
+from pydplib.anonymity.resolved import ROOT
+from pydplib.errors import HierarchyError, did_you_mean
+from pydplib.schema import Category, Column, Date, Flag, Integer, Number
+
+_LEVELS = 4
+
+
+def _nice(width: float, *, whole: bool) -> float:
+    """Round a width to 1, 2, 2.5 or 5 times a power of ten."""
+    if width <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    steps = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
+    out = min((step * power for step in steps), key=lambda step: abs(step - width))
+    return max(1.0, round(out)) if whole else out
+
+
+def nested_widths(low: float, high: float, *, whole: bool) -> list[float]:
+    """Return up to four widths, each twice the one before, that cut the range into about sixteen parts.
+
+    Examples:
+        >>> nested_widths(18, 100, whole=True)
+        [5, 10, 20, 40]
+    """
+    width = _nice((high - low) / 16, whole=whole)
+    out: list[float] = []
+    while len(out) < _LEVELS and width < high - low + (1 if whole else 0):
+        out.append(int(width) if whole else width)
+        width *= 2
+    return out
+
+
+def hierarchy_of(column: Column) -> Hierarchy:
+    """Return a hierarchy from a schema's column: bounds, days or categories, never the data.
+
+    Examples:
+        >>> from pydplib.schema import Integer
+        >>> hierarchy_of(Integer(18, 100)).labels(64)
+        (64, '63-67', '58-67', '58-77', '58-97', '*')
+    """
+    if isinstance(column, Integer):
+        widths = nested_widths(column.low, column.high, whole=True)
+        return Intervals(column.low, column.high, widths, whole=True, outside="clamp")
+    if isinstance(column, Number):
+        whole = column.step is not None and float(column.step).is_integer() and float(column.low).is_integer()
+        widths = nested_widths(column.low, column.high, whole=whole)
+        return Intervals(column.low, column.high, widths, whole=whole, outside="clamp")
+    if isinstance(column, Date):
+        return Dates(column.low, column.high, outside="clamp")
+    if isinstance(column, Flag):
+        return Hierarchy.flat(column.values)
+    if isinstance(column, Category):
+        if column.ordered and len(column.values) > 2:
+            return Hierarchy.order(column.values)
+        codes = _prefixes([str(value) for value in column.values])
+        if codes and all(isinstance(value, str) for value in column.values):
+            return TableHierarchy([[v, *[v[:n] + ROOT for n in codes], ROOT] for v in map(str, column.values)])
+        return Hierarchy.flat(column.values)
+    raise HierarchyError(
+        "Free text has no automatic hierarchy from a schema. Declare it as Category([...]), give a Hierarchy, "
+        "or treat the column as an identifier."
+    )
+
+
+def _prefixes(codes: Sequence[str]) -> list[int]:
+    """Return the lengths of shared prefixes of codes (ICD, postal codes), fine to coarse; empty if not codes."""
+    lengths = {len(code) for code in codes}
+    alike = len(lengths) == 1 and all(any(c.isdigit() for c in code) and code.isalnum() for code in codes)
+    length = min(lengths, default=0)
+    if not alike or length < 3 or len(codes) < 4:
+        return []
+    return list(range(length - 1, 0, -1))
+
+
+def hierarchy_from_values(values: Sequence[Any]) -> Hierarchy:
+    """Return a hierarchy made from the data's own values; it is marked ``from_data``.
+
+    Bounds and rare values then come from the data, which can itself give something away:
+    declare a schema where possible.
+    """
+    present = [value for value in values if value is not None]
+    if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
+        low, high = float(min(present)), float(max(present))
+        whole = all(float(v).is_integer() for v in present)
+        if math.isfinite(low) and math.isfinite(high) and low < high:
+            widths = nested_widths(low, high, whole=whole)
+            if widths:
+                # Bounds are moved to multiples of the first width, so that they are not the extremes themselves.
+                low = math.floor(low / widths[0]) * widths[0]
+                high = math.ceil((high + (1 if whole else 0)) / widths[0]) * widths[0] - (1 if whole else 0)
+            return Intervals(low, high, widths, whole=whole, from_data=True)
+    if present and all(isinstance(v, dt.date) for v in present):
+        return Dates(from_data=True)
+    if present and all(isinstance(v, str) for v in present):
+        codes = _prefixes(present)
+        if codes and all(v.isdigit() for v in present):
+            return Masking(len(present[0]))
+    return TableHierarchy([[value, ROOT] for value in present] or [["", ROOT]], from_data=True)
+
+
+def hierarchy_from_dict(values: Mapping[str, Any]) -> Hierarchy:
+    """Read a hierarchy from plain values, as ``to_dict`` wrote them."""
+    values = dict(values)
+    kind = values.pop("kind", None)
+    try:
+        if kind == "table":
+            rows = [[from_plain(cell) for cell in row] for row in values["rows"]]
+            return TableHierarchy(rows, from_data=bool(values.get("from_data", False)))
+        if kind == "intervals":
+            return Intervals(values.pop("low"), values.pop("high"), values.pop("widths"), **values)
+        if kind == "dates":
+            return Dates(from_plain(values.pop("low")), from_plain(values.pop("high")), **values)
+        if kind == "masking":
+            return Masking(values.pop("length"), **values)
+        if kind == "top_bottom":
+            inner = values.pop("inner", None)
+            return TopBottom(inner=None if inner is None else hierarchy_from_dict(inner), **values)
+    except (KeyError, TypeError):
+        raise HierarchyError(f"The saved hierarchy of kind '{kind}' is not complete.") from None
+    known = ("table", "intervals", "dates", "masking", "top_bottom")
+    raise HierarchyError(f"Unknown kind of hierarchy '{kind}'.{did_you_mean(kind, known)}")

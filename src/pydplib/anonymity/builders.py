@@ -1,0 +1,334 @@
+"""Hierarchies by rule: intervals of numbers, calendar dates, masked codes, top and bottom coding."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydplib.anonymity.hierarchies import Hierarchy, HierarchyGap
+from pydplib.anonymity.plain import to_plain
+from pydplib.anonymity.resolved import ROOT, Resolved, resolve_labels
+from pydplib.errors import HierarchyError, ParameterError
+
+Outside = Literal["error", "clamp"]
+"""What happens to values outside public bounds."""
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if math.isfinite(value) else None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+class Intervals(Hierarchy):
+    """Intervals of growing width over public bounds.
+
+    Args:
+        low: Smallest possible value.
+        high: Largest possible value.
+        widths: Width of the intervals at level 1, 2, ...; each a multiple of the one before.
+        whole: Whether values are whole numbers (labels "20-24"); by default if bounds and widths are.
+        root: Whether a last level "*" is added.
+        outside: ``"error"`` for values outside the bounds, or ``"clamp"`` them to the nearest bound.
+        from_data: Set where the bounds were taken from the data.
+
+    Examples:
+        >>> Intervals(0, 100, [5, 10, 20]).labels(39)
+        (39, '35-39', '30-39', '20-39', '*')
+    """
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        widths: Sequence[float],
+        *,
+        whole: bool | None = None,
+        root: bool = True,
+        outside: Outside = "error",
+        from_data: bool = False,
+    ) -> None:
+        self.low, self.high, self.widths = low, high, tuple(widths)
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise HierarchyError(f"Intervals need finite bounds, low <= high. Got low={low!r}, high={high!r}.")
+        if not all(math.isfinite(w) and w > 0 for w in self.widths):
+            raise HierarchyError("Widths of intervals are positive numbers.")
+        for narrow, wide in zip(self.widths, self.widths[1:], strict=False):
+            ratio = wide / narrow
+            if ratio < 1 or abs(ratio - round(ratio)) > 1e-9:
+                raise HierarchyError(
+                    f"Each width must be a multiple of the one before, so that intervals nest. Got {self.widths!r}."
+                )
+        if outside not in ("error", "clamp"):
+            raise ParameterError(f"outside is 'error' or 'clamp'. Got {outside!r}.")
+        if whole is None:
+            whole = all(float(x).is_integer() for x in (low, high, *self.widths))
+        self.whole, self.root, self.outside, self.from_data = whole, root, outside, from_data
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the values."""
+        return len(self.widths) + int(self.root)
+
+    def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
+        """Return the codes, labels and costs of ``values`` at every level."""
+        present = [value for value in values if value is not None]
+        numbers = [_number(value) for value in present]
+        gap = [v for v, x in zip(present, numbers, strict=True) if x is None]
+        if gap:
+            raise HierarchyGap(name, gap, why="are not numbers")
+        clear = [x for x in numbers if x is not None]
+        if self.outside == "error":
+            gap = [v for v, x in zip(present, clear, strict=True) if not self.low <= x <= self.high]
+            if gap:
+                raise HierarchyGap(name, gap, why=f"lie outside {self.low:g} to {self.high:g}")
+        inside = [min(max(x, self.low), self.high) for x in clear]
+        level0 = [v if x == c else self._kind(c) for v, x, c in zip(present, clear, inside, strict=True)]
+        grid = self.whole and all(x.is_integer() for x in inside)
+        domain = self.high - self.low + 1 if grid else math.inf
+        span = domain if grid else (self.high - self.low) or 1.0
+        labels: list[list[Any]] = [level0]
+        points = [[1.0 if grid else 0.0] * len(present)]
+        for width in self.widths:
+            ends = [self._interval(x, width, grid) for x in inside]
+            labels.append([self._label(a, b, grid) for a, b in ends])
+            covered = [b - a + 1 if grid else (b - a) / span for a, b in ends]
+            points.append([float(c) for c in covered])
+        if self.root:
+            labels.append([ROOT] * len(present))
+            points.append([domain if grid else 1.0] * len(present))
+        return resolve_labels(name, values, labels, points, domain, from_data=self.from_data)
+
+    def _kind(self, bound: float) -> Any:
+        return int(bound) if self.whole and float(bound).is_integer() else bound
+
+    def _interval(self, x: float, width: float, grid: bool) -> tuple[float, float]:
+        # The highest value belongs to the last interval, even where a new one would begin.
+        steps = max(math.ceil((self.high - self.low + (1 if grid else 0)) / width - 1e-9), 1)
+        at = min(math.floor((x - self.low) / width + 1e-12), steps - 1)
+        start = self.low + at * width
+        if grid:
+            return start, min(start + width - 1, self.high)
+        return start, min(start + width, self.high)
+
+    def _label(self, start: float, end: float, grid: bool) -> str:
+        if grid:
+            return f"{start:.0f}" if start == end else f"{start:.0f}-{end:.0f}"
+        return f"[{start:.10g}, {end:.10g}{']' if end >= self.high else ')'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hierarchy as plain values, ready for JSON."""
+        return {
+            "kind": "intervals",
+            "low": self.low,
+            "high": self.high,
+            "widths": list(self.widths),
+            "whole": self.whole,
+            "root": self.root,
+            "outside": self.outside,
+            **({"from_data": True} if self.from_data else {}),
+        }
+
+    def __repr__(self) -> str:
+        bounds = "bounds from data" if self.from_data else f"{self.low:g}, {self.high:g}"
+        return f"Intervals({bounds}, widths={list(self.widths)})"
+
+
+_UNITS = ("month", "quarter", "year", "decade")
+
+
+class Dates(Hierarchy):
+    """Day, month, quarter, year, decade, "*".
+
+    Args:
+        low: First possible day (for the loss); by default the first day of the data, which is marked.
+        high: Last possible day.
+        units: Which steps to take above the day, from fine to coarse.
+        outside: ``"error"`` for days outside the bounds, or ``"clamp"`` them.
+        from_data: Set where the bounds were taken from the data.
+
+    Examples:
+        >>> import datetime as dt
+        >>> Dates("2017-01-01", "2018-12-31", units=("month", "year")).labels(dt.date(2017, 3, 9))
+        (datetime.date(2017, 3, 9), '2017-03', '2017', '*')
+    """
+
+    def __init__(
+        self,
+        low: dt.date | str | None = None,
+        high: dt.date | str | None = None,
+        *,
+        units: Sequence[str] = _UNITS,
+        outside: Outside = "error",
+        from_data: bool = False,
+    ) -> None:
+        self.low, self.high = _day(low), _day(high)
+        for given, day in ((low, self.low), (high, self.high)):
+            if given is not None and day is None:
+                raise HierarchyError("Bounds of dates are days such as '2017-01-01'.")
+        self.units = tuple(units)
+        known = [unit for unit in _UNITS if unit in self.units]
+        if list(self.units) != known:
+            raise HierarchyError(f"units are some of {_UNITS}, from fine to coarse. Got {self.units!r}.")
+        self.outside, self.from_data = outside, from_data or self.low is None or self.high is None
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the values."""
+        return len(self.units) + 1
+
+    def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
+        """Return the codes, labels and costs of ``values`` at every level."""
+        present = [value for value in values if value is not None]
+        days = [_day(value) for value in present]
+        gap = [v for v, d in zip(present, days, strict=True) if d is None]
+        if gap:
+            raise HierarchyGap(name, gap, why="are not dates")
+        clear = [d for d in days if d is not None]
+        low = self.low or min(clear, default=dt.date(1900, 1, 1))
+        high = self.high or max(clear, default=low)
+        gap = [v for v, d in zip(present, clear, strict=True) if not low <= d <= high]
+        if gap and self.outside == "error":
+            raise HierarchyGap(name, gap, why=f"lie outside {low} to {high}")
+        level0 = [v if low <= d <= high else min(max(d, low), high) for v, d in zip(present, clear, strict=True)]
+        inside = [min(max(d, low), high) for d in clear]
+        domain = float((high - low).days + 1)
+        labels: list[list[Any]] = [level0]
+        points = [[1.0] * len(present)]
+        for unit in self.units:
+            labels.append([_calendar(d, unit)[0] for d in inside])
+            points.append([self._covered(d, unit, low, high) for d in inside])
+        labels.append([ROOT] * len(present))
+        points.append([domain] * len(present))
+        return resolve_labels(name, values, labels, points, domain, from_data=self.from_data)
+
+    @staticmethod
+    def _covered(day: dt.date, unit: str, low: dt.date, high: dt.date) -> float:
+        _, start, end = _calendar(day, unit)
+        return float((min(end, high) - max(start, low)).days + 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hierarchy as plain values, ready for JSON."""
+        return {
+            "kind": "dates",
+            "low": to_plain(self.low),
+            "high": to_plain(self.high),
+            "units": list(self.units),
+            "outside": self.outside,
+            **({"from_data": True} if self.from_data else {}),
+        }
+
+    def __repr__(self) -> str:
+        return f"Dates(units={list(self.units)})"
+
+
+def _day(value: Any) -> dt.date | None:
+    if value is None:
+        return None
+    if isinstance(value, dt.datetime):
+        return value.date()
+    if isinstance(value, dt.date):
+        return value
+    if isinstance(value, str):
+        try:
+            return dt.date.fromisoformat(value.strip()[:10])
+        except ValueError:
+            return None
+    return None
+
+
+def _calendar(day: dt.date, unit: str) -> tuple[str, dt.date, dt.date]:
+    """Return label, first and last day of the unit that holds ``day``."""
+    if unit == "month":
+        months, first, label = 1, day.month, f"{day.year:04d}-{day.month:02d}"
+    elif unit == "quarter":
+        quarter = (day.month - 1) // 3
+        months, first, label = 3, quarter * 3 + 1, f"{day.year:04d}-Q{quarter + 1}"
+    elif unit == "year":
+        return f"{day.year:04d}", dt.date(day.year, 1, 1), dt.date(day.year, 12, 31)
+    else:
+        start = max(day.year // 10 * 10, 1)
+        end = min(day.year // 10 * 10 + 9, 9999)
+        return f"{start:04d}-{end:04d}", dt.date(start, 1, 1), dt.date(end, 12, 31)
+    last = first + months - 1
+    after = dt.date(day.year + 1, 1, 1) if last == 12 and day.year < 9999 else None
+    end_day = dt.date(day.year, 12, 31) if last == 12 else dt.date(day.year, last + 1, 1) - dt.timedelta(days=1)
+    return label, dt.date(day.year, first, 1), after - dt.timedelta(days=1) if after else end_day
+
+
+class Masking(Hierarchy):
+    """Codes whose characters are masked one by one: 12345, 1234*, 123**, ...
+
+    Args:
+        length: Number of characters of a code; shorter ones count as padded with spaces.
+        step: Characters masked per level.
+        side: Where masking begins, ``"right"`` or ``"left"``.
+        character: The mask.
+        alphabet: How many different characters there can be at a place (for the loss); 10 for digits.
+
+    Examples:
+        >>> Masking(5, step=2).labels("81675")
+        ('81675', '816**', '8****', '*****')
+    """
+
+    def __init__(
+        self,
+        length: int,
+        *,
+        step: int = 1,
+        side: Literal["right", "left"] = "right",
+        character: str = "*",
+        alphabet: int = 10,
+    ) -> None:
+        if length < 1 or step < 1 or alphabet < 2 or len(character) != 1:
+            raise ParameterError("Masking needs length >= 1, step >= 1, alphabet >= 2 and one mask character.")
+        if side not in ("right", "left"):
+            raise ParameterError(f"side is 'right' or 'left'. Got {side!r}.")
+        self.length, self.step, self.side = length, step, side
+        self.character, self.alphabet = character, alphabet
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the values."""
+        return math.ceil(self.length / self.step)
+
+    def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
+        """Return the codes, labels and costs of ``values`` at every level."""
+        present = [value for value in values if value is not None]
+        texts = [str(value) for value in present]
+        gap = [value for value, text in zip(present, texts, strict=True) if len(text) > self.length]
+        if gap:
+            raise HierarchyGap(name, gap, why=f"are longer than {self.length} characters")
+        right = self.side == "right"
+        padded = [text.ljust(self.length) if right else text.rjust(self.length) for text in texts]
+        labels: list[list[Any]] = [list(present)]
+        # As shares, since alphabet ** length may exceed every float.
+        points = [[0.0] * len(present)]
+        for level in range(1, self.height + 1):
+            masked = min(level * self.step, self.length)
+            kept, mask = self.length - masked, self.character * masked
+            labels.append([p[:kept] + mask if right else mask + p[masked:] for p in padded])
+            points.append([float(self.alphabet) ** -kept] * len(present))
+        return resolve_labels(name, values, labels, points, math.inf)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hierarchy as plain values, ready for JSON."""
+        return {
+            "kind": "masking",
+            "length": self.length,
+            "step": self.step,
+            "side": self.side,
+            "character": self.character,
+            "alphabet": self.alphabet,
+        }
+
+    def __repr__(self) -> str:
+        return f"Masking({self.length}, step={self.step}, side={self.side!r})"

@@ -1,0 +1,248 @@
+"""Tables in and out: integer codes from any data frame, and frames back in the library they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pydplib.anonymity.resolved import Ints
+from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """One column as integers: ``values[codes[i]]`` is row i's value; ``None`` stands for missing."""
+
+    name: str
+    codes: Ints
+    values: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"Coded({self.name!r}, {len(self.codes)} rows)"
+
+
+class Frame:
+    """A table in memory behind one small interface. Its repr shows columns, never rows."""
+
+    def __init__(self, table: Any) -> None:
+        import narwhals as nw
+
+        if isinstance(table, Frame):
+            self.native, self._frame = table.native, table._frame
+            return
+        if isinstance(table, Mapping):
+            raise DataError("A table is a data frame (pandas, Polars, PyArrow), a DuckDB relation or a path.")
+        try:
+            self._frame: Any = nw.from_native(table, eager_only=True)
+        except TypeError:
+            lazy = _collected(table)
+            if lazy is None:
+                raise DataError(
+                    "The table must be a data frame (pandas, Polars, PyArrow), a DuckDB relation or a path. "
+                    f"Got {type(table).__name__}."
+                ) from None
+            self._frame = lazy
+        self.native = self._frame.to_native()
+        names = list(self._frame.columns)
+        if len(set(names)) != len(names):
+            raise DataError("The table has two columns of the same name. Rename one of them.")
+
+    def __len__(self) -> int:
+        return int(self._frame.shape[0])
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._frame.columns)
+
+    def __repr__(self) -> str:
+        return f"Frame(columns={self.columns})"
+
+    def check_columns(self, names: Sequence[str], what: str) -> None:
+        """Raise ``ParameterError`` with a suggestion for a name that the table does not have."""
+        for name in names:
+            if name not in self.columns:
+                raise ParameterError(f"The table has no column '{name}' ({what}).{did_you_mean(name, self.columns)}")
+
+    def coded(self, name: str) -> Coded:
+        """Return one column as integer codes."""
+        return encode(name, self._frame[name])
+
+    def take(self, name: str, rows: Ints) -> Any:
+        """Return the values of one column at ``rows``, as a column of the same library."""
+        return self._frame[name][rows]
+
+    def column_of(self, name: str, labels: Sequence[Any], ids: Ints) -> Any:
+        """Return a new column ``labels[ids]`` in the library of this frame."""
+        return make_column(name, labels, ids, self._frame.implementation)
+
+    def build(self, columns: Sequence[tuple[str, Any]]) -> Any:
+        """Return a frame of the same library from finished columns, without any earlier index."""
+        import narwhals as nw
+
+        series = [nw.maybe_reset_index(column).alias(name) for name, column in columns]
+        if not series:
+            raise DataError("No column would be left in the output.")
+        return series[0].to_frame().with_columns(*series[1:]).to_native()
+
+
+def _collected(table: Any) -> Any:
+    """Load a path, DuckDB relation or lazy frame into memory; None if it is none of these."""
+    import narwhals as nw
+
+    if isinstance(table, str | Path):
+        table = open_relation(table)
+    try:
+        lazy = nw.from_native(table)
+    except TypeError:
+        return None
+    if isinstance(lazy, nw.LazyFrame):
+        for backend in ("polars", "pyarrow", "pandas"):
+            try:
+                return lazy.collect(backend)
+            except ImportError:
+                continue
+        import_extra("pyarrow", what="Loading a relation into memory", extra="all")
+    return None
+
+
+def open_relation(path: str | Path, connection: Any = None) -> Any:
+    """Open a Parquet or CSV file (or a glob of them) as a DuckDB relation; nothing is loaded."""
+    import duckdb
+
+    text = str(path)
+    connection = connection or duckdb.connect()
+    try:
+        if text.lower().endswith((".csv", ".tsv", ".txt", ".csv.gz")):
+            return connection.read_csv(text)
+        return connection.read_parquet(text)
+    except duckdb.Error:
+        raise DataError(f"The file '{text}' cannot be read as CSV or Parquet.") from None
+
+
+def encode(name: str, series: Any) -> Coded:
+    """Turn a column into codes; missing (null, NaN, NaT) is one value of its own."""
+    implementation = series.implementation
+    native = series.to_native()
+    try:
+        if implementation.is_pandas():
+            codes, values = _encode_pandas(native)
+        elif implementation.is_pyarrow():
+            codes, values = _encode_pyarrow(native)
+        elif implementation.is_polars():
+            codes, values = _encode_polars(native)
+        else:
+            codes, values = _encode_objects(series.to_list())
+    except TypeError:
+        raise DataError(
+            f"Column '{name}' holds values that cannot be compared (lists or other objects). Use texts or numbers."
+        ) from None
+    return _join_missing(name, codes, values)
+
+
+def _encode_pandas(native: Any) -> tuple[Ints, list[Any]]:
+    import pandas as pd
+
+    dtype = native.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return native.cat.codes.to_numpy().astype(np.int64), dtype.categories.tolist()
+    if dtype == object:
+        return _encode_objects(native.tolist())
+    codes, values = pd.factorize(native)
+    return codes.astype(np.int64, copy=False), values.tolist()
+
+
+def _encode_pyarrow(native: Any) -> tuple[Ints, list[Any]]:
+    import pyarrow as pa
+
+    whole = native.combine_chunks() if isinstance(native, pa.ChunkedArray) else native
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], native.type)
+    if not pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_encode()
+    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64), whole.dictionary.to_pylist()
+
+
+def _encode_polars(native: Any) -> tuple[Ints, list[Any]]:
+    import polars as pl
+
+    if native.dtype == pl.Object:
+        return _encode_objects(native.to_list())
+    values = native.drop_nulls().unique(maintain_order=True)
+    if not len(values):
+        return np.full(len(native), -1, dtype=np.int64), []
+    table = pl.DataFrame({"v": values, "i": np.arange(len(values))})
+    joined = pl.DataFrame({"v": native}).join(table, on="v", how="left", maintain_order="left")
+    return joined["i"].fill_null(-1).to_numpy().astype(np.int64), values.to_list()
+
+
+def _encode_objects(cells: Sequence[Any]) -> tuple[Ints, list[Any]]:
+    number: dict[Any, int] = {}
+    values: list[Any] = []
+    codes = np.empty(len(cells), dtype=np.int64)
+    for row, cell in enumerate(cells):
+        if is_missing(cell):
+            codes[row] = -1
+            continue
+        # Kinds are kept apart: 1, True and "1" are three values.
+        key = (type(cell) is bool, cell)
+        at = number.get(key)
+        if at is None:
+            at = number[key] = len(values)
+            values.append(cell)
+        codes[row] = at
+    return codes, values
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell is missing: None, NaN, NaT or pandas' NA.
+
+    Examples:
+        >>> is_missing(None), is_missing(float("nan")), is_missing("")
+        (True, True, False)
+    """
+    if cell is None:
+        return True
+    try:
+        return not bool(cell == cell)
+    except (TypeError, ValueError):
+        return True
+
+
+def _join_missing(name: str, codes: Ints, values: Sequence[Any]) -> Coded:
+    """Give all missing cells one code, the last, with the value None; drop values that no row has."""
+    lost = np.array([is_missing(value) for value in values], dtype=bool)
+    if lost.any() or (len(codes) and codes.min() < 0) or _unused(codes, len(values)):
+        used = np.bincount(codes[codes >= 0], minlength=len(values)) > 0 if len(values) else np.zeros(0, bool)
+        keep = used & ~lost
+        renumber = np.full(len(values) + 1, -1, dtype=np.int64)
+        renumber[:-1][keep] = np.arange(int(keep.sum()))
+        codes = renumber[codes]
+        values = [value for value, kept in zip(values, keep, strict=True) if kept]
+        if len(codes) and codes.min() < 0:
+            codes = np.where(codes < 0, len(values), codes)
+            values = [*values, None]
+    return Coded(name, codes, tuple(values))
+
+
+def _unused(codes: Ints, size: int) -> bool:
+    counts = np.bincount(codes[codes >= 0], minlength=size)
+    return bool(np.count_nonzero(counts) < size)
+
+
+def make_column(name: str, labels: Sequence[Any], ids: Ints, implementation: Any) -> Any:
+    """Return the column ``labels[ids]``; labels of mixed kinds become texts."""
+    import narwhals as nw
+
+    kinds = {type(label) for label in labels if label is not None}
+    if len(kinds) > 1:
+        labels, kinds = [None if label is None else str(label) for label in labels], {str}
+    if not len(labels):
+        labels, ids = [None], np.zeros(0, dtype=np.int64)
+    dtype = nw.String() if kinds <= {str} else None
+    return nw.new_series(name, list(labels), dtype, backend=implementation)[ids]

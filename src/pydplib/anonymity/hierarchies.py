@@ -1,0 +1,315 @@
+"""Generalization hierarchies: which labels stand for a value, from the value itself up to "*"."""
+
+from __future__ import annotations
+
+import csv
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydplib.anonymity.resolved import ROOT, Resolved, resolve_labels
+from pydplib.errors import HierarchyError, ParameterError
+
+if TYPE_CHECKING:
+    from pydplib.anonymity.builders import Dates, Intervals, Masking
+    from pydplib.schema import Column
+
+
+class HierarchyGap(HierarchyError):
+    """A hierarchy does not cover all values of its column.
+
+    The message says how many; the values themselves are private and only in ``missing``.
+    """
+
+    def __init__(self, column: str, missing: Sequence[Any], *, why: str = "are not among its leaves") -> None:
+        self.column = column
+        self.missing = tuple(missing)
+        super().__init__(
+            f"The hierarchy of column '{column}' has a gap: {len(self.missing)} of the column's values {why}. "
+            "Add them (the error's attribute .missing lists them), or leave the hierarchy out "
+            "(quasi_identifiers=[...]) for an automatic one."
+        )
+
+
+class Hierarchy(ABC):
+    """The labels of a column's values at every level; level 0 is the value, the top is usually "*".
+
+    Make one with ``Hierarchy.from_csv``, ``from_rows``, ``order``, ``grouping``, ``automatic``, or directly as
+    ``Intervals``, ``Dates``, ``Masking`` or ``TopBottom``.
+
+    Examples:
+        >>> h = Hierarchy.from_rows([["flu", "infection", "*"], ["covid", "infection", "*"], ["burn", "injury", "*"]])
+        >>> h.height, h.labels("covid")
+        (2, ('covid', 'infection', '*'))
+    """
+
+    from_data: bool = False
+
+    @property
+    @abstractmethod
+    def height(self) -> int:
+        """The number of levels above the values."""
+
+    @abstractmethod
+    def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
+        """Return the codes, labels and costs of ``values`` (distinct; ``None`` is missing) at every level."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hierarchy as plain values, ready for JSON."""
+
+    def labels(self, value: Any) -> tuple[Any, ...]:
+        """Return the labels of one value, from level 0 to the top."""
+        found = self.resolve("value", [value])
+        return tuple(found.labels[level][found.levels[level][0]] for level in range(found.height + 1))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hierarchy) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(repr(self.to_dict()))
+
+    # -- builders ---------------------------------------------------------------------------
+
+    @staticmethod
+    def from_csv(path: str | Path, *, separator: str | None = None, encoding: str = "utf-8") -> TableHierarchy:
+        """Read a hierarchy in ARX's format: one leaf per line, its labels from left to right, no header.
+
+        Args:
+            path: The file.
+            separator: By default the semicolon, or what the first line shows.
+            encoding: The file's encoding; UTF-8 with Latin-1 as a fallback.
+        """
+        try:
+            raw = Path(path).read_bytes()
+        except OSError:
+            raise HierarchyError(f"The hierarchy file '{path}' cannot be read.") from None
+        try:
+            text = raw.decode(encoding).removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            text = raw.decode("latin-1")
+        first = text.split("\n", 1)[0]
+        separator = separator or max(";,\t|", key=lambda mark: (first.count(mark), mark == ";"))
+        rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
+        return TableHierarchy(rows)
+
+    @staticmethod
+    def from_rows(rows: Iterable[Sequence[Any]]) -> TableHierarchy:
+        """Build a hierarchy from rows ``[value, label at level 1, ..., label at the top]``."""
+        return TableHierarchy(rows)
+
+    @staticmethod
+    def flat(values: Iterable[Any]) -> TableHierarchy:
+        """Build the hierarchy that knows only the value and "*"."""
+        return TableHierarchy([[value, ROOT] for value in values])
+
+    @staticmethod
+    def order(values: Sequence[Any], *, group: int = 2) -> TableHierarchy:
+        """Build a hierarchy over ordered values by merging ``group`` neighbours at every level.
+
+        Examples:
+            >>> Hierarchy.order(["I", "II", "III", "IV"]).labels("III")
+            ('III', 'III - IV', '*')
+        """
+        if not isinstance(group, int) or group < 2:
+            raise ParameterError(f"group is the number of neighbours to merge, at least 2. Got {group!r}.")
+        values = list(values)
+        columns: list[list[Any]] = [values]
+        size = group
+        while size < len(values):
+            names = []
+            for i in range(len(values)):
+                low, high = i // size * size, min(len(values), (i // size + 1) * size) - 1
+                names.append(f"{values[low]} - {values[high]}" if low < high else str(values[low]))
+            columns.append(names)
+            size *= group
+        columns.append([ROOT] * len(values))
+        return TableHierarchy(list(zip(*columns, strict=True)))
+
+    @staticmethod
+    def grouping(groups: Mapping[str, Any]) -> TableHierarchy:
+        """Build a hierarchy from nested groups: ``{"label": [values]}`` or ``{"label": {"label": [values]}}``.
+
+        Branches of different depth are padded by repeating the lower label.
+
+        Examples:
+            >>> Hierarchy.grouping({"upper": ["arm", "head"], "lower": ["leg"]}).labels("leg")
+            ('leg', 'lower', '*')
+        """
+        paths: list[list[Any]] = []
+
+        def walk(node: Any, above: list[str]) -> None:
+            if isinstance(node, Mapping):
+                for label, child in node.items():
+                    walk(child, [str(label), *above])
+            elif isinstance(node, str) or not isinstance(node, Iterable):
+                raise HierarchyError("grouping() needs lists of values at the ends: {'label': ['a', 'b']}.")
+            else:
+                paths.extend([value, *above] for value in node)
+
+        walk(groups, [])
+        depth = max((len(path) for path in paths), default=0)
+        rows = [[path[0], *[path[1]] * (depth - len(path)), *path[1:], ROOT] for path in paths]
+        return TableHierarchy(rows)
+
+    @staticmethod
+    def intervals(low: float, high: float, widths: Sequence[float], **options: Any) -> Intervals:
+        """Build intervals; see ``Intervals``."""
+        from pydplib.anonymity.builders import Intervals
+
+        return Intervals(low, high, widths, **options)
+
+    @staticmethod
+    def dates(**options: Any) -> Dates:
+        """Build day, month, quarter, year, decade; see ``Dates``."""
+        from pydplib.anonymity.builders import Dates
+
+        return Dates(**options)
+
+    @staticmethod
+    def masking(length: int, **options: Any) -> Masking:
+        """Build a hierarchy that masks one more character per level; see ``Masking``."""
+        from pydplib.anonymity.builders import Masking
+
+        return Masking(length, **options)
+
+    @staticmethod
+    def automatic(column: Column) -> Hierarchy:
+        """Build a hierarchy from what a schema declares public about a column; the data are not looked at."""
+        from pydplib.anonymity.automatic import hierarchy_of
+
+        return hierarchy_of(column)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Hierarchy:
+        """Read a hierarchy from plain values, as ``to_dict`` wrote them."""
+        from pydplib.anonymity.automatic import hierarchy_from_dict
+
+        return hierarchy_from_dict(values)
+
+
+class TableHierarchy(Hierarchy):
+    """A hierarchy that lists every leaf with its labels.
+
+    Examples:
+        >>> TableHierarchy([["m", "*"], ["f", "*"]]).height
+        1
+    """
+
+    def __init__(self, rows: Iterable[Sequence[Any]], *, from_data: bool = False) -> None:
+        self.rows: tuple[tuple[Any, ...], ...] = tuple(tuple(row) for row in rows)
+        self.from_data = from_data
+        if not self.rows:
+            raise HierarchyError("A hierarchy needs at least one row: [value, label, ..., '*'].")
+        width = len(self.rows[0])
+        for line, row in enumerate(self.rows, 1):
+            if len(row) != width:
+                raise HierarchyError(
+                    f"Row {line} of the hierarchy has {len(row)} levels, the first row has {width}. "
+                    "All rows need the same number."
+                )
+        self._index: dict[Any, int] = {}
+        for line, row in enumerate(self.rows):
+            if self.rows[self._index.setdefault(_typed(row[0]), line)] != row:
+                raise HierarchyError(
+                    f"Row {line + 1} of the hierarchy repeats a value of an earlier row with other labels."
+                )
+        # A table's numbers meet a text file's digits: "39" covers 39.
+        self._texts: dict[str, int] = {}
+        for key, line in self._index.items():
+            self._texts.setdefault(_text(key[1]), line)
+        leaves = [self.rows[line] for line in self._index.values()]
+        self._domain = len(leaves)
+        self._sizes = [Counter(_typed(row[level]) for row in leaves) for level in range(width)]
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the values."""
+        return len(self.rows[0]) - 1
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """The values that the hierarchy covers."""
+        return tuple(self.rows[line][0] for line in self._index.values())
+
+    def row_of(self, value: Any) -> int | None:
+        """Return the number of the row that covers a value, or None."""
+        if value is None:
+            for text in ("", "NULL"):
+                if text in self._texts:
+                    return self._texts[text]
+            return None
+        line = self._index.get(_typed(value))
+        return self._texts.get(_text(value)) if line is None else line
+
+    def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
+        """Return the codes, labels and costs of ``values`` at every level."""
+        lines = [self.row_of(value) for value in values]
+        gap = [value for value, line in zip(values, lines, strict=True) if line is None and value is not None]
+        if gap:
+            raise HierarchyGap(name, gap)
+        # A missing value that the file lists is a leaf like any other; marked so that it is not special-cased.
+        shown = [_Listed if value is None and line is not None else value for value, line in zip(values, lines, strict=True)]
+        found = [line for line in lines if line is not None]
+        labels: list[list[Any]] = [_first_values(values, lines)]
+        labels += [[self.rows[line][level] for line in found] for level in range(1, self.height + 1)]
+        points = [
+            [float(self._sizes[level][_typed(self.rows[line][level])]) for line in found]
+            for level in range(self.height + 1)
+        ]
+        out = resolve_labels(name, shown, labels, points, float(self._domain), from_data=self.from_data)
+        if any(value is _Listed for value in shown):
+            from dataclasses import replace
+
+            level0 = tuple(None if label is _Listed else label for label in out.labels[0])
+            out = replace(out, values=tuple(values), labels=(level0, *out.labels[1:]))
+        return out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hierarchy as plain values, ready for JSON."""
+        from pydplib.anonymity.plain import to_plain
+
+        return {
+            "kind": "table",
+            "rows": [[to_plain(cell) for cell in row] for row in self.rows],
+            **({"from_data": True} if self.from_data else {}),
+        }
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the hierarchy in ARX's format (semicolons, no header)."""
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter=";", lineterminator="\n")
+            writer.writerows([["" if cell is None else cell for cell in row] for row in self.rows])
+
+    def __repr__(self) -> str:
+        # A table made from data would show private values.
+        return f"TableHierarchy({len(self.rows)} leaves, {self.height} levels)"
+
+
+class _ListedMissing:
+    """Stands for a missing value that the hierarchy lists as a leaf."""
+
+
+_Listed = _ListedMissing()
+
+
+def _typed(value: Any) -> tuple[bool, Any]:
+    return (isinstance(value, bool), value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _first_values(values: Sequence[Any], lines: Sequence[int | None]) -> list[Any]:
+    """Level 0 keeps the table's own value; two spellings of one leaf (1 and "1") become the first of them."""
+    first: dict[int, Any] = {}
+    out = []
+    for value, line in zip(values, lines, strict=True):
+        if line is not None:
+            out.append(first.setdefault(line, _Listed if value is None else value))
+    return out

@@ -1,0 +1,409 @@
+"""Privacy models: values that print themselves, cite their paper and judge classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from pydplib.anonymity.hierarchies import Hierarchy
+from pydplib.anonymity.resolved import Bools
+from pydplib.anonymity.stats import (
+    TOLERANCE,
+    ClassStats,
+    equal_distance,
+    hierarchical_distance,
+    ordered_distance,
+)
+from pydplib.errors import ParameterError, did_you_mean
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
+
+
+def _real(name: str, value: Any, low: float, high: float = math.inf, *, open_low: bool = False) -> None:
+    fine = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not fine or value > high or value < low or (open_low and value == low):
+        limit = f"between {low:g} and {high:g}" if high < math.inf else f"{'above' if open_low else 'at least'} {low:g}"
+        raise ParameterError(f"{name} must be a number {limit}. Got {value!r}.")
+
+
+def _choice(name: str, value: Any, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ParameterError(f"Unknown {name} '{value}'.{did_you_mean(value, known)}")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A privacy model. ``str(model)`` names it, ``paper`` cites it, ``bounds`` says what it limits."""
+
+    paper: ClassVar[str] = ""
+    bounds: ClassVar[str] = ""
+    needs_sensitive: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    """Whether rows that pass keep passing under generalization, whatever else is suppressed."""
+    relative: ClassVar[bool] = False
+    """Whether classes are compared with the whole table's distribution."""
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether the model holds."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain values, ready for JSON (population tables are left out)."""
+        from pydplib.anonymity.recipe import model_to_dict
+
+        return model_to_dict(self)
+
+
+@dataclass(frozen=True)
+class KAnonymity(Model):
+    """Every combination of quasi-identifiers stands for at least k people.
+
+    Examples:
+        >>> print(KAnonymity(5))
+        5-anonymity
+    """
+
+    paper = "Sweeney (2002), k-anonymity: a model for protecting privacy"
+    bounds = "the chance of picking the right person among those who look alike is at most 1/k"
+    monotone = True
+    k: int
+
+    def __post_init__(self) -> None:
+        _whole("k", self.k, 1)
+
+    def __str__(self) -> str:
+        return f"{self.k}-anonymity"
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether it has k people."""
+        return np.asarray(stats.size >= self.k)
+
+
+@dataclass(frozen=True)
+class AlphaK(Model):
+    """At least k people per class, and no sensitive value has more than a share alpha of them.
+
+    Examples:
+        >>> print(AlphaK(0.5, 5))
+        (0.5, 5)-anonymity
+    """
+
+    paper = "Wong et al. (2006), (alpha,k)-anonymity"
+    bounds = "no sensitive value can be guessed with more than a chance of alpha within a class"
+    needs_sensitive = True
+    alpha: float
+    k: int
+
+    def __post_init__(self) -> None:
+        _real("alpha", self.alpha, 0, 1, open_low=True)
+        _whole("k", self.k, 1)
+
+    def __str__(self) -> str:
+        return f"({self.alpha:g}, {self.k})-anonymity"
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether it is large enough and no value too common."""
+        histogram = stats.histograms[_named(sensitive)]
+        # Shares of people, not of entries: somebody with two values counts for both.
+        most = histogram.maximum(histogram.count / np.maximum(stats.size, 1)[histogram.owner])
+        return np.asarray((stats.size >= self.k) & (most <= self.alpha + TOLERANCE))
+
+
+@dataclass(frozen=True)
+class LDiversity(Model):
+    """Every class has at least l well-represented sensitive values.
+
+    Args:
+        l: The number of values.
+        kind: ``"distinct"`` counts them; ``"entropy"`` asks for the entropy of l even values;
+            ``"recursive"`` asks that the most common value is rarer than c times all but the l-1 most common.
+        c: The factor of the recursive kind.
+
+    Examples:
+        >>> print(LDiversity(3, kind="entropy"))
+        3-diversity (entropy)
+    """
+
+    paper = "Machanavajjhala et al. (2007), l-diversity: privacy beyond k-anonymity"
+    bounds = "somebody known to be in a class still has l possible sensitive values"
+    needs_sensitive = True
+    l: float  # noqa: E741
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float | None = None
+
+    def __post_init__(self) -> None:
+        _choice("kind of l-diversity", self.kind, ("distinct", "entropy", "recursive"))
+        if self.kind == "entropy":
+            _real("l", self.l, 1)
+        else:
+            _whole("l", self.l, 1)
+        if self.kind == "recursive":
+            _real("c", self.c, 0, open_low=True)
+        elif self.c is not None:
+            raise ParameterError("c belongs to kind='recursive' only.")
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return str(self)
+
+    def __str__(self) -> str:
+        if self.kind == "recursive":
+            return f"recursive ({self.c:g}, {self.l:g})-diversity"
+        return f"{self.l:g}-diversity ({self.kind})"
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether its sensitive values are diverse enough."""
+        name = _named(sensitive)
+        histogram = stats.histograms[name]
+        if self.kind == "distinct":
+            good = histogram.distinct >= self.l
+        elif self.kind == "entropy":
+            share = histogram.shares()
+            good = histogram.add(-share * np.log(share)) >= math.log(self.l) - TOLERANCE
+        else:
+            good = self._recursive(stats, name)
+        if self.l > 1 and name in stats.certain:
+            good = good & ~stats.certain[name]
+        return np.asarray(good)
+
+    def _recursive(self, stats: ClassStats, name: str) -> Bools:
+        histogram = stats.histograms[name]
+        order = np.lexsort((-histogram.count, histogram.owner))
+        count = histogram.count[order]
+        place = np.arange(len(count)) - histogram.start[histogram.owner]
+        tail = np.add.reduceat(np.where(place >= self.l - 1, count, 0), histogram.start)
+        return np.asarray(count[histogram.start] < (self.c or 0.0) * tail - TOLERANCE * (self.c or 0.0))
+
+
+@dataclass(frozen=True)
+class TCloseness(Model):
+    """Every class's sensitive values are distributed as in the whole table, within a distance t.
+
+    Args:
+        t: The largest earth mover's distance.
+        distance: ``"equal"`` (all values equally far), ``"ordered"`` (by rank) or ``"hierarchical"``.
+        hierarchy: The value hierarchy of the hierarchical distance.
+        order: All values in order, for the ordered distance of values that do not sort by themselves.
+
+    Examples:
+        >>> print(TCloseness(0.2, distance="ordered"))
+        0.2-closeness (ordered)
+    """
+
+    paper = "Li, Li, Venkatasubramanian (2007), t-closeness"
+    bounds = "what a class tells about its sensitive values beyond the whole table"
+    needs_sensitive = True
+    relative = True
+    t: float
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+    hierarchy: Hierarchy | None = None
+    order: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _real("t", self.t, 0, 1)
+        _choice("distance", self.distance, ("equal", "ordered", "hierarchical"))
+        if (self.distance == "hierarchical") != (self.hierarchy is not None):
+            raise ParameterError("TCloseness(distance='hierarchical') needs hierarchy=, and only that distance does.")
+        if self.order is not None:
+            if self.distance != "ordered":
+                raise ParameterError("order= belongs to distance='ordered' only.")
+            object.__setattr__(self, "order", tuple(self.order))
+
+    def __str__(self) -> str:
+        return f"{self.t:g}-closeness ({self.distance})"
+
+    def distances(self, stats: ClassStats, sensitive: str | None) -> Any:
+        """Return the distance of every class."""
+        name = _named(sensitive)
+        histogram, column = stats.histograms[name], stats.sensitive[name]
+        if self.distance == "equal":
+            return equal_distance(histogram, column.share)
+        if self.distance == "ordered":
+            return ordered_distance(histogram, column)
+        return hierarchical_distance(histogram, column)
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether its distance is at most t."""
+        return np.asarray(self.distances(stats, sensitive) <= self.t + TOLERANCE)
+
+
+@dataclass(frozen=True)
+class BetaLikeness(Model):
+    """No sensitive value is more than (1 + beta) times as frequent in a class as in the table.
+
+    Args:
+        beta: The largest relative gain.
+        kind: ``"basic"``, or ``"enhanced"``, where the gain is at most min(beta, -ln p).
+
+    Examples:
+        >>> print(BetaLikeness(2, kind="enhanced"))
+        2-likeness (enhanced beta)
+    """
+
+    paper = "Cao and Karras (2012), publishing microdata with a robust privacy guarantee"
+    bounds = "how much more likely a sensitive value becomes by knowing the class"
+    needs_sensitive = True
+    relative = True
+    beta: float
+    kind: Literal["basic", "enhanced"] = "basic"
+
+    def __post_init__(self) -> None:
+        _real("beta", self.beta, 0, open_low=True)
+        _choice("kind of beta-likeness", self.kind, ("basic", "enhanced"))
+
+    def __str__(self) -> str:
+        return f"{self.beta:g}-likeness ({self.kind} beta)"
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether no value gains too much."""
+        name = _named(sensitive)
+        histogram = stats.histograms[name]
+        p = stats.sensitive[name].share[histogram.value]
+        limit = np.full(len(p), float(self.beta))
+        if self.kind == "enhanced":
+            limit = np.minimum(limit, -np.log(p))
+        return histogram.maximum((histogram.shares() - p) / p - limit) <= TOLERANCE
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(Model):
+    """In every class every sensitive value of the table occurs, with |log(q/p)| below delta.
+
+    Args:
+        delta: The bound, strict.
+        base: Of the logarithm; 2 unless told otherwise.
+
+    Examples:
+        >>> print(DeltaDisclosure(1))
+        1-disclosure privacy (log2)
+    """
+
+    paper = "Brickell and Shmatikov (2008), the cost of privacy"
+    bounds = "how much more or less likely any sensitive value becomes by knowing the class"
+    needs_sensitive = True
+    relative = True
+    delta: float
+    base: float = 2.0
+
+    def __post_init__(self) -> None:
+        _real("delta", self.delta, 0, open_low=True)
+        _real("base", self.base, 1, open_low=True)
+
+    def __str__(self) -> str:
+        base = "ln" if abs(self.base - math.e) < 1e-12 else f"log{self.base:g}"
+        return f"{self.delta:g}-disclosure privacy ({base})"
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether all values occur about as often as in the table."""
+        name = _named(sensitive)
+        histogram, share = stats.histograms[name], stats.sensitive[name].share
+        gain = np.abs(np.log(histogram.shares() / share[histogram.value])) / math.log(self.base)
+        complete = histogram.distinct == int(np.count_nonzero(share > 0))
+        return np.asarray((histogram.maximum(gain) < self.delta) & complete)
+
+
+@dataclass(frozen=True)
+class KMap(Model):
+    """Every combination of quasi-identifiers stands for at least k people of the population.
+
+    Args:
+        k: The number of people.
+        population: A table of the population with the quasi-identifiers; or
+        fraction: the share of the population that the table holds, where there is no such table.
+        estimator: Without a population: ``"zero-truncated"`` or ``"poisson"``.
+        significance: Without a population: the chance of wrongly taking a smaller group for one of k.
+
+    Examples:
+        >>> print(KMap(10, fraction=0.05))
+        10-map (zero-truncated Poisson, at least 3 in the table)
+    """
+
+    paper = "Sweeney (2002); El Emam and Dankar (2008), protecting privacy using k-anonymity"
+    bounds = "the chance of picking the right person of the population is at most 1/k"
+    monotone = True
+    k: int
+    population: Any = field(default=None, repr=False, compare=False)
+    fraction: float | None = None
+    estimator: Literal["zero-truncated", "poisson"] = "zero-truncated"
+    significance: float = 0.05
+
+    def __post_init__(self) -> None:
+        _whole("k", self.k, 1)
+        if (self.population is None) == (self.fraction is None):
+            raise ParameterError("KMap needs population= (a table) or fraction= (the table's share of the population).")
+        if self.fraction is not None:
+            _real("fraction", self.fraction, 0, 1, open_low=True)
+        _choice("estimator", self.estimator, ("zero-truncated", "poisson"))
+        _real("significance", self.significance, 0, 1, open_low=True)
+
+    def __str__(self) -> str:
+        if self.population is not None:
+            return f"{self.k}-map"
+        word = "zero-truncated Poisson" if self.estimator == "zero-truncated" else "Poisson"
+        return f"{self.k}-map ({word}, at least {self.sample_size} in the table)"
+
+    @property
+    def sample_size(self) -> int:
+        """Without a population: the class size in the table that speaks for k in the population."""
+        from pydplib.anonymity.population import sample_threshold
+
+        return sample_threshold(
+            self.k, self.fraction or 1.0, self.significance, truncated=self.estimator == "zero-truncated"
+        )
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether the population has k people like it."""
+        if self.population is None:
+            return np.asarray(stats.size >= self.sample_size)
+        return np.asarray(stats.population[id(self)] >= self.k)
+
+
+@dataclass(frozen=True)
+class DeltaPresence(Model):
+    """The chance that somebody of the population is in the table lies between two bounds.
+
+    Args:
+        upper: The largest chance.
+        lower: The smallest chance; above 0 nothing may be suppressed.
+        population: A table of the population with the quasi-identifiers.
+
+    Examples:
+        >>> import pandas as pd
+        >>> print(DeltaPresence(0.5, population=pd.DataFrame({"age": [30, 31]})))
+        (0, 0.5)-presence
+    """
+
+    paper = "Nergiz, Atzori, Clifton (2007), hiding the presence of individuals"
+    bounds = "how surely somebody of the population is known to be in the table"
+    upper: float
+    lower: float = 0.0
+    population: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _real("upper", self.upper, 0, 1)
+        _real("lower", self.lower, 0, 1)
+        if self.lower > self.upper:
+            raise ParameterError(f"lower must not exceed upper. Got {self.lower!r} and {self.upper!r}.")
+        if self.population is None:
+            raise ParameterError("DeltaPresence needs population=, a table of the population.")
+
+    def __str__(self) -> str:
+        return f"({self.lower:g}, {self.upper:g})-presence"
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether the share of the population in the table is within the bounds."""
+        chance = stats.size / np.maximum(stats.population[id(self)], 1)
+        return np.asarray((chance <= self.upper + TOLERANCE) & (chance >= self.lower - TOLERANCE))
+
+
+def _named(sensitive: str | None) -> str:
+    if sensitive is None:
+        raise ParameterError("This model needs a sensitive column: anonymize(..., sensitive='diagnosis').")
+    return sensitive

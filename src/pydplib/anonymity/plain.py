@@ -1,0 +1,34 @@
+"""Plain values for JSON: dates keep their kind, everything else is what JSON knows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+
+def to_plain(value: Any) -> Any:
+    """Return ``value`` as something that JSON can hold, without losing its kind.
+
+    Examples:
+        >>> to_plain(dt.date(2020, 1, 2))
+        {'date': '2020-01-02'}
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if hasattr(value, "item") and callable(value.item):
+        return to_plain(value.item())
+    if isinstance(value, dt.datetime):
+        return {"datetime": value.isoformat()}
+    if isinstance(value, dt.date):
+        return {"date": value.isoformat()}
+    return str(value)
+
+
+def from_plain(value: Any) -> Any:
+    """Return what ``to_plain`` was given."""
+    if isinstance(value, dict):
+        if "datetime" in value:
+            return dt.datetime.fromisoformat(value["datetime"])
+        if "date" in value:
+            return dt.date.fromisoformat(value["date"])
+    return value
