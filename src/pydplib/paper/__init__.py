@@ -29,7 +29,8 @@ from pydplib.paper.sensitivity import (
     sensitivity,
     variance_sensitivity,
 )
-from pydplib.paper.words import DATA_TYPES, NOISE_FACTORS, ROLES, NoiseFactor
+from pydplib.paper.words import DATA_TYPES, ROLES
+from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 
 __all__ = [
     "DATA_TYPES",

@@ -14,7 +14,7 @@ from pydplib.paper.measure import expected_percent, scale_for
 from pydplib.paper.mechanism import check_scale
 from pydplib.paper.records import Records
 from pydplib.paper.search import check_epsilons, default_epsilons, measured_noise, search_epsilon
-from pydplib.paper.words import NoiseFactor
+from pydplib.policy.noise_factors import NoiseFactor
 
 
 @dataclass(frozen=True, slots=True)

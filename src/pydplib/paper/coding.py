@@ -32,7 +32,7 @@ def encode(
     Raises:
         DataError: If values are missing, infinite, too large or not of the data type.
     """
-    missing = _missing(column)
+    missing = missing_values(column)
     kept = column.values
     keep: Mask | None = None
     if missing is not None:
@@ -62,7 +62,7 @@ def encode(
     return Coded(codes, name, kind), keep
 
 
-def _missing(column: Column) -> Mask | None:
+def missing_values(column: Column) -> Mask | None:
     """Return where values are missing: None, NaN, not-a-time, and text without a letter in it."""
     missing = column.missing
     if column.family == "float":

@@ -195,7 +195,9 @@ def _from_numpy(data: NDArray[Any]) -> Column:
         days = plain.astype(DAY)
         return Column(days, "date", either(missing, np.isnat(days)), restore)
     if kind == "O":
-        values = plain.tolist()
+        values: list[Any] = plain.tolist()
+        if missing is not None:
+            values = [None if gap else v for v, gap in zip(values, missing.tolist(), strict=True)]
         column = from_sequence(values, restore)
         return Column(column.values, column.family, either(missing, column.missing), restore, column.from_numpy)
     raise DataError(

@@ -13,7 +13,7 @@ from pydplib.noise import laplace_records
 from pydplib.paper.fitting import Range
 from pydplib.paper.measure import difference, scale_for
 from pydplib.paper.records import Records
-from pydplib.paper.words import NoiseFactor
+from pydplib.policy.noise_factors import NoiseFactor
 
 ROWS = 20_000
 """At most so many noisy values are looked at for each scale that is tried."""

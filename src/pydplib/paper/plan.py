@@ -9,7 +9,6 @@ from pydplib.paper.words import (
     NOISE_METRICS,
     ON_MISSING,
     SELECTORS,
-    NoiseFactor,
     NoiseMetric,
     OnMissing,
     QueryType,
@@ -20,6 +19,7 @@ from pydplib.paper.words import (
     parse_query_type,
     parse_role,
 )
+from pydplib.policy.noise_factors import NoiseFactor
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from pydplib.errors import ParameterError
 from pydplib.noise import bernoulli_keep, grid_exponent, uniform_below
 from pydplib.paper.measure import expected_percent, scale_for
 from pydplib.paper.mechanism import flip_epsilon
-from pydplib.paper.words import Kind, NoiseFactor
+from pydplib.paper.words import Kind
+from pydplib.policy.noise_factors import NoiseFactor
 
 
 @dataclass(frozen=True, slots=True)

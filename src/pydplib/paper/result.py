@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydplib.guarantee import Guarantee, LocalDP
-from pydplib.paper.words import NoiseFactor, NoiseMetric, QueryType, Selector
+from pydplib.paper.words import NoiseMetric, QueryType, Selector
+from pydplib.policy.noise_factors import NoiseFactor
 
 
 @dataclass(frozen=True, eq=False, repr=False)

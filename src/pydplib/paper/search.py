@@ -17,7 +17,8 @@ from pydplib.paper.fitting import Range, parse_range, range_from_records
 from pydplib.paper.measure import noise_percent, reference
 from pydplib.paper.mechanism import REACH, add_noise
 from pydplib.paper.records import Records
-from pydplib.paper.words import NOISE_METRICS, NoiseFactor, NoiseMetric, parse_choice, parse_noise_factor
+from pydplib.paper.words import NOISE_METRICS, NoiseMetric, parse_choice, parse_noise_factor
+from pydplib.policy.noise_factors import NoiseFactor
 
 
 def default_epsilons() -> NDArray[np.float64]:

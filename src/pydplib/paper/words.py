@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from pydplib.errors import ParameterError, did_you_mean
+from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 
 QueryType: TypeAlias = Literal["count", "mean", "median", "variance"]
 Kind: TypeAlias = Literal["int", "float", "bool", "category", "date"]
@@ -23,54 +23,6 @@ NOISE_METRICS: tuple[NoiseMetric, ...] = ("wmape", "range")
 SELECTORS: tuple[Selector, ...] = ("closed_form", "search", "public")
 ON_MISSING: tuple[OnMissing, ...] = ("error", "drop", "category")
 
-
-@dataclass(frozen=True, slots=True)
-class NoiseFactor:
-    """How much noise a recipient gets: a band of percentages and the middle that is aimed at.
-
-    Attributes:
-        number: The paper's number: 0, 1 or 2.
-        name: ``"low"``, ``"medium"`` or ``"high"``.
-        low: The band's lower edge in percent (inside the band).
-        high: The band's upper edge in percent (inside the band).
-        role: Whom the paper gives it to.
-        meaning: What it means, in one sentence.
-
-    Examples:
-        >>> NOISE_FACTORS["high"].target
-        0.15
-    """
-
-    number: int
-    name: str
-    low: float
-    high: float
-    role: str
-    meaning: str
-
-    @property
-    def target(self) -> float:
-        """The middle of the band as a fraction: .025, .075 or .15."""
-        return (self.low + self.high) / 200
-
-    @property
-    def band(self) -> tuple[float, float]:
-        """The band in percent, both ends included."""
-        return (self.low, self.high)
-
-    def holds(self, percent: float) -> bool:
-        """Tell whether a noise percentage lies in the band."""
-        return self.low <= percent <= self.high
-
-
-NOISE_FACTORS: Mapping[str, NoiseFactor] = {
-    factor.name: factor
-    for factor in (
-        NoiseFactor(0, "low", 0.0, 5.0, "owner", "Values stay close to the truth: for those who hold the data anyway."),
-        NoiseFactor(1, "medium", 5.0, 10.0, "collaborator", "Trends stay clear, single values are blurred."),
-        NoiseFactor(2, "high", 10.0, 20.0, "third_party", "Only the broad picture remains; single values mean little."),
-    )
-}
 
 ROLES: Mapping[str, NoiseFactor] = {factor.role: factor for factor in NOISE_FACTORS.values()}
 """Who gets how much noise: the paper's data owners, collaborators and third parties."""
