@@ -16,6 +16,7 @@ from pydplib.errors import PydplibError, did_you_mean
 # Command -> module under pydplib.cli that defines it as `command`. Loaded only when called,
 # so that `pydplib --help` and completion answer at once. The help text is here for the same reason.
 COMMANDS: dict[str, str] = {
+    "completion": "Print the script that lets bash, zsh or fish complete commands and options.",
     "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",
     "figures": "Draw the paper's figures as interactive pages and pictures.",
     "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",

@@ -1,0 +1,25 @@
+"""``pydplib completion SHELL``: the script that lets a shell complete commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command("completion", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the completion script for bash, zsh or fish.
+
+    \b
+    To have it in every new shell:
+      bash   echo 'eval "$(pydplib completion bash)"' >> ~/.bashrc
+      zsh    echo 'eval "$(pydplib completion zsh)"' >> ~/.zshrc
+      fish   pydplib completion fish > ~/.config/fish/completions/pydplib.fish
+    """
+    from pydplib.cli import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # the choices above are click's own
+    script = kind(cli, {}, "pydplib", "_PYDPLIB_COMPLETE")
+    click.echo(script.source_template % script.source_vars())

@@ -1,0 +1,213 @@
+"""``pydplib noise FILE``: noise on one column of a file, as the PyDPLib paper does it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pydplib.cli._column_files import ColumnFiles, Format, Table, format_of_name, send, spool
+from pydplib.errors import ParameterError
+from pydplib.paper.words import DATA_TYPES, NOISE_METRICS, ON_MISSING, ROLES, SELECTORS
+from pydplib.policy.noise_factors import NOISE_FACTORS
+
+_LARGE = 32 * 2**20  # from this size on, progress is shown
+_QUERIES = ["count", "histogram", "mean", "average", "median", "variance", "1", "2", "3", "4"]
+
+
+class _Pair(click.ParamType):
+    """LOW,HIGH: two numbers, or two dates such as 2010-01-01."""
+
+    name = "LOW,HIGH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, Any]:
+        parts = [part.strip() for part in str(value).split(",")]
+        if len(parts) == 2:
+            for read in (float, date.fromisoformat):
+                try:
+                    return read(parts[0]), read(parts[1])
+                except ValueError:
+                    continue
+        self.fail(f"'{value}' is not LOW,HIGH, such as 18,100 or 2010-01-01,2024-12-31.", param, ctx)
+
+
+@click.command("noise", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option("--column", required=True, help="The column that gets noise.")
+@click.option(
+    "--query",
+    "query_type",
+    type=click.Choice(_QUERIES, case_sensitive=False),
+    required=True,
+    metavar="[count|mean|median|variance]",
+    help="What the data are for: sets the printed sensitivity and epsilon.",
+)
+@click.option("--noise-factor", type=click.Choice([*NOISE_FACTORS, "0", "1", "2"]), help="How much noise.")
+@click.option("--role", type=click.Choice(list(ROLES)), help="Who gets the data, instead of a noise factor.")
+@click.option(
+    "--record-epsilon", type=float, help="The privacy loss per record, instead of a noise factor; needs --bounds."
+)
+@click.option("--is-range", is_flag=True, help="Fit the noisy values to the range of the data (Eq. 4 of the paper).")
+@click.option("--bounds", type=_Pair(), help="Public limits, e.g. 18,100; values beyond are clamped.")
+@click.option("--categories", help="All values that a text column may take, in order, separated by commas.")
+@click.option("--data-type", type=click.Choice(DATA_TYPES), help="What the values are; found out if not given.")
+@click.option(
+    "--selector",
+    type=click.Choice(SELECTORS),
+    default="closed_form",
+    show_default=True,
+    help="How the noise is chosen; `public` needs --bounds (text: --categories) and gives a real guarantee.",
+)
+@click.option(
+    "--noise-metric",
+    type=click.Choice(NOISE_METRICS),
+    default="wmape",
+    show_default=True,
+    help="What the noise is a percentage of: the typical value, or the range.",
+)
+@click.option(
+    "--on-missing",
+    type=click.Choice(ON_MISSING),
+    default="error",
+    show_default=True,
+    help="What happens to rows without a value: stop, leave the row out, or a category of its own.",
+)
+@click.option("--only-column", is_flag=True, help="Write the noisy column alone, without the others.")
+@click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), help="Format where no file name says it.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    default="-",
+    show_default=True,
+    help="Where the data go: a .csv or .parquet file, or - for standard output.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Summary as JSON: to standard output if that is free.")
+def command(
+    file: str, column: str, output: str, format_: Format | None, only_column: bool, as_json: bool, **options: Any
+) -> None:
+    """Add noise to one column of FILE (CSV or Parquet, - for standard input), as the PyDPLib paper does.
+
+    ALL OTHER COLUMNS LEAVE AS THEY ARE, names and identifiers included: use --only-column, or remove them first. The
+    rows keep their order. A summary with the guarantee goes to standard error.
+
+    \b
+    pydplib noise reports.csv --column age --query mean --role third_party -o noisy.csv
+    pydplib noise reports.csv --column age --query mean --record-epsilon 4 --bounds 18,100 -o noisy.parquet
+    """
+    from pydplib.paper import dp_calculate
+    from pydplib.paper.coding import missing_values
+    from pydplib.paper.containers import open_column
+
+    if options["categories"] is not None:
+        options["categories"] = [category.strip() for category in options["categories"].split(",")]
+    _check_output(file, output)
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder, _steps(file) as steps:
+        workspace = Path(folder)
+        path = _input(file, workspace)
+        files = ColumnFiles(workspace, steps.percent)
+        try:
+            steps.start("Reading")
+            table = files.open(path, format_ if file == "-" else format_of_name(file))
+            reading = files.read(table, column, options["data_type"])
+            steps.start("Adding noise")
+            keep = None
+            if options["on_missing"] == "drop":
+                missing = missing_values(open_column(reading.values))
+                keep = None if missing is None else ~missing
+            result = dp_calculate(reading.values, **options)
+            steps.start("Writing")
+            target = workspace / "output" if output == "-" else Path(output)
+            kind = _output_format(output, format_, table)
+            files.write(
+                table, column, reading, result.dp_data, keep=keep, output=target, format=kind, only_column=only_column
+            )
+        finally:
+            files.close()
+        if output == "-":
+            send(target)
+    others = [] if only_column else [name for name in table.columns if name != column]
+    if as_json:
+        summary = {"file": file, "column": column, "output": output, **result.to_dict(), "unchanged_columns": others}
+        click.echo(json.dumps(summary, indent=2), err=output == "-")
+    else:
+        _print_summary(repr(result), column, others)
+
+
+def _print_summary(card: str, column: str, others: list[str]) -> None:
+    head, _, body = card.partition("\n")
+    click.echo(f"Column '{column}': {head.removeprefix('DPResult: ')}\n{body}", err=True)
+    if others:
+        click.echo(
+            f"  {'Unchanged':<12} {len(others)} other column{'s' * (len(others) != 1)} left as they are: "
+            f"{', '.join(others[:8])}{', ...' if len(others) > 8 else ''}",
+            err=True,
+        )
+
+
+def _check_output(file: str, output: str) -> None:
+    if output == "-":
+        return
+    target = Path(output)
+    if not target.parent.is_dir():
+        raise ParameterError(f"The folder of the output does not exist: {target.parent}. Make it first.")
+    if file != "-" and target.exists() and os.path.samefile(file, target):
+        raise ParameterError("The output would replace the original file. Choose another name for --output.")
+
+
+def _input(file: str, workspace: Path) -> Path:
+    if file != "-":
+        return Path(file)
+    path = workspace / "input"
+    spool(click.get_binary_stream("stdin"), path)
+    return path
+
+
+def _output_format(output: str, asked: Format | None, table: Table) -> Format:
+    return (None if output == "-" else format_of_name(output)) or asked or table.format
+
+
+class _Steps:
+    """Says on standard error what is being done; silent for small files."""
+
+    def __init__(self, bar: Any = None, *, plain: bool = False) -> None:
+        self._bar, self._plain, self._task = bar, plain, None
+
+    def start(self, what: str) -> None:
+        """Begin a step."""
+        if self._bar is not None:
+            if self._task is not None:
+                self._bar.update(self._task, completed=100)
+            self._task = self._bar.add_task(what, total=100)
+        elif self._plain:
+            click.echo(f"{what} ...", err=True)
+
+    def percent(self, done: float) -> None:
+        """Show how far the step is; DuckDB says -1 where it does not know."""
+        if self._bar is not None and self._task is not None and done >= 0:
+            self._bar.update(self._task, completed=done)
+
+
+@contextmanager
+def _steps(file: str) -> Iterator[_Steps]:
+    if file != "-" and Path(file).stat().st_size < _LARGE:
+        yield _Steps()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Steps(plain=file != "-")
+        return
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description:<13}"), BarColumn(), TimeElapsedColumn(), console=console
+    ) as bar:
+        yield _Steps(bar)
