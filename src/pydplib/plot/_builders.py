@@ -38,6 +38,9 @@ def bar(
     series: Mapping[str, Numbers],
     *,
     margins: Mapping[str, Numbers | float] | None = None,
+    marks: Mapping[str, Numbers] | None = None,
+    marks_title: str = "",
+    floor: float | None = None,
     x_title: str = "",
     y_title: str = "",
     title: str = "",
@@ -50,6 +53,10 @@ def bar(
         labels: The categories on the x axis.
         series: Name of the series -> one value per label.
         margins: Name of the series -> half the width of its error bar, one for all or one per label.
+            Where the series has marks, the error bars are those of the marks.
+        marks: Name of the series -> a better estimate per label, drawn as a diamond on its bar.
+        marks_title: What the diamonds are, for the legend.
+        floor: The smallest value that makes sense (0 for counts); what lies below is drawn there.
         x_title: Title of the x axis.
         y_title: Title of the y axis.
         title: What the figure shows.
@@ -62,13 +69,30 @@ def bar(
         (12.0, 12.0)
     """
     fig = _empty(x_title, y_title, title, caption, height)
+    better = _checked(labels, marks or {})
     for name, values in _checked(labels, series).items():
-        error = _error_bar(_margin(name, len(values), margins))
-        trace = go.Bar(x=_texts(labels), y=values, name=name, error_y=error, hovertemplate=_hover(error))
-        trace.marker.color = _colour(name, len(fig.data))
+        error = None if name in better else _error_bar(_margin(name, len(values), margins), values, floor)
+        trace = go.Bar(x=_texts(labels), y=_at_least(values, floor), name=name, error_y=error)
+        trace.update(hovertemplate=_hover(error), marker={"color": _colour(name, len(fig.data))}, offsetgroup=name)
         fig.add_trace(trace)
+    for place, (name, values) in enumerate(better.items()):
+        error = _error_bar(_margin(name, len(values), margins), values, floor)
+        fig.add_trace(
+            go.Scatter(
+                x=_texts(labels),
+                y=_at_least(values, floor),
+                name=marks_title or "estimate",
+                mode="markers",
+                offsetgroup=name,
+                error_y=error,
+                legendgroup="marks",
+                cliponaxis=False,
+                showlegend=place == 0,
+                hovertemplate=_hover(error).replace("%{fullData.name}", f"{name}, {marks_title}"),
+            )
+        )
     fig.update_xaxes(type="category")
-    fig.update_layout(barmode="group", showlegend=len(fig.data) > 1)
+    fig.update_layout(barmode="group", scattermode="group", showlegend=len(fig.data) > 1)
     return fig
 
 
@@ -111,7 +135,7 @@ def line(
                 name=name,
                 mode="lines+markers",
                 line={"color": colour, "width": 2},
-                marker={"color": colour, "size": 7},
+                marker={"symbol": "circle", "color": colour, "size": 7, "line": {"width": 0}},
                 error_y=error,
                 hovertemplate=_hover(error),
             )
@@ -168,7 +192,7 @@ def box(
             trace.boxmean = True
         fig.add_trace(trace)
     fig.update_xaxes(type="category")
-    fig.update_layout(boxmode="group", showlegend=len(fig.data) > 1)
+    fig.update_layout(boxmode="group" if len(series) > 1 else "overlay", showlegend=len(series) > 1)
     return fig
 
 
@@ -224,7 +248,7 @@ def heatmap(
             hovertemplate=f"%{{y}}, %{{x}}: %{{z:,.3~g}}{word}<extra></extra>",
         )
     )
-    fig.update_xaxes(type="category", showline=False, ticks="")
+    fig.update_xaxes(type="category", showline=False, ticks="", tickangle=0)
     fig.update_yaxes(type="category", autorange="reversed", showgrid=False, ticks="")
     fig.update_layout(showlegend=False)
     return fig
@@ -277,6 +301,7 @@ def bubbles(
             name=name,
             mode="markers",
             marker={
+                "symbol": "circle",
                 "size": counts[seen].tolist(),
                 "sizemode": "area",
                 "sizeref": 2 * float(top) / 24**2,
@@ -317,10 +342,23 @@ def _margin(name: str, count: int, margins: Mapping[str, Numbers | float] | None
     return spread
 
 
-def _error_bar(margin: list[float] | None) -> dict[str, Any] | None:
+def _error_bar(
+    margin: list[float] | None, values: Sequence[float] = (), floor: float | None = None
+) -> dict[str, Any] | None:
+    """Return an error bar around values drawn at ``floor`` or above; its look comes with the template."""
     if margin is None:
         return None
-    return {"type": "data", "array": margin}  # thickness and colour come with the template
+    bars: dict[str, Any] = {"type": "data", "array": margin}
+    if floor is not None and any(value - spread < floor for value, spread in zip(values, margin, strict=True)):
+        pairs = [(max(value, floor), value, spread) for value, spread in zip(values, margin, strict=True)]
+        bars["symmetric"] = False
+        bars["array"] = [max(0.0, value + spread - drawn) for drawn, value, spread in pairs]
+        bars["arrayminus"] = [max(0.0, drawn - max(floor, value - spread)) for drawn, value, spread in pairs]
+    return bars
+
+
+def _at_least(values: list[float], floor: float | None) -> list[float]:
+    return values if floor is None else [max(value, floor) for value in values]
 
 
 def _hover(error: dict[str, Any] | None) -> str:

@@ -102,7 +102,8 @@ def to_html(figure: Figure, path: str | Path | None = None) -> str:
     title, caption = figure.words
     scripts, policy = page_scripts({"figure-1": figure})
     heading = f"<h1>{escape(title)}</h1>" if title else ""
-    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    lines = "".join(f"<p>{escape(line)}</p>" for line in caption.split("\n"))
+    words = f"<figcaption>{lines}</figcaption>" if caption else ""
     page = (
         "<!doctype html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
@@ -126,7 +127,7 @@ def _page_style() -> str:
     return (
         f"body{{font:16px/1.5 {FONT};margin:0}}main{{max-width:60rem;margin:0 auto;padding:1.5rem 1rem}}"
         "h1{font-size:1.3rem;line-height:1.3;margin:0 0 .75rem}figure{margin:0}"
-        "figcaption{font-size:.9rem;max-width:46rem;margin-top:.5rem}"
+        "figcaption{font-size:.9rem;max-width:46rem;margin-top:.5rem}figcaption p{margin:0 0 .4rem}"
         f"{colours('light')}@media screen and (prefers-color-scheme:dark){{{colours('dark')}}}"
     )
 

@@ -83,7 +83,9 @@ class Figure(go.Figure):  # type: ignore[misc]
             }
         below = 0
         if caption:
-            lines = wrap(caption, max(30, int((width - 40) / 6.9)))
+            # A caption may have paragraphs: what is shown, and what is guaranteed.
+            most = max(30, int((width - 40) / 6.9))
+            lines = [line for text in caption.split("\n") for line in wrap(text, most)]
             below = 14 + 17 * len(lines)
             layout.annotations = (
                 *layout.annotations,

@@ -10,7 +10,7 @@ from pydplib.plot._figure import Figure
 from pydplib.plot._theme import template
 
 _AXIS_BELOW, _TITLE_ABOVE = 58, 38  # pixels between two rows: the axis of one, the title of the next
-_BETWEEN = 62  # pixels between two columns
+_BETWEEN = 36  # pixels between two columns that share their labels
 
 
 def panels(
@@ -57,20 +57,35 @@ def panels(
     for key in ("barmode", "boxmode"):
         fig.layout[key] = next(iter(parts.values())).layout[key]
     words = {text: str(part.layout.yaxis.title.text or "") for text, part in parts.items()}
-    fig.update_layout(_arrange(words, columns, panel_height))
-    narrow = _arrange(words, 1, panel_height)
+    left = _left_margin(list(parts.values()))
+    fig.update_layout(_arrange(words, columns, panel_height, left, same_scale))
+    narrow = _arrange(words, 1, panel_height, left, same_scale)
     fig.layout.meta = {"title": title, "caption": caption, "narrow": narrow}
     return fig
 
 
-def _arrange(words: Mapping[str, str], columns: int, panel_height: int) -> dict[str, Any]:
+def _left_margin(parts: list[Figure]) -> int:
+    """Return room for the longest label of a y axis of categories, or for numbers."""
+    labels = [
+        str(label)
+        for part in parts
+        if part.layout.yaxis.type == "category"
+        for trace in part.data
+        for label in (trace.y if trace.y is not None else ())
+    ]
+    return max([64, *(18 + round(7.2 * len(label)) for label in labels)])
+
+
+def _arrange(
+    words: Mapping[str, str], columns: int, panel_height: int, left_margin: int, same_scale: bool
+) -> dict[str, Any]:
     """Return domains, titles and height for ``columns`` panels abreast; ``words``: title -> y axis title."""
     columns = min(columns, len(words))
     rows = -(-len(words) // columns)
     row_gap = _AXIS_BELOW + _TITLE_ABOVE
     inner = rows * panel_height + (rows - 1) * row_gap
     # The width is not known here: the gap is meant for a page of about 900 pixels.
-    gap = _BETWEEN / 860
+    gap = (_BETWEEN if same_scale else left_margin + 8) / 860
     width = (1 - gap * (columns - 1)) / columns
     layout: dict[str, Any] = {"annotations": []}
     for place, (text, y_title) in enumerate(words.items()):
@@ -83,6 +98,7 @@ def _arrange(words: Mapping[str, str], columns: int, panel_height: int) -> dict[
         layout[f"yaxis{suffix}"] = {
             "domain": [max(0.0, top - panel_height / inner), top],
             "title": {"text": y_title if column == 0 else ""},
+            "showticklabels": column == 0 or not same_scale,
         }
         layout["annotations"].append(
             {
@@ -97,7 +113,7 @@ def _arrange(words: Mapping[str, str], columns: int, panel_height: int) -> dict[
                 "showarrow": False,
             }
         )
-    margin = {"l": 56, "r": 16, "t": 40, "b": _AXIS_BELOW}
+    margin = {"l": left_margin, "r": 16, "t": 40, "b": _AXIS_BELOW}
     layout["margin"] = margin
     layout["height"] = inner + margin["t"] + margin["b"]
     return layout

@@ -82,8 +82,15 @@ def template(mode: Mode = "light") -> dict[str, Any]:
         "automargin": True,
     }
     error = {"error_y": {"color": look["text"], "thickness": 1.3, "width": 4}}
+    # Marks that lie on bars and boxes: dark on light and the other way round, so that they show on every colour.
+    mark = {
+        "symbol": "diamond",
+        "size": 9,
+        "color": look["surface"],
+        "line": {"width": 1.5, "color": look["text"]},
+    }
     return {
-        "data": {"bar": [error], "scatter": [error], "heatmap": [{"colorscale": scale}]},
+        "data": {"bar": [error], "scatter": [{**error, "marker": mark}], "heatmap": [{"colorscale": scale}]},
         "layout": {
             "font": {"family": FONT, "size": 13, "color": look["text"]},
             "paper_bgcolor": look["surface"],
@@ -101,14 +108,14 @@ def template(mode: Mode = "light") -> dict[str, Any]:
                 "font": {"size": 12, "color": look["text"]},
                 "title": {"font": {"size": 12, "color": look["muted"]}},
             },
-            "title": {"font": {"size": 17, "color": look["text"]}, "x": 0, "xanchor": "left"},
+            "title": {"font": {"size": 17, "weight": 600, "color": look["text"]}, "x": 0, "xanchor": "left"},
             "annotationdefaults": {"font": {"size": 13, "color": look["text"]}, "showarrow": False},
             "hoverlabel": {
                 "bgcolor": look["surface"],
                 "bordercolor": look["axis"],
                 "font": {"family": FONT, "size": 13, "color": look["text"]},
             },
-            "margin": {"l": 56, "r": 16, "t": 40, "b": 48},
+            "margin": {"l": 64, "r": 16, "t": 40, "b": 48},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": look["axis"], "activecolor": look["text"]},
             "bargap": 0.25,
             "bargroupgap": 0.06,

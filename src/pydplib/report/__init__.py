@@ -9,7 +9,32 @@ Examples:
 
 from __future__ import annotations
 
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, Tone
+from pydplib.report._blocks import (
+    Block,
+    Chart,
+    Fact,
+    Facts,
+    Note,
+    PlusMinus,
+    Points,
+    Section,
+    Table,
+    Text,
+    Tone,
+)
 from pydplib.report._page import Report
 
-__all__ = ["Block", "Chart", "Fact", "Facts", "Note", "Points", "Report", "Section", "Table", "Text", "Tone"]
+__all__ = [
+    "Block",
+    "Chart",
+    "Fact",
+    "Facts",
+    "Note",
+    "PlusMinus",
+    "Points",
+    "Report",
+    "Section",
+    "Table",
+    "Text",
+    "Tone",
+]

@@ -175,7 +175,8 @@ class Chart:
         title, caption = self.figure.words
         eyebrow = f'<p class="eyebrow">{escape(self.eyebrow)}</p>' if self.eyebrow else ""
         heading = f"<h3>{escape(title)}</h3>" if title else ""
-        words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        lines = "".join(f"<p>{escape(line)}</p>" for line in caption.split("\n"))
+        words = f"<figcaption>{lines}</figcaption>" if caption else ""
         label = escape(f"{title}. The same numbers follow as a table.", quote=True)
         return (
             f'<figure class="card">{eyebrow}{heading}'
@@ -200,6 +201,28 @@ class Section:
 
     title: str
     blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class PlusMinus:
+    """A cell: a value and half the width of its interval, None where it is not known.
+
+    Examples:
+        >>> str(PlusMinus(512.3, 14.04))
+        '512 ± 14'
+        >>> str(PlusMinus(65.1234, None))
+        '65.12'
+    """
+
+    value: float
+    margin: float | None
+
+    def __str__(self) -> str:
+        if self.margin is None or not math.isfinite(self.margin) or self.margin <= 0:
+            return show(self.value)
+        # Two digits of the margin; the value has as many places as the margin.
+        places = max(0, 1 - math.floor(math.log10(self.margin)))
+        return f"{self.value:,.{places}f} ± {self.margin:,.{places}f}"
 
 
 def show(value: Cell) -> str:
@@ -228,4 +251,4 @@ def show(value: Cell) -> str:
 
 
 def _is_number(value: Cell) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, Real | PlusMinus) and not isinstance(value, bool)

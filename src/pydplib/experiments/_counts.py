@@ -1,0 +1,104 @@
+"""Figure 5: how many reports have a finding, from noisy truth values or from noisy counts."""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pydplib import plot
+from pydplib.experiments._cohort import LEVELS, read_columns
+from pydplib.experiments._words import PaperFigure, caption, laplace_margin
+from pydplib.paper import DPResult, dp_calculate
+from pydplib.report import PlusMinus, Table
+
+FLAGS = MappingProxyType(
+    {
+        "bph": "BPH",
+        "turp": "TURP surgery",
+        "follow_up": "Follow-up",
+        "pca_no_pirads": "Cancer, no PI-RADS",
+    }
+)
+"""The columns that hold yes or no, and their names in the figure."""
+
+
+def figure_5(data: Any, *, original: bool = False, from_counts: bool = False) -> PaperFigure:
+    """Return Fig. 5: reports with BPH, TURP surgery and other yes/no findings, at three noise levels.
+
+    Our reading of the paper: every truth value gets noise (it flips with a known chance p) and the
+    yeses are counted. Flips draw every count to one half; the diamonds take that out again,
+    (count - n p) / (1 - 2 p), with the 95 % margin 1.96 sqrt(n p (1 - p)) / (1 - 2 p). The paper's
+    alternative counts first and gives noise to the counts (``from_counts``): Laplace noise of
+    scale b, of which 95 % lie within b ln 20.
+
+    Args:
+        data: A table with ``bph``, ``turp``, ``follow_up`` and ``pca_no_pirads``.
+        original: For the owner only: draw the original beside.
+        from_counts: The paper's alternative: noise on the counts.
+
+    Examples:
+        >>> from pydplib import datasets
+        >>> figure_5(datasets.pirads(n=200, backend="numpy"), from_counts=True).name
+        '5-from-counts'
+    """
+    columns = {name: column.astype(bool) for name, column in read_columns(data, *FLAGS).items()}
+    counts = [int(column.sum()) for column in columns.values()]
+    size = next(iter(columns.values())).size
+    series: dict[str, list[float]] = {"original": [float(count) for count in counts]} if original else {}
+    results: dict[str, tuple[DPResult, ...]] = {}
+    marks: dict[str, list[float]] = {}
+    margins: dict[str, float] = {}
+    for level in LEVELS:
+        if from_counts:
+            noisy = dp_calculate(counts, "count", level, aggregated=True)
+            results[level] = (noisy,)
+            series[level] = [float(value) for value in noisy.dp_data]
+            margins[level] = laplace_margin(noisy)
+            continue
+        results[level] = tuple(dp_calculate(column, "count", level) for column in columns.values())
+        flips = results[level][0].noise_percent / 100
+        series[level] = [float(np.sum(result.dp_data)) for result in results[level]]
+        marks[level] = [(count - size * flips) / (1 - 2 * flips) for count in series[level]]
+        margins[level] = 1.96 * math.sqrt(size * flips * (1 - flips)) / (1 - 2 * flips)
+    if from_counts:
+        shown = "Every count got noise by itself; below 0 is drawn as 0. Error bars: 95 % of the noise lies within."
+    else:
+        chances = ", ".join(f"{results[level][0].noise_percent:.1f} % ({level})" for level in LEVELS)
+        shown = (
+            f"Bars: reports that say yes after each answer was flipped with a chance of {chances}. "
+            "Diamonds: corrected for the flips, with the 95 % margin."
+        )
+    figure = plot.bar(
+        list(FLAGS.values()),
+        series,
+        margins=margins,
+        marks=marks,
+        marks_title="corrected for the flips",
+        y_title="reports",
+        title="Reports with a yes" + (", noise on the counts" if from_counts else ""),
+        floor=0,
+        caption=caption(
+            results,
+            shown,
+            owner="the original is shown" if original else "",
+            # A report may have a part in every count.
+            values_per_report=len(FLAGS) if from_counts else 1,
+        ),
+    )
+    rows = []
+    for place, label in enumerate(FLAGS.values()):
+        row: list[Any] = [label]
+        for level, values in series.items():
+            if level in marks:
+                row += [int(values[place]), PlusMinus(marks[level][place], margins[level])]
+            else:
+                row.append(PlusMinus(values[place], margins.get(level)))
+        rows.append(row)
+    heads = ["finding"]
+    for level in series:
+        heads += [level, f"{level}, corrected"] if level in marks else [level]
+    name = "5-from-counts" if from_counts else "5"
+    return PaperFigure(name, figure, Table(heads, rows, caption="Reports with a yes"), results, original)
