@@ -41,7 +41,7 @@ def to_grid(values: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
     way). ``floor`` is exact below 2^52, and so is the remainder ``a - floor(a)``, except for a
     between -1/2 and 0, where it stays at least 1/2. So the rounding is at exact halves, always
     upwards: two values that are d steps apart become integers at most ceil(d) apart. (Adding
-    0.5 in floating point would round, and could move them one further apart.)
+    0.5 in floating point is not the same: it rounds the last float below 1/2 up to 1.)
 
     Raises:
         DataError: If a value is not finite or too large for the grid.
