@@ -1,5 +1,7 @@
 """One column of a CSV or Parquet file, read and replaced through DuckDB; all other columns stay as they are."""
 
+# Names and paths enter SQL through identifier() and literal() only.
+# ruff: noqa: S608
 from __future__ import annotations
 
 import os
@@ -14,22 +16,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
 from pydplib.errors import DataError, EngineError, ParameterError, did_you_mean
 
 Format: TypeAlias = Literal["csv", "parquet"]
 Progress: TypeAlias = Callable[[float], None]
 """Told how far a query is, in percent."""
 
-_WHOLE_NUMBERS = {
-    "TINYINT": 8,
-    "SMALLINT": 16,
-    "INTEGER": 32,
-    "BIGINT": 64,
-    "UTINYINT": -8,
-    "USMALLINT": -16,
-    "UINTEGER": -32,
-    "UBIGINT": -64,
-}
+_BLANK_TO_NULL = "nullif(trim({}), '')"
 _WHOLE = r"\s*[+-]?[0-9]{1,18}\s*"
 _COMMA = r"\s*[+-]?[0-9]+(,[0-9]+)?\s*"
 _DATE = r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*"
@@ -56,12 +50,12 @@ class Table:
     @property
     def scan(self) -> str:
         """The SQL that reads the file; a CSV is read as text, so that `007` stays `007`."""
-        path = _literal(str(self.path))
+        path = literal(str(self.path))
         if self.format == "parquet":
             return f"read_parquet({path})"
         return (
-            f"read_csv({path}, all_varchar=true, header=true, skip=0, delim={_literal(self.delimiter)}, "
-            f"quote={_literal(self.quote)}, escape={_literal(self.quote)})"
+            f"read_csv({path}, all_varchar=true, header=true, skip=0, delim={literal(self.delimiter)}, "
+            f"quote={literal(self.quote)}, escape={literal(self.quote)})"
         )
 
 
@@ -79,7 +73,7 @@ class ColumnFiles:
         self._duckdb = duckdb
         self._connection = duckdb.connect()
         self._progress = progress
-        self._execute(f"SET temp_directory={_literal(str(workspace / 'spill'))}")
+        self._execute(f"SET temp_directory={literal(str(workspace / 'spill'))}")
         self._execute("SET enable_progress_bar=true")
         self._execute("SET enable_progress_bar_print=false")
 
@@ -94,7 +88,7 @@ class ColumnFiles:
         if kind == "csv":
             if path.stat().st_size == 0:
                 raise DataError("The file is empty: not even a line with the names of the columns.")
-            sniffed = self._fetch(f"SELECT Delimiter, Quote FROM sniff_csv({_literal(str(path))})", kind)
+            sniffed = self._fetch(f"SELECT Delimiter, Quote FROM sniff_csv({literal(str(path))})", kind)
             delimiter = sniffed[0][0] or ","
             quote = sniffed[0][1] if len(sniffed[0][1]) == 1 else '"'
         table = Table(path, kind, delimiter, quote, {})
@@ -111,19 +105,19 @@ class ColumnFiles:
         """
         if column not in table.columns:
             raise ParameterError(f"The file has no column '{column}'.{did_you_mean(column, table.columns)}")
-        name = _identifier(column)
+        name = identifier(column)
         kind, comma = self._kind(table, column, data_type)
         if table.format == "csv" or kind != "text":
             text = f"replace({name}, ',', '.')" if comma else name
-            name = f"CAST({_BLANK_TO_NULL.format(text) if table.format == 'csv' else name} AS {_SQL_TYPES[kind]})"
+            name = f"CAST({_BLANK_TO_NULL.format(text) if table.format == 'csv' else name} AS {SQL_TYPES[kind]})"
         values = self._run(f"SELECT {name} AS value FROM {table.scan}").fetchnumpy()["value"]
         return Reading(values, kind, comma)
 
     def _kind(self, table: Table, column: str, data_type: str | None) -> tuple[str, bool]:
         if table.format == "parquet":
-            found = _parquet_kind(table.columns[column])
-            return (_asked_kind(data_type) or found) if found == "text" else found, False
-        name = _identifier(column)
+            found = parquet_kind(table.columns[column])
+            return (asked_kind(data_type) or found) if found == "text" else found, False
+        name = identifier(column)
         text = _BLANK_TO_NULL.format(name)
         present, whole, number, flag, date, comma = self._run(
             f"SELECT count({text}), "
@@ -136,7 +130,7 @@ class ColumnFiles:
         counts = {"int": whole, "float": number, "bool": flag, "date": date}
         # A decimal comma is looked for only where columns are not separated by commas themselves.
         has_comma = table.delimiter != "," and comma == present and number < present
-        asked = _asked_kind(data_type)
+        asked = asked_kind(data_type)
         if asked == "text":
             return "text", False
         if asked is not None:
@@ -162,21 +156,21 @@ class ColumnFiles:
         only_column: bool,
     ) -> None:
         """Write the file with one column replaced; the output appears whole, or not at all."""
-        released: dict[str, NDArray[Any]] = {"value": _sql_ready(values, keep)}
+        released: dict[str, NDArray[Any]] = {"value": sql_ready(values, keep)}
         if keep is not None:
             released["keep"] = keep
         self._connection.register("released", released)
-        name = _identifier(column)
+        name = identifier(column)
         value = self._value(table, column, reading, values, format)
         columns = f"{value} AS {name}" if only_column else f"source.* REPLACE ({value} AS {name})"
         query = (
             f"SELECT {columns} FROM {table.scan} AS source POSITIONAL JOIN released"
             f"{' WHERE released.keep' if keep is not None else ''}"
         )
-        options = f"FORMAT csv, HEADER, DELIMITER {_literal(table.delimiter)}" if format == "csv" else "FORMAT parquet"
+        options = f"FORMAT csv, HEADER, DELIMITER {literal(table.delimiter)}" if format == "csv" else "FORMAT parquet"
         partial = output.with_name(f".{output.name}.{secrets.token_hex(6)}.part")
         try:
-            self._run(f"COPY ({query}) TO {_literal(str(partial))} ({options})")
+            self._run(f"COPY ({query}) TO {literal(str(partial))} ({options})")
             os.replace(partial, output)
         except OSError as error:
             raise EngineError(f"The output cannot be written: {error.strerror}.") from None
@@ -189,9 +183,9 @@ class ColumnFiles:
         if reading.comma:
             return "replace(CAST(released.value AS VARCHAR), '.', ',')"
         if table.format == "csv":
-            return f"CAST(released.value AS {_SQL_TYPES[reading.kind]})"
+            return f"CAST(released.value AS {SQL_TYPES[reading.kind]})"
         native = table.columns[column]
-        if reading.kind == "int" and not _fits(values, native):
+        if reading.kind == "int" and not fits(values, native):
             native = "BIGINT"
         return f"CAST(released.value AS {'DOUBLE' if native.startswith('DECIMAL') else native})"
 
@@ -257,10 +251,6 @@ class Reading:
         return f"Reading({self.kind}, {len(self.values)} values)"
 
 
-_BLANK_TO_NULL = "nullif(trim({}), '')"
-_SQL_TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "text": "VARCHAR"}
-
-
 def _guess(path: Path) -> Format:
     with path.open("rb") as file:
         return "parquet" if file.read(4) == b"PAR1" else "csv"
@@ -285,51 +275,3 @@ def send(path: Path) -> None:
     with path.open("rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer)
     sys.stdout.buffer.flush()
-
-
-def _asked_kind(data_type: str | None) -> str | None:
-    if data_type is None:
-        return None
-    return {"char": "text", "string": "text"}.get(data_type, data_type.removeprefix("numpy ").replace("integer", "int"))
-
-
-def _parquet_kind(sql_type: str) -> str:
-    if sql_type in _WHOLE_NUMBERS:
-        return "int"
-    if sql_type in ("FLOAT", "DOUBLE") or sql_type.startswith("DECIMAL"):
-        return "float"
-    if sql_type == "BOOLEAN":
-        return "bool"
-    if sql_type == "DATE" or sql_type in ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
-        return "date"
-    if sql_type == "VARCHAR" or sql_type.startswith("ENUM"):
-        return "text"
-    raise DataError(
-        f"Columns of type {sql_type.split('(')[0]} are not supported. Convert it to numbers, text, true/false or dates."
-    )
-
-
-def _fits(values: NDArray[Any], sql_type: str) -> bool:
-    bits = _WHOLE_NUMBERS[sql_type]
-    low, high = (0, 2**-bits - 1) if bits < 0 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    return not len(values) or (low <= int(values.min()) and int(values.max()) <= high)
-
-
-def _sql_ready(values: NDArray[Any], keep: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return values as DuckDB takes them, with a filler at the rows that are left out."""
-    if values.dtype.kind == "M":
-        values = values.astype("datetime64[us]")
-    if keep is None:
-        return values
-    full = np.empty(len(keep), dtype=values.dtype)
-    full[~keep] = "" if values.dtype == object else np.zeros((), dtype=values.dtype)
-    full[keep] = values
-    return full
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

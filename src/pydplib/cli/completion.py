@@ -16,7 +16,7 @@ def command(shell: str) -> None:
       bash   echo 'eval "$(pydplib completion bash)"' >> ~/.bashrc
       zsh    echo 'eval "$(pydplib completion zsh)"' >> ~/.zshrc
       fish   pydplib completion fish > ~/.config/fish/completions/pydplib.fish
-    """
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.cli import cli
 
     kind = get_completion_class(shell)

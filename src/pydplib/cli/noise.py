@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,28 +14,26 @@ from typing import Any
 import click
 
 from pydplib.cli._column_files import ColumnFiles, Format, Table, format_of_name, send, spool
+from pydplib.cli._steps import show_steps
 from pydplib.errors import ParameterError
 from pydplib.paper.words import DATA_TYPES, NOISE_METRICS, ON_MISSING, ROLES, SELECTORS
 from pydplib.policy.noise_factors import NOISE_FACTORS
 
-_LARGE = 32 * 2**20  # from this size on, progress is shown
 _QUERIES = ["count", "histogram", "mean", "average", "median", "variance", "1", "2", "3", "4"]
 
 
-class _Pair(click.ParamType):
-    """LOW,HIGH: two numbers, or two dates such as 2010-01-01."""
-
-    name = "LOW,HIGH"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, Any]:
-        parts = [part.strip() for part in str(value).split(",")]
-        if len(parts) == 2:
-            for read in (float, date.fromisoformat):
-                try:
-                    return read(parts[0]), read(parts[1])
-                except ValueError:
-                    continue
-        self.fail(f"'{value}' is not LOW,HIGH, such as 18,100 or 2010-01-01,2024-12-31.", param, ctx)
+def _read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Any, Any] | None:
+    """Return LOW,HIGH as two numbers, or as two dates such as 2010-01-01."""
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")]
+    readers: tuple[Callable[[str], Any], ...] = (float, date.fromisoformat)
+    for read in readers if len(parts) == 2 else ():
+        try:
+            return read(parts[0]), read(parts[1])
+        except ValueError:
+            continue
+    raise click.BadParameter(f"'{value}' is not LOW,HIGH, such as 18,100 or 2010-01-01,2024-12-31.")
 
 
 @click.command("noise", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -55,7 +53,9 @@ class _Pair(click.ParamType):
     "--record-epsilon", type=float, help="The privacy loss per record, instead of a noise factor; needs --bounds."
 )
 @click.option("--is-range", is_flag=True, help="Fit the noisy values to the range of the data (Eq. 4 of the paper).")
-@click.option("--bounds", type=_Pair(), help="Public limits, e.g. 18,100; values beyond are clamped.")
+@click.option(
+    "--bounds", metavar="LOW,HIGH", callback=_read_bounds, help="Public limits, e.g. 18,100; values beyond are clamped."
+)
 @click.option("--categories", help="All values that a text column may take, in order, separated by commas.")
 @click.option("--data-type", type=click.Choice(DATA_TYPES), help="What the values are; found out if not given.")
 @click.option(
@@ -101,7 +101,7 @@ def command(
     \b
     pydplib noise reports.csv --column age --query mean --role third_party -o noisy.csv
     pydplib noise reports.csv --column age --query mean --record-epsilon 4 --bounds 18,100 -o noisy.parquet
-    """
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.paper import dp_calculate
     from pydplib.paper.coding import missing_values
     from pydplib.paper.containers import open_column
@@ -109,7 +109,7 @@ def command(
     if options["categories"] is not None:
         options["categories"] = [category.strip() for category in options["categories"].split(",")]
     _check_output(file, output)
-    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder, _steps(file) as steps:
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder, show_steps(file) as steps:
         workspace = Path(folder)
         path = _input(file, workspace)
         files = ColumnFiles(workspace, steps.percent)
@@ -166,48 +166,9 @@ def _input(file: str, workspace: Path) -> Path:
     if file != "-":
         return Path(file)
     path = workspace / "input"
-    spool(click.get_binary_stream("stdin"), path)
+    spool(sys.stdin.buffer, path)
     return path
 
 
 def _output_format(output: str, asked: Format | None, table: Table) -> Format:
     return (None if output == "-" else format_of_name(output)) or asked or table.format
-
-
-class _Steps:
-    """Says on standard error what is being done; silent for small files."""
-
-    def __init__(self, bar: Any = None, *, plain: bool = False) -> None:
-        self._bar, self._plain, self._task = bar, plain, None
-
-    def start(self, what: str) -> None:
-        """Begin a step."""
-        if self._bar is not None:
-            if self._task is not None:
-                self._bar.update(self._task, completed=100)
-            self._task = self._bar.add_task(what, total=100)
-        elif self._plain:
-            click.echo(f"{what} ...", err=True)
-
-    def percent(self, done: float) -> None:
-        """Show how far the step is; DuckDB says -1 where it does not know."""
-        if self._bar is not None and self._task is not None and done >= 0:
-            self._bar.update(self._task, completed=done)
-
-
-@contextmanager
-def _steps(file: str) -> Iterator[_Steps]:
-    if file != "-" and Path(file).stat().st_size < _LARGE:
-        yield _Steps()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _Steps(plain=file != "-")
-        return
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.description:<13}"), BarColumn(), TimeElapsedColumn(), console=console
-    ) as bar:
-        yield _Steps(bar)
