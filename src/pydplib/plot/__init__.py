@@ -9,12 +9,13 @@ Examples:
 
 from __future__ import annotations
 
-from pydplib.plot._builders import Box, bar, box, bubbles, heatmap, line
+from pydplib.plot._cells import bubbles, heatmap
 from pydplib.plot._draw import draw
 from pydplib.plot._export import figure_json, page_scripts, to_html, to_png, to_pngs
 from pydplib.plot._figure import Figure, show_config
 from pydplib.plot._inspect import figure_arrays
 from pydplib.plot._panels import panels
+from pydplib.plot._series import Box, bar, box, line
 from pydplib.plot._theme import COLORWAY, FONT, SURFACES, TONES, template
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.plot._builders import bar
 from pydplib.plot._figure import Figure
+from pydplib.plot._series import bar
 
 MOST_BINS = 40
 

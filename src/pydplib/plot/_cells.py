@@ -1,0 +1,133 @@
+"""Charts of cells: a heatmap, and bubbles. One mark per cell, never one per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pydplib.errors import ParameterError
+from pydplib.plot._figure import Figure, go
+from pydplib.plot._parts import Labels, Numbers, colour_of, empty_figure, faint, plain_list, texts
+
+
+def heatmap(
+    x: Labels,
+    y: Labels,
+    values: Sequence[Numbers] | np.ndarray[Any, Any],
+    *,
+    limit: float | None = None,
+    value_title: str = "",
+    x_title: str = "",
+    y_title: str = "",
+    title: str = "",
+    caption: str = "",
+    height: int = 420,
+) -> Figure:
+    """Return a table of numbers as colours, with the numbers written in.
+
+    Args:
+        x: Labels of the columns.
+        y: Labels of the rows, from the top.
+        values: One row of numbers per label of ``y``.
+        limit: The value of the strongest colour; by default the largest. Give it when tables are compared.
+        value_title: What the numbers are, for the hover text.
+        x_title: Title of the x axis.
+        y_title: Title of the y axis.
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+        height: In pixels.
+
+    Examples:
+        >>> heatmap(["50-59", "60-69"], ["n", "y"], [[20, 40], [2, 3]]).data[0].zmax
+        40.0
+    """
+    cells = np.asarray(values, dtype=float)
+    if cells.shape != (len(y), len(x)):
+        raise ParameterError(f"values must have {len(y)} rows of {len(x)} numbers. Got shape {cells.shape}.")
+    fig = empty_figure(x_title, y_title, title, caption, height)
+    top = float(limit if limit is not None else np.nanmax(cells, initial=1.0))
+    word = f" {value_title}" if value_title else ""
+    fig.add_trace(
+        go.Heatmap(
+            x=texts(x),
+            y=texts(y),
+            z=cells.tolist(),
+            zmin=0.0,
+            zmax=top,
+            texttemplate="%{z:,.3~g}",
+            textfont={"size": 12},
+            xgap=2,
+            ygap=2,
+            showscale=False,
+            hovertemplate=f"%{{y}}, %{{x}}: %{{z:,.3~g}}{word}<extra></extra>",
+        )
+    )
+    fig.update_xaxes(type="category", showline=False, ticks="", tickangle=0)
+    fig.update_yaxes(type="category", autorange="reversed", showgrid=False, ticks="")
+    fig.update_layout(showlegend=False)
+    return fig
+
+
+def bubbles(
+    x: Labels,
+    y: Labels,
+    sizes: Numbers,
+    *,
+    name: str = "",
+    limit: float | None = None,
+    size_title: str = "reports",
+    x_title: str = "",
+    y_title: str = "",
+    title: str = "",
+    caption: str = "",
+    height: int = 420,
+) -> Figure:
+    """Return a scatter of cells: one bubble per (x, y), its area the number in the cell.
+
+    Args:
+        x: Where each cell lies on the x axis.
+        y: Where each cell lies on the y axis.
+        sizes: The number in each cell; cells with 0 or less are not drawn.
+        name: Name of the series; the name of a noise level has its colour.
+        limit: The number that has the largest bubble; by default the largest.
+        size_title: What the numbers count, for the hover text.
+        x_title: Title of the x axis.
+        y_title: Title of the y axis.
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+        height: In pixels.
+
+    Examples:
+        >>> bubbles([60, 61], [4, 5], [12, 0]).data[0].x
+        (60,)
+    """
+    counts = np.asarray(sizes, dtype=float)
+    if not len(x) == len(y) == counts.size:
+        raise ParameterError("x, y and sizes must have one entry per cell.")
+    fig = empty_figure(x_title, y_title, title, caption, height)
+    seen = counts > 0
+    top = limit if limit is not None else counts.max(initial=1.0)
+    colour = colour_of(name, 0)
+    fig.add_trace(
+        go.Scatter(
+            x=plain_list(np.asarray(x)[seen]),
+            y=plain_list(np.asarray(y)[seen]),
+            name=name,
+            mode="markers",
+            marker={
+                "symbol": "circle",
+                "size": counts[seen].tolist(),
+                "sizemode": "area",
+                "sizeref": 2 * float(top) / 24**2,
+                "sizemin": 2,
+                "opacity": 1,
+                "color": faint(colour, 0.65),
+                "line": {"width": 0.8, "color": colour},
+            },
+            hovertemplate=f"%{{x}}, %{{y}}: %{{marker.size:,}} {size_title}<extra>{name}</extra>",
+        )
+    )
+    fig.update_layout(showlegend=False)
+    return fig

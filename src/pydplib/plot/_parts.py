@@ -1,0 +1,91 @@
+"""What the builders share: empty figures, checks, error bars, colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pydplib.errors import ParameterError
+from pydplib.plot._figure import Figure
+from pydplib.plot._theme import COLORWAY, template, tone
+
+Numbers: TypeAlias = Sequence[float] | np.ndarray[Any, Any]
+Labels: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
+
+
+def empty_figure(x_title: str, y_title: str, title: str, caption: str, height: int) -> Figure:
+    """Return a figure with the template, the titles of its axes and its words."""
+    fig = Figure(layout={"template": template("light")})
+    fig.update_layout(
+        height=height,
+        meta={"title": title, "caption": caption},
+        xaxis={"title": {"text": x_title}},
+        yaxis={"title": {"text": y_title}},
+    )
+    return fig
+
+
+def checked_series(labels: Labels, series: Mapping[str, Numbers]) -> dict[str, list[float]]:
+    """Return the series as lists of numbers, or say which of them does not fit the labels."""
+    for name, values in series.items():
+        if len(values) != len(labels):
+            raise ParameterError(f"Series '{name}' needs one value per label: {len(labels)}. Got {len(values)}.")
+    return {name: np.asarray(values, dtype=float).tolist() for name, values in series.items()}
+
+
+def margin_of(name: str, count: int, margins: Mapping[str, Numbers | float] | None) -> list[float] | None:
+    """Return the margin of a series, one number per label, or None where it is not known."""
+    if margins is None or name not in margins:
+        return None
+    spread: list[float] = np.broadcast_to(np.asarray(margins[name], dtype=float), count).tolist()
+    return spread
+
+
+def error_bar(
+    margin: list[float] | None, values: Sequence[float] = (), floor: float | None = None
+) -> dict[str, Any] | None:
+    """Return an error bar around values drawn at ``floor`` or above; its look comes with the template."""
+    if margin is None:
+        return None
+    bars: dict[str, Any] = {"type": "data", "array": margin}
+    if floor is not None and any(value - spread < floor for value, spread in zip(values, margin, strict=True)):
+        pairs = [(max(value, floor), value, spread) for value, spread in zip(values, margin, strict=True)]
+        bars["symmetric"] = False
+        bars["array"] = [max(0.0, value + spread - drawn) for drawn, value, spread in pairs]
+        bars["arrayminus"] = [max(0.0, drawn - max(floor, value - spread)) for drawn, value, spread in pairs]
+    return bars
+
+
+def at_least(values: list[float], floor: float | None) -> list[float]:
+    """Return the values, those below ``floor`` at it."""
+    return values if floor is None else [max(value, floor) for value in values]
+
+
+def hover_text(error: dict[str, Any] | None) -> str:
+    """Return what a mark says when it is pointed at."""
+    spread = " ± %{error_y.array:,.3~g}" if error else ""
+    return f"%{{x}}: %{{y:,.4~g}}{spread}<extra>%{{fullData.name}}</extra>"
+
+
+def colour_of(name: str, place: int) -> str:
+    """Return the colour of a noise level, or the next of the house."""
+    return tone(name) or COLORWAY[place % len(COLORWAY)]
+
+
+def faint(colour: str, strength: float = 0.28) -> str:
+    """Return a colour that lets the grid shine through."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{strength})"
+
+
+def texts(labels: Labels) -> list[str]:
+    """Return labels as texts, so that axes of numbers stay categories."""
+    return [str(label) for label in labels]
+
+
+def plain_list(values: Labels) -> list[Any]:
+    """Return a list, not an array: Plotly packs arrays as base64, which nobody can read over."""
+    plain: list[Any] = np.asarray(values).tolist()
+    return plain
