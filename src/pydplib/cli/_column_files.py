@@ -4,7 +4,9 @@
 # ruff: noqa: S608
 from __future__ import annotations
 
+import gzip
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -37,14 +39,12 @@ class Table:
         path: Where it is.
         format: CSV or Parquet.
         delimiter: What separates the columns of a CSV.
-        quote: What surrounds its texts.
         columns: Name -> type in DuckDB's words; text for everything in a CSV.
     """
 
     path: Path
     format: Format
     delimiter: str
-    quote: str
     columns: dict[str, str]
 
     @property
@@ -55,7 +55,7 @@ class Table:
             return f"read_parquet({path})"
         return (
             f"read_csv({path}, all_varchar=true, header=true, skip=0, delim={literal(self.delimiter)}, "
-            f"quote={literal(self.quote)}, escape={literal(self.quote)})"
+            "quote='\"', escape='\"')"
         )
 
 
@@ -84,16 +84,14 @@ class ColumnFiles:
     def open(self, path: Path, format: Format | None = None) -> Table:
         """Look at a file: its format, separator and columns."""
         kind = format or _guess(path)
-        delimiter, quote = ",", '"'
+        delimiter = ","
         if kind == "csv":
             if path.stat().st_size == 0:
                 raise DataError("The file is empty: not even a line with the names of the columns.")
-            sniffed = self._fetch(f"SELECT Delimiter, Quote FROM sniff_csv({literal(str(path))})", kind)
-            delimiter = sniffed[0][0] or ","
-            quote = sniffed[0][1] if len(sniffed[0][1]) == 1 else '"'
-        table = Table(path, kind, delimiter, quote, {})
+            delimiter = _delimiter(path)
+        table = Table(path, kind, delimiter, {})
         described = self._fetch(f"DESCRIBE SELECT * FROM {table.scan}", kind)
-        return Table(path, kind, delimiter, quote, {row[0]: row[1] for row in described})
+        return Table(path, kind, delimiter, {row[0]: row[1] for row in described})
 
     def read(self, table: Table, column: str, data_type: str | None) -> Reading:
         """Return one column as a NumPy array of its own kind.
@@ -221,8 +219,8 @@ class ColumnFiles:
         except self._duckdb.Error:
             # DuckDB quotes the line that it could not read, so its own words are not repeated.
             raise DataError(
-                f"The file cannot be read as {'CSV' if kind == 'csv' else 'Parquet'}. Check that it is one, that it "
-                "is complete, and that its first line names the columns; --format says which format it has."
+                f"The file cannot be read as {'CSV' if kind == 'csv' else 'Parquet'}. Check that it is one, complete, "
+                "in UTF-8 and with the names of the columns in its first line; --format says which format it has."
             ) from None
 
     def _execute(self, sql: str) -> None:
@@ -234,8 +232,8 @@ class ColumnFiles:
             raise EngineError("A file cannot be read or written. Check that its folder exists and is yours.") from None
         except self._duckdb.Error:
             raise DataError(
-                "The file cannot be read to its end: some lines have more or fewer columns than the first, or a "
-                "quote is not closed. Correct the file first."
+                "The file cannot be read to its end: some lines have more or fewer columns than the first, a quote is "
+                "not closed, or the text is not UTF-8. Correct the file first."
             ) from None
 
 
@@ -249,6 +247,17 @@ class Reading:
 
     def __repr__(self) -> str:
         return f"Reading({self.kind}, {len(self.values)} values)"
+
+
+def _delimiter(path: Path) -> str:
+    """Return what separates the columns: whichever of , ; tab | the first line has most of, outside quotes."""
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    try:
+        with opener(path, "rb") as file:
+            line = re.sub(rb'"[^"]*"', b"", file.readline(2**20))
+    except OSError:
+        raise DataError("The file cannot be read. Check that it is complete and not damaged.") from None
+    return max(",;\t|", key=lambda mark: line.count(mark.encode()))
 
 
 def _guess(path: Path) -> Format:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import click
 
 from pydplib.cli._column_files import ColumnFiles, Format, Table, format_of_name, send, spool
 from pydplib.cli._steps import show_steps
-from pydplib.errors import ParameterError
+from pydplib.errors import ParameterError, PydplibError
 from pydplib.paper.words import DATA_TYPES, NOISE_METRICS, ON_MISSING, ROLES, SELECTORS
 from pydplib.policy.noise_factors import NOISE_FACTORS
 
@@ -106,9 +108,11 @@ def command(
     from pydplib.paper.coding import missing_values
     from pydplib.paper.containers import open_column
 
+    if sum(options[name] is not None for name in ("noise_factor", "role", "record_epsilon")) != 1:
+        raise click.UsageError("Say how much noise in exactly one way: --noise-factor, --role or --record-epsilon.")
     if options["categories"] is not None:
         options["categories"] = [category.strip() for category in options["categories"].split(",")]
-    _check_output(file, output)
+    _check_output(file, output, format_ or format_of_name(file))
     with tempfile.TemporaryDirectory(prefix="pydplib-") as folder, show_steps(file) as steps:
         workspace = Path(folder)
         path = _input(file, workspace)
@@ -122,7 +126,8 @@ def command(
             if options["on_missing"] == "drop":
                 missing = missing_values(open_column(reading.values))
                 keep = None if missing is None else ~missing
-            result = dp_calculate(reading.values, **options)
+            with _option_words():
+                result = dp_calculate(reading.values, **options)
             steps.start("Writing")
             target = workspace / "output" if output == "-" else Path(output)
             kind = _output_format(output, format_, table)
@@ -141,19 +146,40 @@ def command(
         _print_summary(repr(result), column, others)
 
 
+def _in_option_words(text: str) -> str:
+    """Return a sentence of the library in the words of the command line: on_missing='drop' is --on-missing drop."""
+
+    def option(name: str) -> str:
+        return "--" + name.replace("_", "-")
+
+    text = re.sub(r"\b(\w+)='(\w+)'", lambda m: f"{option(m[1])} {m[2]}", text)
+    text = re.sub(r"\b(\w+)=True", lambda m: option(m[1]), text)
+    text = re.sub(r"\bbounds=\(([^)]*)\)", lambda m: f"--bounds {m[1].replace(', ', ',').upper()}", text)
+    text = re.sub(r"\bcategories=\[\.\.\.\]", "--categories A,B,C", text)
+    return re.sub(r"\b(\w+)=(?=[ ,.:)])", lambda m: option(m[1]), text)
+
+
+@contextmanager
+def _option_words() -> Iterator[None]:
+    try:
+        yield
+    except PydplibError as error:
+        raise type(error)(_in_option_words(str(error))) from None
+
+
 def _print_summary(card: str, column: str, others: list[str]) -> None:
     head, _, body = card.partition("\n")
-    click.echo(f"Column '{column}': {head.removeprefix('DPResult: ')}\n{body}", err=True)
+    click.echo(f"Column '{column}': {head.removeprefix('DPResult: ')}\n{_in_option_words(body)}", err=True)
     if others:
-        click.echo(
-            f"  {'Unchanged':<12} {len(others)} other column{'s' * (len(others) != 1)} left as they are: "
-            f"{', '.join(others[:8])}{', ...' if len(others) > 8 else ''}",
-            err=True,
-        )
+        count = "1 other column" if len(others) == 1 else f"{len(others)} other columns"
+        names = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")
+        click.echo(f"  {'Unchanged':<12} {count}, exactly as in the input: {names}", err=True)
 
 
-def _check_output(file: str, output: str) -> None:
+def _check_output(file: str, output: str, format_: Format | None) -> None:
     if output == "-":
+        if format_ == "parquet" and sys.stdout.isatty():
+            raise ParameterError("Parquet is not for reading on a screen: give --output, or redirect the output.")
         return
     target = Path(output)
     if not target.parent.is_dir():
