@@ -1,0 +1,207 @@
+"""A second, naive book-keeper walks beside both ledgers, and they must agree on every step."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from pydplib.budget import (
+    Cost,
+    Head,
+    Limit,
+    MemoryLedger,
+    Refusal,
+    ReleaseKey,
+    Reservation,
+    SqliteLedger,
+    State,
+    StoreLedger,
+    pay,
+    workflow,
+)
+from pydplib.budget.conversion import zcdp_nano_epsilon
+from pydplib.errors import BudgetError, LedgerError
+from pydplib.guarantee import ApproxDP, PureDP
+
+RECIPIENTS = ("acme", "uni")
+COSTS = (
+    Cost.pure(0.3, mechanism="laplace"),
+    Cost.pure(Fraction(1, 7), mechanism="laplace"),
+    Cost.exponential(0.4),
+    Cost.approximate(0.05, delta=2e-7, mechanism="unknown_keys"),
+    Cost.gaussian(sensitivity_squared=1, variance=400),
+    Cost.no_dp(mechanism="paper mode"),
+)
+
+
+class NaiveAccount:
+    """All accepted costs in a list; every question is judged from scratch."""
+
+    def __init__(self, limit: PureDP | ApproxDP) -> None:
+        self.limit, self.paid = limit, list[Cost]()
+
+    def accepts(self, cost: Cost) -> bool:
+        costs = [*self.paid, cost]
+        if not cost.is_dp:
+            return False
+        epsilon = sum(c.epsilon if c.nano_epsilon is None else Fraction(c.nano_epsilon, 10**9) for c in costs)
+        delta = sum(Fraction(c.atto_delta, 10**18) for c in costs)
+        if isinstance(self.limit, PureDP):
+            return delta == 0 and epsilon <= Fraction(str(self.limit.epsilon))
+        half = Fraction(str(self.limit.delta)) / 2
+        if delta + half > Fraction(str(self.limit.delta)):
+            return False
+        by_rho = zcdp_nano_epsilon(sum(c.nano_rho or 0 for c in costs), int(half * 10**18))
+        return min(epsilon, Fraction(by_rho, 10**9)) <= Fraction(str(self.limit.epsilon))
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """Asks, repeats, shared answers, crashes, reopened files and refusals in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.ledgers: list[StoreLedger] = []
+        self.accounts: dict[str | None, NaiveAccount] = {}
+        self.payers: dict[str, set[str]] = {}
+        self.answers: dict[str, bytes] = {}
+        self.pending: list[list[Reservation]] = []
+        self.keys: dict[str, ReleaseKey] = {}
+        self.heads: list[list[Head]] = [[], []]
+        self.draws = 0
+
+    def teardown(self) -> None:
+        self.ledgers[1].close()  # type: ignore[attr-defined]
+        shutil.rmtree(self.folder)
+
+    @initialize(approx=st.booleans(), lineage=st.sampled_from([0.9, 1.7]), each=st.sampled_from([0.6, 1.2]))
+    def open(self, approx: bool, lineage: float, each: float) -> None:
+        self.ledgers = [MemoryLedger(), SqliteLedger(self.folder / "ledger.db")]
+        for who in (None, *RECIPIENTS):
+            epsilon = lineage if who is None else each
+            limit = ApproxDP(epsilon, 1e-6) if approx else PureDP(epsilon)
+            self.accounts[who] = NaiveAccount(limit)
+            for ledger in self.ledgers:
+                ledger.open_account(lineage="reports", recipient=who, limit=limit)
+
+    @rule(
+        question=st.integers(0, 7), cost=st.sampled_from(COSTS), who=st.sampled_from(RECIPIENTS), finish=st.booleans()
+    )
+    def ask(self, question: int, cost: Cost, who: str, finish: bool) -> None:
+        key = ReleaseKey(lineage="reports", snapshot="1", question={"number": question}, cost=cost)
+        payers = self.payers.get(key.digest)
+        free = payers is not None and who in payers
+        debtors = [] if free else [who] if payers is not None else [who, None]
+        granted = all(self.accounts[name].accepts(cost) for name in debtors)
+        reservations = []
+        for ledger in self.ledgers:
+            try:
+                reservations.append(ledger.reserve(key, recipient=who, role="third_party"))
+                assert granted
+            except BudgetError:
+                assert not granted
+        if not granted:
+            return
+        for name in debtors:
+            self.accounts[name].paid.append(cost)
+        self.payers.setdefault(key.digest, set()).add(who)
+        self.keys[key.digest] = key
+        expected = "new" if payers is None else "done" if key.digest in self.answers else "pending"
+        for reservation in reservations:
+            assert (reservation.state, reservation.charged) == (expected, not free)
+            assert reservation.payload == self.answers.get(key.digest)
+        if finish:
+            self.write(reservations)
+        else:
+            self.pending.append(reservations)
+
+    @precondition(lambda self: self.pending)
+    @rule(data=st.data())
+    def finish_late(self, data: st.DataObject) -> None:
+        self.write(self.pending.pop(data.draw(st.integers(0, len(self.pending) - 1))))
+
+    def write(self, reservations: list[Reservation]) -> None:
+        self.draws += 1
+        payload = b"draw %d" % self.draws
+        expected = self.answers.setdefault(reservations[0].digest, payload)
+        for ledger, reservation in zip(self.ledgers, reservations, strict=True):
+            assert ledger.finish(reservation, payload) == expected
+
+    @rule()
+    def reopen(self) -> None:
+        self.ledgers[1].close()  # type: ignore[attr-defined]
+        self.ledgers[1] = SqliteLedger(self.folder / "ledger.db", create=False)
+
+    @rule()
+    def keep_heads(self) -> None:
+        for heads, ledger in zip(self.heads, self.ledgers, strict=True):
+            heads.append(ledger.head())
+
+    @rule()
+    def verify(self) -> None:
+        for heads, ledger in zip(self.heads, self.ledgers, strict=True):
+            for head in heads or [None]:
+                ledger.verify(head)
+
+    @invariant()
+    def sums_agree(self) -> None:
+        for ledger in self.ledgers:
+            for account in ledger.accounts():
+                paid = self.accounts[account.recipient].paid
+                assert account.state.nano_rho == sum(cost.nano_rho or 0 for cost in paid)
+                assert account.state.atto_delta == sum(cost.atto_delta for cost in paid)
+                epsilons = [cost.nano_epsilon for cost in paid]
+                assert account.state.nano_epsilon == (None if None in epsilons else sum(e or 0 for e in epsilons))
+
+
+SETTINGS = settings(
+    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+TestLedgerModel = LedgerMachine.TestCase
+TestLedgerModel.settings = SETTINGS
+
+
+def forgets_rho(state: State, cost: Cost, limit: Limit) -> State | Refusal:
+    outcome = pay(state, cost, limit)
+    return replace(outcome, nano_rho=state.nano_rho) if isinstance(outcome, State) else outcome
+
+
+def one_nano_too_strict(state: State, cost: Cost, limit: Limit) -> State | Refusal:
+    return pay(state, cost, replace(limit, nano_epsilon=limit.nano_epsilon - 1))
+
+
+def one_nano_too_generous(state: State, cost: Cost, limit: Limit) -> State | Refusal:
+    outcome = pay(state, cost, limit)
+    if isinstance(outcome, State) and outcome.nano_epsilon:
+        return replace(outcome, nano_epsilon=outcome.nano_epsilon - 1)
+    return outcome
+
+
+def ignores_delta(state: State, cost: Cost, limit: Limit) -> State | Refusal:
+    return pay(replace(state, atto_delta=0), cost, limit)
+
+
+@pytest.mark.parametrize("fault", [forgets_rho, one_nano_too_strict, one_nano_too_generous, ignores_delta])
+def test_model_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch, fault: Callable[..., State | Refusal]) -> None:
+    monkeypatch.setattr(workflow, "pay", fault)
+    seek = settings(
+        SETTINGS, max_examples=200, derandomize=True, database=None, phases=[Phase.generate], print_blob=False
+    )
+    with pytest.raises((AssertionError, LedgerError)):
+        run_state_machine_as_test(LedgerMachine, settings=seek)

@@ -1,0 +1,271 @@
+"""The ledger file: made once, recognised, durable, append-only, and its head kept elsewhere."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pydplib.budget import Head, ReleaseKey, SqliteLedger
+from pydplib.errors import BudgetError, LedgerError
+from pydplib.guarantee import PureDP
+
+MakeKey = Callable[..., ReleaseKey]
+
+
+def fill(path: Path, make_key: MakeKey, *, head_file: Path | None = None, asks: int = 3) -> SqliteLedger:
+    ledger = SqliteLedger(path, head_file=head_file)
+    ledger.open_account(lineage="reports", limit=PureDP(10.0))
+    for recipient in ("acme", "uni"):
+        ledger.open_account(lineage="reports", recipient=recipient, limit=PureDP(1.0))
+    for number in range(asks):
+        ledger.finish(ledger.reserve(make_key(number), recipient="acme", role="third_party"), b"answer %d" % number)
+    return ledger
+
+
+def test_file_is_for_its_owner_alone_durable_and_in_wal_mode(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    for file in tmp_path.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    db = ledger._connection()
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_ledger_continues_where_it_was_when_opened_again(tmp_path: Path, make_key: MakeKey) -> None:
+    with fill(tmp_path / "ledger.db", make_key) as ledger:
+        head = ledger.head()
+    with SqliteLedger(tmp_path / "ledger.db", create=False) as again:
+        assert again.verify(head) == head
+        assert again.reserve(make_key(1), recipient="acme", role="third_party").payload == b"answer 1"
+
+
+def test_closed_ledger_opens_again_by_itself_and_pickles_as_its_path(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    ledger.close()
+    assert len(ledger.entries()) == 9
+    copy = pickle.loads(pickle.dumps(ledger))
+    assert copy.head() == ledger.head()
+
+
+def test_repr_shows_the_name_of_the_file_only(tmp_path: Path) -> None:
+    assert repr(SqliteLedger(tmp_path / "ledger.db")) == "SqliteLedger('ledger.db')"
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
+def test_what_is_no_ledger_is_refused_and_left_as_it_was(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_bytes(content)
+    for options in ({"create": False}, {"read_only": True}):
+        with pytest.raises(LedgerError, match="is not a pydplib ledger"):
+            SqliteLedger(file, **options)  # type: ignore[arg-type]
+    assert file.read_bytes() == content
+
+
+def test_database_of_somebody_else_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "patients.db"
+    db = sqlite3.connect(file)
+    db.execute("CREATE TABLE meta (key, value)")
+    db.close()
+    content = file.read_bytes()
+    with pytest.raises(LedgerError, match="is not a pydplib ledger"):
+        SqliteLedger(file)
+    assert file.read_bytes() == content
+
+
+def test_missing_ledger_is_made_only_where_allowed(tmp_path: Path) -> None:
+    for options in ({"create": False}, {"read_only": True}):
+        with pytest.raises(LedgerError, match="There is no ledger"):
+            SqliteLedger(tmp_path / "none.db", **options)  # type: ignore[arg-type]
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_ledger_that_vanishes_while_closed_is_not_made_anew(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    ledger.close()
+    (tmp_path / "ledger.db").unlink()
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        ledger.reserve(make_key(9), recipient="acme", role="third_party")
+
+
+def test_ledger_that_is_exchanged_while_closed_is_noticed(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    ledger.close()
+    fill(tmp_path / "fresh.db", make_key, asks=0).close()
+    (tmp_path / "fresh.db").replace(tmp_path / "ledger.db")
+    with pytest.raises(LedgerError, match="was replaced"):
+        ledger.reserve(make_key(9), recipient="acme", role="third_party")
+
+
+def test_read_only_ledger_reads_and_refuses_to_write(tmp_path: Path, make_key: MakeKey) -> None:
+    fill(tmp_path / "ledger.db", make_key).close()
+    with SqliteLedger(tmp_path / "ledger.db", read_only=True) as ledger:
+        assert ledger.verify().entries == 9
+        with pytest.raises(LedgerError, match="reading only"):
+            ledger.reserve(make_key(9), recipient="acme", role="third_party")
+
+
+def test_backup_is_whole_and_never_overwrites(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    ledger.copy_to(tmp_path / "backup.db")
+    assert SqliteLedger(tmp_path / "backup.db", read_only=True).verify(ledger.head()) == ledger.head()
+    with pytest.raises(LedgerError, match="never overwrites"):
+        ledger.copy_to(tmp_path / "backup.db")
+
+
+def test_busy_ledger_says_so_and_spends_nothing(tmp_path: Path, make_key: MakeKey) -> None:
+    fill(tmp_path / "ledger.db", make_key).close()
+    ledger = SqliteLedger(tmp_path / "ledger.db", busy_seconds=0.05)
+    other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError, match="busy"):
+        ledger.reserve(make_key(9), recipient="acme", role="third_party")
+    other.execute("ROLLBACK")
+    other.close()
+    assert ledger.verify().entries == 9
+
+
+def test_full_disk_spends_nothing_shows_nothing_and_breaks_nothing(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    reservation = ledger.reserve(make_key(9), recipient="acme", role="third_party")
+    pages = ledger._connection().execute("PRAGMA page_count").fetchone()[0]
+    ledger._connection().execute(f"PRAGMA max_page_count = {pages}")
+    before = ledger.head()
+    with pytest.raises(LedgerError, match="disk of the ledger is full"):
+        ledger.finish(reservation, b"x" * 10**6)
+    ledger._connection().execute("PRAGMA max_page_count = 1000000")
+    assert ledger.verify() == before
+    assert ledger.finish(reservation, b"later") == b"later"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET hash = 'x' WHERE number = 5",
+        "DELETE FROM entries WHERE number = 9",
+        "INSERT INTO entries (number, body, hash) SELECT 12, body, hash FROM entries WHERE number = 9",
+        "INSERT INTO entries (number, body, hash) SELECT 10, body, hash FROM entries WHERE number = 9",
+        "REPLACE INTO entries (number, body, hash) VALUES (9, '{}', 'x')",
+        "UPDATE accounts SET nano_epsilon = 0, version = version + 1 WHERE recipient = 'acme'",
+        "UPDATE accounts SET nano_rho = 0, version = version + 1 WHERE recipient = 'acme'",
+        "UPDATE accounts SET nano_epsilon = nano_epsilon + 1",
+        "UPDATE accounts SET limit_atto_delta = 1, version = version + 1",
+        "DELETE FROM accounts",
+        "UPDATE releases SET payload = x'00'",
+        "UPDATE releases SET payload = NULL, answer = NULL",
+        "DELETE FROM releases",
+        "UPDATE payments SET recipient = 'uni'",
+        "DELETE FROM payments",
+    ],
+)
+def test_triggers_refuse_every_change_that_would_forget_something(
+    tmp_path: Path, make_key: MakeKey, statement: str
+) -> None:
+    fill(tmp_path / "ledger.db", make_key).close()
+    db = sqlite3.connect(tmp_path / "ledger.db")
+    with pytest.raises(sqlite3.IntegrityError):
+        db.execute(statement)
+    db.close()
+    SqliteLedger(tmp_path / "ledger.db").verify()
+
+
+def test_errors_of_the_database_never_quote_a_question(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    ledger._connection().execute("DROP TABLE payments")
+    with pytest.raises(LedgerError) as caught:
+        ledger.reserve(make_key(1), recipient="acme", role="third_party")
+    assert "count" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_exported_head_notices_a_rolled_back_file(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    ledger.copy_to(tmp_path / "old.db")
+    ledger.reserve(make_key(7), recipient="acme", role="third_party")
+    head = Head.from_json(ledger.head().to_json())
+    with SqliteLedger(tmp_path / "old.db") as old:
+        assert old.verify().entries == 9  # by itself it is sound ...
+        with pytest.raises(LedgerError, match="rolled back: it has 9 entries, the exported head saw 10"):
+            old.verify(head)
+        old.reserve(make_key(8), recipient="acme", role="third_party")  # ... and going on does not hide it
+        with pytest.raises(LedgerError, match="rewritten: its entry 10"):
+            old.verify(head)
+
+
+def test_exported_head_notices_a_replaced_file(tmp_path: Path, make_key: MakeKey) -> None:
+    head = fill(tmp_path / "ledger.db", make_key).head()
+    with pytest.raises(LedgerError, match="replaced"):
+        fill(tmp_path / "fresh.db", make_key).verify(head)
+
+
+def test_head_file_follows_every_change_and_refuses_a_rolled_back_ledger(tmp_path: Path, make_key: MakeKey) -> None:
+    head_file = tmp_path / "elsewhere.json"
+    ledger = fill(tmp_path / "ledger.db", make_key, head_file=head_file)
+    assert Head.read(head_file) == ledger.head()
+    ledger.close()
+    shutil.copy(tmp_path / "ledger.db", tmp_path / "old.db")
+    with SqliteLedger(tmp_path / "ledger.db", head_file=head_file) as again:
+        again.reserve(make_key(7), recipient="acme", role="third_party")
+    shutil.copy(tmp_path / "old.db", tmp_path / "ledger.db")
+    with SqliteLedger(tmp_path / "ledger.db", head_file=head_file) as rolled_back:
+        for use in (
+            lambda: rolled_back.reserve(make_key(8), recipient="acme", role="third_party"),
+            lambda: rolled_back.remaining(lineage="reports", recipient="acme"),
+        ):
+            with pytest.raises(LedgerError, match="rolled back"):
+                use()
+
+
+def test_head_file_refuses_a_deleted_ledger_instead_of_a_fresh_budget(tmp_path: Path, make_key: MakeKey) -> None:
+    head_file = tmp_path / "elsewhere.json"
+    fill(tmp_path / "ledger.db", make_key, head_file=head_file).close()
+    (tmp_path / "ledger.db").unlink()
+    with pytest.raises(LedgerError, match="it was deleted"):
+        SqliteLedger(tmp_path / "ledger.db", head_file=head_file)
+
+
+def test_head_file_that_cannot_be_written_keeps_the_debit_and_the_next_ask_goes_on(
+    tmp_path: Path, make_key: MakeKey
+) -> None:
+    folder = tmp_path / "not yet there"
+    ledger = fill(tmp_path / "ledger.db", make_key, asks=0)
+    ledger.head_file = folder / "head.json"
+    with pytest.raises(LedgerError, match="The debit stands"):
+        ledger.reserve(make_key(), recipient="acme", role="third_party")
+    folder.mkdir()
+    again = ledger.reserve(make_key(), recipient="acme", role="third_party")
+    assert (again.state, again.charged) == ("pending", False)
+    assert ledger.remaining(lineage="reports", recipient="acme").epsilon == 0.8
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "other", "ledger": "a", "entries": 1, "hash": "b"}'])
+def test_head_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "head.json").write_text(text)
+    with pytest.raises(LedgerError, match="not the head"):
+        Head.read(tmp_path / "head.json")
+    with pytest.raises(LedgerError, match="cannot be read"):
+        Head.read(tmp_path / "missing.json")
+
+
+def test_ledger_inherited_by_a_forked_child_works_in_both(tmp_path: Path, make_key: MakeKey) -> None:
+    ledger = fill(tmp_path / "ledger.db", make_key)
+    child = os.fork()
+    if child == 0:  # pragma: no cover - the child has no coverage
+        code = 1
+        try:
+            ledger.finish(ledger.reserve(make_key(50), recipient="acme", role="third_party"), b"child")
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert ledger.reserve(make_key(50), recipient="acme", role="third_party").payload == b"child"
+    with pytest.raises(BudgetError):
+        ledger.reserve(make_key(51, 0.5), recipient="acme", role="third_party")
+    ledger.verify()
