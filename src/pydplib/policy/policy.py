@@ -67,12 +67,6 @@ class Policy:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         ApproxDP(self.data_set_budget, self.delta)  # raises if one of them is out of range
-        for rule in self.rules:
-            if rule.budget is not None and rule.budget > self.data_set_budget:
-                raise ParameterError(
-                    f"The rule for '{rule.audience}' has a budget of {rule.budget:g}, more than the data set's "
-                    f"{self.data_set_budget:g}: it could never be spent."
-                )
 
     def delta_for(self, n: int | None) -> float:
         """Return the delta for a declared public size: 1/n^2 where that is smaller.

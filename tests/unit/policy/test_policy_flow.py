@@ -1,0 +1,172 @@
+"""The one door, as truth tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+
+import pytest
+
+from pydplib.errors import PolicyError
+from pydplib.policy import (
+    LABELS,
+    ROLES,
+    Audience,
+    Output,
+    Policy,
+    PolicyRule,
+    Source,
+    can_flow,
+    check_flow,
+    is_within,
+    may_flow,
+)
+from pydplib.schema import Category, Number, Schema, Text
+
+TODAY = dt.date(2026, 6, 30)
+AGES = Source("pirads", fields=["age"], identifiers=["patient_id"])
+
+ALLOWED_BY_DEFAULT = {
+    "owner": {"raw", "k_anonymous", "dp_low", "dp_medium", "dp_high", "public"},
+    "collaborator": {"dp_medium", "dp_high", "public"},
+    "third_party": {"dp_high", "public"},
+    "radiologist": {"public"},
+    "data_protection_officer": {"public"},
+}
+
+
+def output(label: str, epsilon: float | None = 0.1, **more: bool) -> Output:
+    return Output(label, epsilon=epsilon if label.startswith("dp_") else None, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("role", "label"), list(itertools.product(ROLES, LABELS)))
+def test_flow_by_default_for_every_role_and_label(role: str, label: str) -> None:
+    source = AGES if label != "public" else Source("pirads")
+    decision = may_flow(source, Audience(role), output(label), "research", policy=Policy(), on=TODAY)
+    assert decision.allow is (label in ALLOWED_BY_DEFAULT[role])
+    assert bool(decision) is decision.allow
+    assert decision.reason.startswith("Allowed" if decision.allow else "Denied")
+    assert decision.policy is not None
+    assert decision.policy.audience == role
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("label", LABELS)
+def test_flow_under_an_empty_policy_is_always_denied(role: str, label: str) -> None:
+    decision = may_flow(AGES, Audience(role), output(label), "research", policy=Policy(rules=()), on=TODAY)
+    assert not decision
+    assert decision.policy is None
+    assert "default is no" in decision.reason
+
+
+ROW = PolicyRule(
+    "third_party",
+    "dp_high",
+    fields=("age", "pirads"),
+    filters=("year",),
+    epsilon_per_question=0.5,
+    budget=2.0,
+    expires=TODAY,
+    purpose="research",
+    project="pirads",
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "allow", "reason"),
+    [
+        ({}, True, "permits dp_high"),
+        ({"fields": ["age", "pirads"], "filters": ["year"]}, True, "permits"),
+        ({"fields": []}, True, "permits"),
+        ({"project": "lungs"}, False, "no rule speaks of 'third_party'"),
+        ({"role": "collaborator"}, False, "no rule speaks of 'collaborator'"),
+        ({"fields": ["age", "gleason", "turp"]}, False, "does not open the fields 'gleason', 'turp'"),
+        ({"filters": ["age"]}, False, "does not open the filters 'age'"),
+        ({"fields": ["patient_id"]}, False, "identifiers are part of no output but raw rows: 'patient_id'"),
+        ({"filters": ["patient_id"]}, False, "identifiers"),
+        ({"label": "dp_medium"}, False, "may get dp_high at most, asked dp_medium"),
+        ({"label": "k_anonymous"}, False, "may get dp_high at most"),
+        ({"label": "public"}, True, "permits public"),
+        ({"purpose": "marketing"}, False, "for the purpose 'research' only"),
+        ({"on": TODAY + dt.timedelta(days=1)}, False, "expired on 2026-06-30"),
+        ({"epsilon": 0.5}, True, "permits"),
+        ({"epsilon": 0.5000001}, False, "may cost epsilon 0.5 at most"),
+        ({"epsilon": None}, False, "must say its epsilon"),
+        ({"paper_mode": True}, False, "owner has not switched them on"),
+    ],
+)
+def test_flow_through_one_row_changes_with_every_part_of_it(
+    change: dict[str, object], allow: bool, reason: str
+) -> None:
+    asked = {
+        "project": "pirads",
+        "role": "third_party",
+        "fields": ["age"],
+        "filters": [],
+        "label": "dp_high",
+        "purpose": "research",
+        "on": TODAY,
+        "epsilon": 0.2,
+        "paper_mode": False,
+        **change,
+    }
+    source = Source(asked["project"], fields=asked["fields"], filters=asked["filters"], identifiers=["patient_id"])  # type: ignore[arg-type]
+    made = Output(asked["label"], epsilon=asked["epsilon"], paper_mode=asked["paper_mode"])  # type: ignore[arg-type]
+    arguments = (source, Audience(asked["role"]), made, asked["purpose"])  # type: ignore[arg-type]
+    decision = may_flow(*arguments, policy=Policy(rules=(ROW,)), on=asked["on"])  # type: ignore[arg-type]
+    assert decision.allow is allow
+    assert reason in decision.reason
+    assert can_flow(*arguments, policy=Policy(rules=(ROW,)), on=asked["on"]) is allow  # type: ignore[arg-type]
+    if allow:
+        assert check_flow(*arguments, policy=Policy(rules=(ROW,)), on=asked["on"]).policy == ROW  # type: ignore[arg-type]
+    else:
+        with pytest.raises(PolicyError) as caught:
+            check_flow(*arguments, policy=Policy(rules=(ROW,)), on=asked["on"])  # type: ignore[arg-type]
+        assert reason in str(caught.value)
+
+
+def test_paper_mode_flows_only_where_the_owner_switched_it_on() -> None:
+    on = PolicyRule("third_party", "dp_high", fields=("*",), paper_mode=True)
+    for policy, allow in ((Policy(), False), (Policy(rules=(on,)), True)):
+        made = Output("dp_high", paper_mode=True)
+        assert can_flow(AGES, Audience("third_party"), made, "research", policy=policy, on=TODAY) is allow
+    assert can_flow(AGES, Audience("owner"), Output("raw", paper_mode=True), "care", policy=Policy(), on=TODAY)
+
+
+def test_group_gets_what_its_row_says_and_others_do_not() -> None:
+    policy = Policy(rules=(PolicyRule("group:acme", "k_anonymous", fields=("age",)),))
+    table = Output("k_anonymous")
+    assert can_flow(AGES, Audience("third_party", groups=("acme",)), table, "research", policy=policy, on=TODAY)
+    assert not can_flow(AGES, Audience("third_party", groups=("other",)), table, "research", policy=policy, on=TODAY)
+    assert not can_flow(AGES, Audience("third_party"), table, "research", policy=policy, on=TODAY)
+
+
+def test_second_row_may_allow_what_the_first_does_not_and_the_nearest_one_gives_the_reason() -> None:
+    narrow = PolicyRule("third_party", "dp_high", fields=("pirads",), purpose="audit")
+    wide = PolicyRule("third_party", "dp_high", fields=("age",))
+    arguments = (AGES, Audience("third_party"), output("dp_high"), "research")
+    assert may_flow(*arguments, policy=Policy(rules=(narrow, wide)), on=TODAY).policy == wide
+    near = PolicyRule("third_party", "dp_high", fields=("pirads",))
+    decision = may_flow(*arguments, policy=Policy(rules=(narrow, near)), on=TODAY)
+    assert decision.policy == near
+    assert "'age'" in decision.reason
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_row_gives_its_label_and_everything_below_and_nothing_above(label: str) -> None:
+    rule = PolicyRule("owner", label, fields=("*",))  # type: ignore[arg-type]
+    for asked in LABELS:
+        decision = may_flow(AGES, Audience("owner"), output(asked), "care", policy=Policy(rules=(rule,)), on=TODAY)
+        assert decision.allow is is_within(asked, label)  # type: ignore[arg-type]
+
+
+def test_source_of_a_schema_knows_its_identifiers() -> None:
+    schema = Schema(
+        person="patient_id",
+        columns={"age": Number(18, 100), "pirads": Category([1, 2, 3, 4, 5]), "physician": Text(label="identifier")},
+    )
+    source = Source.of(schema, project="pirads", fields=["age"], filters=["pirads"])
+    assert source.identifiers == {"patient_id", "physician"}
+    named = Source.of(schema, project="pirads", fields=["physician"])
+    assert not can_flow(named, Audience("collaborator"), output("dp_medium"), "research", policy=Policy(), on=TODAY)
+    assert can_flow(named, Audience("owner"), output("raw"), "care", policy=Policy(), on=TODAY)
