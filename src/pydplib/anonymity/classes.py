@@ -179,7 +179,8 @@ class TupleClasses:
     def costs(self, tables: Sequence[Floats], which: Bools) -> Floats:
         """Per column, the cost of the rows in some classes."""
         rep, rows = self.rep[which], self.rows[which]
-        return np.array([table[codes[rep]] @ rows for table, codes in zip(tables, self.problem.codes, strict=True)])
+        # Not a matrix product: for short vectors its threads cost more than they bring.
+        return np.array([(table[codes[rep]] * rows).sum() for table, codes in zip(tables, self.problem.codes, strict=True)])
 
     def entries(self, name: str) -> tuple[Ints, Ints, Ints]:
         """Return (class, value, count) of a sensitive column for all classes, kept for later nodes."""

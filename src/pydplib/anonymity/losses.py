@@ -93,10 +93,10 @@ class SeparableLoss:
     def __init__(self, name: str, problem: Problem, tables: Sequence[Sequence[Floats]], full: float, offset: float) -> None:
         self.name, self.problem, self.tables, self.full = name, problem, tables, full
         self.columns = len(problem.columns)
-        self.totals = [
-            np.array([table[codes] @ problem.weight for table in column])
-            for column, codes in zip(tables, problem.codes, strict=True)
-        ]
+        self.totals = []
+        for column, codes in zip(tables, problem.codes, strict=True):
+            rows = np.bincount(codes, weights=problem.weight, minlength=len(column[0]))
+            self.totals.append(np.array([(table * rows).sum() for table in column]))
         self.offset = offset
         self.norm = self.full * self.columns * problem.rows - offset
 

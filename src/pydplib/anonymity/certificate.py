@@ -1,0 +1,221 @@
+"""The certificate: the models measured again on the output alone, in words and numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pydplib.anonymity.frames import Frame
+from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
+from pydplib.anonymity.models import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    DeltaPresence,
+    KAnonymity,
+    KMap,
+    LDiversity,
+    TCloseness,
+)
+from pydplib.anonymity.problem import Rule
+from pydplib.anonymity.resolved import Ints
+from pydplib.anonymity.view import View, look_at, spread_of
+from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
+
+_SLACK = 1e-7
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One model, measured on the output.
+
+    Attributes:
+        model: The model's name.
+        sensitive: The sensitive column, if any.
+        holds: Whether it holds on the output alone.
+        value: What was measured (k, l, t, ...) on the output.
+        value_input: For models that compare with a whole table: measured against the input's distribution,
+            which the search used.
+        holds_input: Whether it holds against the input's distribution.
+    """
+
+    model: str
+    sensitive: str | None
+    holds: bool
+    value: float
+    value_input: float | None = None
+    holds_input: bool | None = None
+
+    def __str__(self) -> str:
+        about = f" of {self.sensitive}" if self.sensitive else ""
+        text = f"{self.model}{about}: {'holds' if self.holds else 'DOES NOT HOLD'} (measured {self.value:.6g}"
+        if self.value_input is not None:
+            text += f" against the output's distribution, {self.value_input:.6g} against the input's"
+        return text + ")"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the output guarantees, measured on the output alone.
+
+    Attributes:
+        statements: One per model.
+        rows: Released rows.
+        people: Released people.
+        classes: Released classes.
+        k: People in the smallest class.
+        counted: What was counted, in words.
+
+    Examples:
+        >>> Certificate((Statement("5-anonymity", None, True, 6),), 100, 100, 9, 6, "rows").holds
+        True
+    """
+
+    statements: tuple[Statement, ...]
+    rows: int
+    people: int
+    classes: int
+    k: int
+    counted: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether all models hold on the output."""
+        return all(statement.holds for statement in self.statements)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the release."""
+        failed = [str(s.model) for s in self.statements if not s.holds]
+        if failed:
+            return NoGuarantee(f"on the output alone these models do not hold: {', '.join(failed)}")
+        if self.k < 1:
+            return NoGuarantee("nothing was released, so there is nothing to protect")
+        named = [f"{s.model} of {s.sensitive}" if s.sensitive else s.model for s in self.statements]
+        return KAnonymous(self.k, tuple(name for name in named if not name.endswith("-anonymity")))
+
+    def __str__(self) -> str:
+        head = (
+            f"Measured on the output alone: {self.rows} rows in {self.classes} classes, the smallest of {self.k} "
+            f"({self.counted}; a missing cell is a value of its own)."
+        )
+        return "\n".join([head, *(f"- {statement}" for statement in self.statements), self.guarantee.sentence])
+
+
+def certify(
+    frame: Frame,
+    names: Sequence[str],
+    rules: Sequence[Rule],
+    reference: Mapping[str, Mapping[Any, float]],
+    *,
+    person: Ints | None = None,
+    linked: bool = False,
+    population: Mapping[int, Counter[tuple[Any, ...]]] | None = None,
+) -> tuple[Certificate, View]:
+    """Measure every rule on an output.
+
+    Args:
+        frame: The output.
+        names: Quasi-identifiers.
+        rules: The models with their sensitive columns.
+        reference: Per sensitive column, value -> share in the input.
+        person: Whose row each is (withheld from the output unless linked).
+        linked: Whether the output shows which rows belong together.
+        population: Per model with a population, how many people have each combination of labels.
+    """
+    view = look_at(frame, names, person=person, linked=linked)
+    measured: dict[tuple[str, Any, Any, bool], SensitiveMeasures] = {}
+
+    def measure(rule: Rule, *, against_input: bool) -> SensitiveMeasures:
+        name = rule.sensitive or ""
+        order, tree = None, None
+        if isinstance(rule.model, TCloseness):
+            order, tree = rule.model.order, rule.model.hierarchy
+        key = (name, order, id(tree), against_input)
+        if key not in measured:
+            spread = spread_of(view, frame.coded(name), reference[name] if against_input else None)
+            measured[key] = measure_spread(spread, order=order, hierarchy=tree)
+        return measured[key]
+
+    statements = [_state(rule, view, measure, frame, names, population or {}) for rule in rules]
+    words = "persons counted once per class" if person is not None and not linked else "one row is one person"
+    if linked:
+        words = "persons by all of their rows"
+    k = int(view.size.min()) if len(view.size) else 0
+    return Certificate(tuple(statements), view.rows, view.people, view.classes, k, words), view
+
+
+def _state(
+    rule: Rule,
+    view: View,
+    measure: Any,
+    frame: Frame,
+    names: Sequence[str],
+    population: Mapping[int, Counter[tuple[Any, ...]]],
+) -> Statement:
+    model, name = rule.model, str(rule.model)
+    if not view.rows:
+        return Statement(name, rule.sensitive, True, 0.0)
+    k = int(view.size.min())
+    if isinstance(model, KAnonymity):
+        return Statement(name, None, k >= model.k, k)
+    if isinstance(model, KMap) and model.population is None:
+        return Statement(name, None, k >= model.sample_size, k)
+    if isinstance(model, KMap | DeltaPresence):
+        return _population_statement(model, view, frame, names, population[id(model)])
+    here = measure(rule, against_input=False)
+    if isinstance(model, AlphaK):
+        return Statement(name, rule.sensitive, here.alpha <= model.alpha + _SLACK and k >= model.k, here.alpha)
+    if isinstance(model, LDiversity):
+        if model.kind == "distinct":
+            return Statement(name, rule.sensitive, here.l_distinct >= model.l, here.l_distinct)
+        if model.kind == "entropy":
+            return Statement(name, rule.sensitive, here.l_entropy >= model.l * (1 - _SLACK), here.l_entropy)
+        c = here.recursive(int(model.l))
+        return Statement(name, rule.sensitive, c < (model.c or 0.0), c)
+    then = measure(rule, against_input=True)
+    value, fine = _relative(model, here)
+    before, fine_before = _relative(model, then)
+    return Statement(name, rule.sensitive, fine, value, before, fine_before)
+
+
+def _relative(model: Any, measures: SensitiveMeasures) -> tuple[float, bool]:
+    if isinstance(model, TCloseness):
+        value = {
+            "equal": measures.t_equal,
+            "ordered": measures.t_ordered,
+            "hierarchical": measures.t_hierarchical or 0.0,
+        }[model.distance]
+        return value, value <= model.t + _SLACK
+    if isinstance(model, BetaLikeness):
+        value = measures.beta if model.kind == "basic" else measures.beta_enhanced
+        return value, value <= model.beta + _SLACK
+    assert isinstance(model, DeltaDisclosure)
+    value = measures.delta * math.log(2) / math.log(model.base)
+    return value, value < model.delta
+
+
+def _population_statement(
+    model: KMap | DeltaPresence, view: View, frame: Frame, names: Sequence[str], behind: Counter[tuple[Any, ...]]
+) -> Statement:
+    first = np.zeros(view.classes, dtype=np.int64)
+    first[view.of_row] = np.arange(view.rows)
+    coded = [frame.coded(name) for name in names]
+    cells = zip(*([column.values[i] for i in column.codes[first]] for column in coded), strict=True)
+    people = np.array([behind[tuple(map(_text, row))] for row in cells], dtype=np.float64)
+    if isinstance(model, KMap):
+        return Statement(str(model), None, bool((people >= model.k).all()), float(people.min()))
+    chance = view.size / np.maximum(people, 1)
+    holds = bool((chance <= model.upper + _SLACK).all() and (chance >= model.lower - _SLACK).all())
+    if model.lower > 0:
+        holds = holds and len(behind) == view.classes
+    return Statement(str(model), None, holds, float(chance.max()))
+
+
+def _text(cell: Any) -> str | None:
+    return None if cell is None else str(cell)

@@ -1,0 +1,4 @@
+"""tmp."""
+class Trace:
+    @staticmethod
+    def lazily(*a): return None

@@ -1,0 +1,66 @@
+"""Pseudonyms for identifiers: keyed and consistent, or fresh for every row."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydplib.errors import ParameterError
+
+_LEAST_KEY = 16
+
+
+@dataclass(frozen=True)
+class Pseudonym:
+    """How an identifier is replaced.
+
+    Args:
+        key: A secret of at least 16 bytes that the owner keeps; without it nobody can test guesses.
+            Needed for consistent pseudonyms only.
+        consistent: The same identifier gets the same pseudonym, so a person's rows stay linked and classes
+            are formed on all of her rows. Otherwise every row gets a fresh random one.
+        prefix: Put before every pseudonym.
+
+    Examples:
+        >>> Pseudonym(key=b"0123456789abcdef", consistent=True)
+        Pseudonym(consistent=True, prefix='')
+    """
+
+    key: bytes | None = field(default=None, repr=False)
+    consistent: bool = False
+    prefix: str = ""
+
+    def __init__(self, *, key: bytes | str | None = None, consistent: bool = False, prefix: str = "") -> None:
+        secret = key.encode() if isinstance(key, str) else key
+        if consistent and (secret is None or len(secret) < _LEAST_KEY):
+            raise ParameterError(
+                f"Consistent pseudonyms need a secret key of at least {_LEAST_KEY} bytes, e.g. secrets.token_bytes(32). "
+                "Keep it: it is what links the pseudonyms to people."
+            )
+        object.__setattr__(self, "key", secret)
+        object.__setattr__(self, "consistent", consistent)
+        object.__setattr__(self, "prefix", prefix)
+
+    def names(self, column: str, values: Sequence[Any]) -> list[str | None]:
+        """Return the consistent pseudonym of every value; a missing one stays missing."""
+        assert self.key is not None
+        out: list[str | None] = []
+        for value in values:
+            if value is None:
+                out.append(None)
+                continue
+            # Column and kind are part of the message: equal texts in two columns get unrelated pseudonyms.
+            message = f"{column}\x1f{type(value).__name__}\x1f{value}".encode()
+            digest = hmac.new(self.key, message, hashlib.sha256).hexdigest()
+            out.append(self.prefix + digest[:32])
+        return out
+
+    def fresh(self, number: int) -> list[str]:
+        """Return unrelated random pseudonyms."""
+        from pydplib.noise import random_bytes
+
+        text = random_bytes(16 * number).hex()
+        return [self.prefix + text[i : i + 32] for i in range(0, 32 * number, 32)]
