@@ -113,7 +113,11 @@ def _number_sql(dialect: Dialect, cell: str, storage: Storage) -> str:
     if storage == "flag":
         return f"(CASE WHEN {cell} THEN {dialect.double(1.0)} WHEN NOT {cell} THEN {dialect.double(0.0)} END)"
     if storage == "dynamic":
-        return f"(CASE WHEN TYPEOF({cell}) IN ('integer', 'real') THEN {dialect.as_double(cell)} END)"
+        text = dialect.text_number(dialect.as_text(cell))
+        return (
+            f"(CASE TYPEOF({cell}) WHEN 'integer' THEN {dialect.as_double(cell)} "
+            f"WHEN 'real' THEN {dialect.as_double(cell)} WHEN 'text' THEN {text} END)"
+        )
     return dialect.as_double(cell)
 
 

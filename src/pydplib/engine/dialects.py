@@ -103,6 +103,10 @@ class Dialect:
             whole = f"CASE WHEN ABS({number}) < {self.double(1e15)} THEN {self.as_whole(number)} ELSE 0 END"
         return f"((({whole}) % {PRIME}) + {PRIME}) % {PRIME}"
 
+    def fold(self, cell: str, storage: Storage) -> str:
+        """Fold a cell into an integer of the hash's field."""
+        return self.hash_text(cell) if storage == "text" else self.hash_number(cell, storage)
+
     def total(self, value: str) -> str:
         """Add up integers; nothing is 0."""
         return f"COALESCE(SUM({value}), 0)"
@@ -110,11 +114,11 @@ class Dialect:
     def storage(self, type_name: str) -> Storage:
         """Say how a type of this database is stored."""
         name = type_name.upper().split("(")[0].strip()
-        if name in _INTEGERS or name.endswith("INTEGER"):
+        if name in _INTEGERS:
             return "integer"
         if name in ("FLOAT", "DOUBLE", "REAL", "DOUBLE PRECISION", "FLOAT4", "FLOAT8"):
             return "float"
-        if name in ("DECIMAL", "NUMERIC", "HUGEINT", "UHUGEINT"):
+        if name in ("DECIMAL", "NUMERIC", "HUGEINT", "UHUGEINT", "UBIGINT"):
             return "decimal"
         if name in _TEXTS:
             return "text"
@@ -128,7 +132,7 @@ class Dialect:
 
 
 _INTEGERS = {
-    "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
     "INT2", "INT4", "INT8", "LONG", "SHORT", "BYTE",
 }  # fmt: skip
 _TEXTS = {"VARCHAR", "TEXT", "STRING", "CHAR", "BPCHAR", "CHARACTER", "CHARACTER VARYING", "ENUM", "UUID", "NAME"}
@@ -219,6 +223,10 @@ class SqliteDialect(Dialect):
         """SQLite stores NaN as NULL."""
         return "FALSE"
 
+    def text_number(self, cell: str) -> str:
+        """Read a text as a double; the function is registered by the engine."""
+        return f"pydplib_number({cell})"
+
     def text_day(self, cell: str) -> str:
         """Read a text as a day; the calendar's own answer must be the text itself."""
         return f"CASE WHEN DATE(SUBSTR({cell}, 1, 10)) = SUBSTR({cell}, 1, 10) THEN SUBSTR({cell}, 1, 10) END"
@@ -238,6 +246,15 @@ class SqliteDialect(Dialect):
     def hash_text(self, cell: str) -> str:
         """Fold a text into an integer below 2^28; the function is registered by the engine."""
         return f"pydplib_fold({cell})"
+
+    def fold(self, cell: str, storage: Storage) -> str:
+        """Fold a cell by its own type, so that numbers fold as they do where columns have types."""
+        if storage != "dynamic":
+            return super().fold(cell, storage)
+        return (
+            f"CASE TYPEOF({cell}) WHEN 'integer' THEN {self.hash_number(cell, 'integer')} "
+            f"WHEN 'real' THEN {self.hash_number(cell, 'float')} ELSE {self.hash_text(cell)} END"
+        )
 
     def storage(self, type_name: str) -> Storage:
         """Say nothing by the declared type: SQLite does not enforce it."""
@@ -272,7 +289,8 @@ class SparkDialect(Dialect):
 
     def matches(self, cell: str, pattern: str) -> str:
         """Ask whether a text matches a pattern."""
-        return f"{cell} RLIKE {self.text(pattern)}"
+        # Java's $ also matches before a final line feed.
+        return f"{cell} RLIKE {self.text(pattern.removesuffix('$') + chr(92) + 'z')}"
 
     def days(self, day: str) -> str:
         """Return the days since 1970-01-01 of a date."""

@@ -22,6 +22,7 @@ from pydplib.engine.conditions import Condition, day_number
 from pydplib.engine.dialects import Dialect, Storage
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys, Plan
+from pydplib.engine.reading import column_names
 from pydplib.errors import SchemaError
 from pydplib.schema import Category, Column, Date, Flag, Schema, Text
 
@@ -50,6 +51,7 @@ class Compiler:
         self.dialect = dialect
         self.schema = schema
         self.source = source
+        self._columns = column_names(schema)
 
     # -- the three public texts ------------------------------------------------------------------
 
@@ -57,15 +59,16 @@ class Compiler:
         """Return the SELECT whose rows are bounded: normalised columns, weight, groups."""
         return f"{self._bounding(plan)}\nSELECT * FROM bounded"
 
-    def queries(self, plan: Plan, *, bounded_table: str | None = None, extra: Sequence[Condition] = ()) -> list[Query]:
+    def queries(self, plan: Plan, *, outer: Plan | None = None, bounded_table: str | None = None) -> list[Query]:
         """Return the statements that answer a plan, from its source or from a bounded table.
 
         Args:
             plan: The plan.
-            bounded_table: A table made by ``bounded``; then nothing is bounded again.
-            extra: Conditions that narrow the bounded table.
+            outer: The wider plan whose bounded rows are asked; by default the plan itself.
+            bounded_table: A table made by ``bounded(outer)``; then nothing is bounded again.
         """
-        head = self._bounding(plan) if bounded_table is None else ""
+        head = self._bounding(outer or plan) if bounded_table is None else ""
+        extra = [condition for condition in plan.where if condition not in (outer or plan).where]
         origin = bounded_table or "bounded"
         if extra:
             origin = f"(SELECT * FROM {origin} WHERE {self._conditions(extra)}) narrowed"
@@ -175,14 +178,13 @@ class Compiler:
 
     def _fold(self, cell: str, storage: Storage) -> str:
         # COALESCE: missing cells hash alike, and the tie-break orders them.
-        whole = self.dialect.hash_text(cell) if storage == "text" else self.dialect.hash_number(cell, storage)
-        return f"COALESCE({whole}, 0)"
+        return f"COALESCE({self.dialect.fold(cell, storage)}, 0)"
 
     # -- columns ---------------------------------------------------------------------------------
 
     def name(self, column: str) -> str:
         """Return the name of a normalised column: the position in the schema, never the owner's spelling."""
-        return f"c{list(self.schema.columns).index(column)}"
+        return self._columns[column]
 
     def _names(self, plan: Plan) -> list[str]:
         return [self.name(column) for column in plan.columns]
@@ -193,9 +195,7 @@ class Compiler:
 
     def _person_storage(self, column: str) -> Storage:
         storage = self._storage(column)
-        if storage == "dynamic":
-            return "text"
-        if storage not in ("integer", "text", "float", "decimal"):
+        if storage not in ("integer", "text", "float", "decimal", "dynamic"):
             raise SchemaError(f"The person column '{column}' must hold numbers or texts, not {storage}.")
         return storage
 
@@ -214,8 +214,10 @@ class Compiler:
     def _person(self, column: str) -> str:
         cell, storage = self.dialect.quote(column), self._storage(column)
         self._person_storage(column)
-        if storage in ("text", "dynamic"):
+        if storage == "text":
             return f"NULLIF({self.dialect.as_text(cell)}, '')"
+        if storage == "dynamic":
+            return f"NULLIF({cell}, '')"
         if storage == "float":  # pandas keeps ids with gaps as floats; NaN is nobody, -0.0 is 0.0
             number = self.dialect.as_double(cell)
             return f"CASE WHEN {self.dialect.is_nan(number)} THEN NULL ELSE {number} + {self.dialect.double(0.0)} END"
@@ -224,9 +226,9 @@ class Compiler:
     def _row_key(self, column: str) -> str:
         cell = self.dialect.quote(column)
         storage = self._storage(column)
-        if storage == "dynamic":
-            return self.dialect.as_text(cell)
-        if storage not in ("integer", "text"):
+        if storage == "float":
+            return self._person(column)
+        if storage not in ("integer", "text", "dynamic"):
             raise SchemaError(f"The row key '{column}' must hold integers or texts, not {storage}.")
         return self.dialect.as_text(cell) if storage == "text" else cell
 

@@ -1,0 +1,266 @@
+"""Polars: the same plan in Polars' own lazy expressions, a second voice beside the SQL."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydplib.engine import polars_columns as words
+from pydplib.engine.bounding import PRIME, WEIGHT_UNIT
+from pydplib.engine.columns import check_storage
+from pydplib.engine.dialects import Storage
+from pydplib.engine.exact import ExactTable
+from pydplib.engine.plan import Plan
+from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
+from pydplib.engine.reading import Answer, check_present, column_names, read_table
+from pydplib.errors import SchemaError
+from pydplib.schema import Schema, Text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def from_frame(frame: Any, schema: Schema) -> PolarsEngine:
+    """Read a Polars DataFrame or LazyFrame."""
+    return PolarsEngine(frame.lazy(), schema)
+
+
+class PolarsEngine:
+    """A Polars frame; lazy ones (``scan_parquet``) are read in streaming."""
+
+    name = "Polars"
+
+    def __init__(self, frame: pl.LazyFrame, schema: Schema) -> None:
+        self.schema = schema
+        self._frame = frame
+        self._types = dict(guarded(self.name, frame.collect_schema))
+        self._names = column_names(schema)
+        check_present(schema, self._types)
+        for name, column in schema.columns.items():
+            check_storage(name, column, words.storage_of(self._types[name]))
+
+    def __repr__(self) -> str:
+        return f"<{self.name} engine, {len(self.schema.columns)} declared columns>"
+
+    def aggregate(self, plan: Plan) -> ExactTable:
+        """Return the plan's integers, one row per public key."""
+        check_same_table(self.schema, plan)
+        if sum(measure.kind == "cells" for measure in plan.measures) and len(plan.measures) > 1:
+            with self.bounded(plan) as engine:
+                return engine.aggregate(plan)
+        return self._ask(plan, self._bounded(plan))
+
+    @contextmanager
+    def bounded(self, plan: Plan) -> Iterator[Engine]:
+        """Bound the plan's rows once and keep them in memory."""
+        check_same_table(self.schema, plan)
+        kept = guarded(self.name, lambda: self._bounded(plan).collect(engine="streaming"))
+        yield BoundedPolars(self, plan, kept.lazy())
+
+    def explain(self, plan: Plan) -> str:
+        """Return Polars' own plan of the question, unoptimised, for the audit trail."""
+        check_same_table(self.schema, plan)
+        frames = self._frames(plan, self._bounded(plan))
+        return "\n\n".join(frame.explain(optimized=False) for frame, _, _ in frames)
+
+    def _ask(self, plan: Plan, bounded: pl.LazyFrame) -> ExactTable:
+        answers = []
+        for frame, measures, is_cells in self._frames(plan, bounded):
+            answers.append(Answer(guarded(self.name, partial(_collected, frame)), measures, is_cells))
+        return read_table(plan, answers)
+
+    def _frames(self, plan: Plan, bounded: pl.LazyFrame) -> Iterator[tuple[pl.LazyFrame, tuple[int, ...], bool]]:
+        import polars as pl
+
+        if plan.bound.mode == "weight":
+            bounded = bounded.with_columns(words.key_expr(plan.by, self.schema, self._names).alias("k"))
+        weighed = bounded.filter(pl.col("k").is_not_null())
+        groups = ["k", *(f"u{i}" for i, keys in enumerate(plan.by.values()) if keys is None)]
+        scalars = [i for i, measure in enumerate(plan.measures) if measure.kind != "cells"]
+        if scalars:
+            # Values first, sums second: an expression clamped inside agg() is clamped per group.
+            values = [self._value(plan, i).alias(f"v{i}") for i in scalars]
+            sums = [(pl.col("w") * pl.col(f"v{i}")).sum().alias(f"s{i}") for i in scalars]
+            yield weighed.with_columns(*values).group_by(groups).agg(*sums), tuple(scalars), False
+        for i, measure in enumerate(plan.measures):
+            if measure.kind == "cells":
+                cell = words.cell_expr(measure, self.schema, self._names[measure.column or ""])
+                placed = weighed.with_columns(cell.alias("cell")).filter(pl.col("cell").is_not_null())
+                yield placed.group_by("k", "cell").agg(pl.col("w").sum()), (i,), True
+
+    def _value(self, plan: Plan, position: int) -> pl.Expr:
+        import polars as pl
+
+        measure = plan.measures[position]
+        if measure.column is None:
+            return pl.lit(1, dtype=pl.Int64)
+        return words.value_expr(measure, self.schema, self._names[measure.column])
+
+    def _bounded(self, plan: Plan) -> pl.LazyFrame:
+        import polars as pl
+
+        rows = self._rows(plan)
+        if plan.bound.mode == "sample":
+            return self._sampled(plan, rows)
+        if plan.bound.person is None:
+            return rows.with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
+        most = plan.bound.max_rows
+        count = pl.col("c").cast(pl.Int64)
+        share = pl.when(count <= most).then(pl.lit(WEIGHT_UNIT)).otherwise(most * WEIGHT_UNIT // count)
+        weights = rows.group_by("p").agg(pl.len().alias("c")).select("p", share.cast(pl.Int64).alias("w"))
+        return rows.join(weights, on="p").drop("p")
+
+    def _rows(self, plan: Plan) -> pl.LazyFrame:
+        import polars as pl
+
+        columns = [
+            words.column_expr(name, self.schema.column(name), self._types[name]).alias(self._names[name])
+            for name in plan.columns
+        ]
+        if plan.bound.person is not None:
+            columns.append(self._identity(plan.bound.person, "person column").alias("p"))
+        if plan.bound.row_key is not None:
+            columns.append(self._identity(plan.bound.row_key, "row key").alias("rk"))
+        if not columns:  # a bare count still needs one row per row
+            columns = [pl.int_range(pl.len()).alias("one")]
+        rows = self._frame.select(*columns)
+        if plan.bound.person is not None:
+            rows = rows.filter(pl.col("p").is_not_null())
+        met = [words.condition_expr(c, self.schema, self._names[c.column]) for c in plan.where]
+        return rows.filter(*met) if met else rows
+
+    def _identity(self, column: str, what: str) -> pl.Expr:
+        import polars as pl
+
+        storage = self._folding(column, what)
+        if storage == "text":
+            return words.text_expr(pl.col(column))
+        if storage == "float":
+            return pl.col(column).cast(pl.Float64).fill_nan(None) + 0.0
+        return pl.col(column)
+
+    def _folding(self, column: str, what: str) -> Storage:
+        if column not in self._types:
+            raise SchemaError(f"The table has no column '{column}' to be its {what}.")
+        storage = words.storage_of(self._types[column])
+        allowed = ("integer", "text", "float", "decimal")
+        if storage not in allowed:
+            raise SchemaError(f"The {what} '{column}' must hold {' or '.join(allowed)}, not {storage}.")
+        return storage
+
+    def _sampled(self, plan: Plan, rows: pl.LazyFrame) -> pl.LazyFrame:
+        import polars as pl
+
+        bound = plan.bound
+        unknown = [(i, name) for i, (name, keys) in enumerate(plan.by.items()) if keys is None]
+        groups = ["k", *(f"u{i}" for i, _ in unknown)]
+        keyed = rows.with_columns(
+            words.key_expr(plan.by, self.schema, self._names).alias("k"),
+            *(pl.col(self._names[name]).alias(f"u{i}") for i, name in unknown),
+        ).drop_nulls(groups)
+        folds: dict[str, Storage] = {"p": self._folding(bound.person or "", "person column"), "k": "integer"}
+        for i, name in unknown:
+            folds[f"u{i}"] = "text" if isinstance(self.schema.column(name), Text) else "float"
+        content: dict[str, Storage] = {}
+        if bound.row_key is not None:
+            content["rk"] = self._folding(bound.row_key, "row key")
+        else:
+            plain = [c for c in plan.columns if not isinstance(self.schema.column(c), Text)]
+            content = {self._names[c]: "float" for c in plain}
+        group_parts = [_poly(_fold(n, s), plan, f"group {n}") for n, s in folds.items()]
+        row_parts = [_poly(_fold(n, s), plan, f"row {n}") for n, s in {"p": folds["p"], **content}.items()]
+        hashed = keyed.with_columns(
+            (pl.sum_horizontal(*group_parts) % PRIME).alias("hg"), (pl.sum_horizontal(*row_parts) % PRIME).alias("hr")
+        ).with_columns(_poly(pl.col("hg"), plan, "groups").alias("hg"), _poly(pl.col("hr"), plan, "rows").alias("hr"))
+        names = [self._names[column] for column in plan.columns]
+        ties = [*(["rk"] if bound.row_key is not None else []), *names]
+        inner = groups if bound.max_groups is not None else []
+        order = ["p", *inner, "hr", *([] if inner else groups), *ties]
+        ranked = hashed.sort(order, nulls_last=False).with_columns(pl.int_range(pl.len()).over("p", *inner).alias("r"))
+        kept = ranked.filter(pl.col("r") < bound.max_rows)
+        if bound.max_groups is not None:
+            chosen = hashed.select("p", *groups, "hg").unique().sort("p", "hg", *groups)
+            chosen = chosen.with_columns(pl.int_range(pl.len()).over("p").alias("g"))
+            kept = kept.join(chosen.filter(pl.col("g") < bound.max_groups), on=["p", *groups], how="semi")
+        return kept.select(*names, *groups, pl.lit(1, dtype=pl.Int64).alias("w"))
+
+
+class BoundedPolars:
+    """A Polars frame whose rows are bounded already: it can only be asked narrower plans."""
+
+    def __init__(self, engine: PolarsEngine, plan: Plan, frame: pl.LazyFrame) -> None:
+        self.name = engine.name
+        self.schema = engine.schema
+        self._engine = engine
+        self._plan = plan
+        self._frame = frame
+
+    def __repr__(self) -> str:
+        return f"<{self.name} engine, bounded: {self._plan.bound!r}>"
+
+    def aggregate(self, plan: Plan) -> ExactTable:
+        """Return the integers of a narrower plan, from the rows as they were bounded."""
+        return self._engine._ask(plan, self._narrowed(plan))
+
+    @contextmanager
+    def bounded(self, plan: Plan) -> Iterator[Engine]:
+        """Return this table: it is bounded already."""
+        self._narrowed(plan)
+        yield self
+
+    def explain(self, plan: Plan) -> str:
+        """Return Polars' own plan of the question on the bounded rows."""
+        frames = self._engine._frames(plan, self._narrowed(plan))
+        return "\n\n".join(frame.explain(optimized=False) for frame, _, _ in frames)
+
+    def _narrowed(self, plan: Plan) -> pl.LazyFrame:
+        check_same_table(self.schema, plan)
+        check_narrower(self._plan, plan)
+        names = self._engine._names
+        extra = [
+            words.condition_expr(condition, self.schema, names[condition.column])
+            for condition in plan.where
+            if condition not in self._plan.where
+        ]
+        return self._frame.filter(*extra) if extra else self._frame
+
+
+def _collected(frame: pl.LazyFrame) -> list[tuple[Any, ...]]:
+    return frame.collect(engine="streaming").rows()
+
+
+def _poly(value: pl.Expr, plan: Plan, purpose: str) -> pl.Expr:
+    """Return the keyed cubic polynomial mod 2^31-1; every product fits into 64 signed bits."""
+    a, b, c, d = plan.bound.coefficients(purpose)
+    return (((a * value + b) % PRIME * value + c) % PRIME * value + d) % PRIME
+
+
+def _fold(name: str, storage: Storage) -> pl.Expr:
+    """Return a cell as an integer of the hash's field; missing cells fold alike."""
+    import polars as pl
+
+    cell = pl.col(name)
+    if storage == "text":
+        return cell.cast(pl.String).map_batches(_fold_texts, return_dtype=pl.Int64).fill_null(0)
+    if storage == "integer":
+        return ((cell.cast(pl.Int64) % PRIME + PRIME) % PRIME).fill_null(0)
+    number = cell.cast(pl.Float64)
+    whole = pl.when(number.abs() < 1e15).then(number.floor()).otherwise(pl.when(number.is_not_null()).then(0.0))
+    return ((whole.cast(pl.Int64) % PRIME + PRIME) % PRIME).fill_null(0)
+
+
+def _fold_texts(texts: pl.Series) -> pl.Series:
+    """Fold texts with MD5, once per different text: the fold is no secret, the polynomial is keyed."""
+    import polars as pl
+
+    different: Sequence[str] = texts.drop_nulls().unique().to_list()
+    folded = [fold_text(text) for text in different]
+    return texts.replace_strict(pl.Series(different, dtype=pl.String), pl.Series(folded, dtype=pl.Int64), default=None)
+
+
+def fold_text(text: str) -> int:
+    """Fold a text into an integer below 2^28, as the databases' MD5 does."""
+    return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:7], 16)

@@ -1,0 +1,78 @@
+"""Reading answers: every public key in public order, zeros where an engine found nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.engine.exact import ExactTable
+from pydplib.engine.plan import Bins, Key, Plan
+from pydplib.errors import SchemaError, did_you_mean
+from pydplib.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """Rows of an engine: key columns, then one integer per measure; for cells: key, cell, integer."""
+
+    rows: Sequence[Sequence[Any]]
+    measures: tuple[int, ...]
+    is_cells: bool
+
+
+def column_names(schema: Schema) -> dict[str, str]:
+    """Return column -> its name inside the engines: a position, never the owner's spelling."""
+    return {name: f"c{i}" for i, name in enumerate(schema.columns)}
+
+
+def check_present(schema: Schema, stored: Iterable[str]) -> None:
+    """Refuse a table that lacks a declared column. Names are public, cells are not."""
+    stored = list(stored)
+    for name in [*schema.columns, *([schema.person] if schema.person is not None else [])]:
+        if name not in stored:
+            raise SchemaError(
+                f"The schema declares column '{name}', but the table has none.{did_you_mean(name, stored)}"
+            )
+
+
+def read_table(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
+    """Put an engine's rows into public order: every public key present, zeros where nothing was found."""
+    if plan.has_unknown_keys:
+        return _read_unknown(plan, answers)
+    values: list[NDArray[np.int64]] = [
+        np.zeros((len(plan.keys), m.cells) if m.kind == "cells" else len(plan.keys), np.int64) for m in plan.measures
+    ]
+    for answer in answers:
+        for row in answer.rows:
+            if answer.is_cells:
+                values[answer.measures[0]][int(row[0]), int(row[1])] = int(row[2])
+            else:
+                for measure, value in zip(answer.measures, row[1:], strict=True):
+                    values[measure][int(row[0])] = int(value)
+    return ExactTable(plan, plan.keys, tuple(values))
+
+
+def _read_unknown(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
+    """Read a table whose keys the engine found; sorted, so that no order of arrival is seen."""
+    rows = answers[0].rows
+    columns = list(plan.by.items())
+    lists = [keys.keys if isinstance(keys, Bins) else keys or (None,) for _, keys in columns]
+    unknown = [i for i, (_, keys) in enumerate(columns) if keys is None]
+    found: list[tuple[tuple[Key, ...], list[int]]] = []
+    for row in rows:
+        position = int(row[0])
+        key: list[Key] = [None] * len(columns)
+        for i in reversed(range(len(columns))):
+            if i not in unknown:
+                position, digit = divmod(position, len(lists[i]))
+                key[i] = lists[i][digit]
+        for i, cell in zip(unknown, row[1:], strict=False):
+            key[i] = cell if isinstance(cell, str) else int(cell)
+        found.append((tuple(key), [int(value) for value in row[1 + len(unknown) :]]))
+    found.sort(key=lambda item: [(isinstance(part, str), str(type(part)), str(part)) for part in item[0]])
+    table = np.array([numbers for _, numbers in found], np.int64).reshape(len(found), len(plan.measures))
+    return ExactTable(plan, tuple(key for key, _ in found), tuple(np.ascontiguousarray(column) for column in table.T))

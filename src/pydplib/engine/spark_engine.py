@@ -1,0 +1,87 @@
+"""Spark, where one machine is not enough: a DataFrame of a session, or Parquet on a cluster."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydplib.engine.dialects import SparkDialect
+from pydplib.engine.plan import Plan
+from pydplib.engine.protocol import Engine, check_same_table, guarded
+from pydplib.engine.sql import Source
+from pydplib.engine.sqlengine import BoundedEngine, SqlEngine
+from pydplib.errors import import_extra
+from pydplib.schema import Schema
+
+_DIALECT = SparkDialect()
+
+
+class SparkEngine(SqlEngine):
+    """A Spark DataFrame, asked in SQL. A lost executor's part is computed again: the integers stay the same."""
+
+    def __init__(
+        self,
+        session: Any,
+        view: str,
+        schema: Schema,
+        source: Source,
+        *,
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        def run(statement: str) -> Sequence[Sequence[Any]]:
+            return [tuple(row) for row in session.sql(statement).collect()]
+
+        def finish() -> None:
+            session.catalog.dropTempView(view)
+            if close is not None:
+                close()
+
+        super().__init__("Spark", schema, _DIALECT, source, run, close=finish)
+        self._session = session
+
+    @contextmanager
+    def bounded(self, plan: Plan) -> Iterator[Engine]:
+        """Bound once and keep the rows in the cluster's memory and on its disks until the end."""
+        check_same_table(self.schema, plan)
+        name = f"pydplib_bounded_{uuid.uuid4().hex}"
+        select = self._compiler.bounded(plan)
+        with self._lock:
+            frame = guarded(self.name, lambda: self._session.sql(select).persist())
+            guarded(self.name, lambda: frame.createOrReplaceTempView(name))
+        try:
+            yield BoundedEngine(self, plan, name)
+        finally:
+            with self._lock:
+                guarded(self.name, lambda: (self._session.catalog.dropTempView(name), frame.unpersist()))
+
+
+def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None = None) -> SparkEngine:
+    """Read a DataFrame of a running session, which stays the caller's."""
+    view = f"pydplib_{uuid.uuid4().hex}"
+    described = guarded("Spark", lambda: [(f.name, f.dataType.simpleString()) for f in frame.schema.fields])
+    storages = {name: _DIALECT.storage(kind) for name, kind in described}
+    guarded("Spark", lambda: frame.createOrReplaceTempView(view))
+    return SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
+
+
+def from_url(url: str, schema: Schema, *, path: str) -> SparkEngine:
+    """Open a session on ``spark://host:port`` and read Parquet that all its workers can reach."""
+    sql = import_extra("pyspark.sql", what="Reading from Spark", extra="spark")
+
+    def start() -> Any:
+        builder = sql.SparkSession.builder.master(url).appName("pydplib")
+        builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
+        if urlsplit(url).hostname in ("127.0.0.1", "localhost"):
+            # Spark listens on the machine's outer address otherwise.
+            builder = builder.config("spark.driver.host", "127.0.0.1")
+            builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+        return builder.getOrCreate()
+
+    running = sql.SparkSession.getActiveSession()
+    session = guarded("Spark", start)
+    frame = guarded("Spark", lambda: session.read.parquet(path))
+    # A session that was running before is the caller's to stop.
+    return from_frame(frame, schema, close=None if running is not None else session.stop)

@@ -1,0 +1,56 @@
+"""SQLite: a table in a file, opened for reading only."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydplib.engine.dialects import NUMBER_PATTERN, SqliteDialect
+from pydplib.engine.protocol import guarded
+from pydplib.engine.sql import Source
+from pydplib.engine.sqlengine import SqlEngine
+from pydplib.errors import DataError, EngineError
+from pydplib.schema import Schema
+
+_DIALECT = SqliteDialect()
+
+
+def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
+    """Open a SQLite file and read one table or view of it."""
+    if not Path(path).is_file():
+        raise DataError(f"There is no file '{path}'.")
+    address = f"file:{quote(str(Path(path).resolve()))}?mode=ro"
+    connection = guarded("SQLite", lambda: sqlite3.connect(address, uri=True, check_same_thread=False))
+    connection.create_function("pydplib_fold", 1, _fold, deterministic=True)
+    connection.create_function("pydplib_number", 1, _number, deterministic=True)
+
+    def run(statement: str) -> Sequence[Sequence[Any]]:
+        return connection.execute(statement).fetchall()
+
+    # Temporary tables hold bounded rows: in memory, not in a file beside the data.
+    guarded("SQLite", lambda: run("PRAGMA temp_store = MEMORY"))
+    text = _DIALECT.text(table)
+    described = guarded("SQLite", lambda: run(f"SELECT name FROM pragma_table_info({text})"))
+    if not described:
+        raise EngineError(f"The SQLite file has no table or view '{table}'.")
+    storages = {str(name): _DIALECT.storage("") for (name,) in described}
+    source = Source(_DIALECT.quote(table), storages)
+    return SqlEngine("SQLite", schema, _DIALECT, source, run, close=connection.close)
+
+
+def _number(cell: str) -> float | None:
+    """Read a text as a number; what is none is missing."""
+    return float(cell) if re.fullmatch(NUMBER_PATTERN, cell) else None
+
+
+def _fold(cell: object) -> int | None:
+    """Fold a text into an integer below 2^28, as the other databases' MD5 does."""
+    if cell is None:
+        return None
+    data = cell if isinstance(cell, bytes) else str(cell).encode()
+    return int(hashlib.md5(data, usedforsecurity=False).hexdigest()[:7], 16)

@@ -1,0 +1,237 @@
+"""The rules once more, in plain loops over plain rows: slow, obvious, and shared with no engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import math
+import re
+from collections import Counter, defaultdict
+from typing import Any
+
+import pyarrow as pa
+
+from pydplib.engine import Bins, Measure, Plan
+from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Text
+
+PRIME = 2**31 - 1
+DAY_ZERO = dt.date(1970, 1, 1)
+
+
+def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], list[Any]]:
+    """Return keys and, per measure, a list of integers (of lists, for cells)."""
+    rows = []
+    for cells in data.to_pylist():
+        person = None if plan.bound.person is None else cells[plan.bound.person]
+        if plan.bound.person is not None and (person is None or person == "" or person != person):
+            continue
+        values = {name: read_cell(cells[name], plan.table.column(name)) for name in plan.columns}
+        if all(meets(values[c.column], c, plan.table.column(c.column)) for c in plan.where):
+            row_key = cells[plan.bound.row_key] if plan.bound.row_key else None
+            rows.append({"person": person, "row_key": row_key, "key": key_of(values, plan), **{"v": values}})
+    for row, weight in zip(rows, weights(rows, plan), strict=True):
+        row["weight"] = weight
+    rows = [row for row in rows if row["weight"] and row["key"] is not None]
+    if plan.has_unknown_keys:
+        keys = tuple(
+            sorted({row["key"] for row in rows}, key=lambda k: [(isinstance(p, str), str(type(p)), str(p)) for p in k])
+        )
+    else:
+        keys = plan.keys
+    return keys, [[added(rows, key, measure) for key in keys] for measure in plan.measures]
+
+
+def added(rows: list[dict[str, Any]], key: tuple[Any, ...], measure: Measure) -> Any:
+    total, cells = 0, [0] * measure.cells
+    for row in rows:
+        if row["key"] != key:
+            continue
+        value = 1 if measure.column is None else row["v"][measure.column]
+        if value is None:
+            continue
+        if measure.kind == "count":
+            total += row["weight"]
+            continue
+        x = min(max(float(value), measure.low), measure.high)
+        if measure.kind == "cells":
+            cell = cell_of(x, measure)
+            if cell is not None:
+                cells[cell] += row["weight"]
+            continue
+        x -= measure.center
+        x = x * x if measure.kind == "sumsq" else x
+        total += row["weight"] * (math.floor(x * (1.0 / measure.step) + 0.5) - measure.offset)
+    return cells if measure.kind == "cells" else total
+
+
+def cell_of(x: float, measure: Measure) -> int | None:
+    if measure.edges is None:
+        return math.floor(x * (1.0 / measure.step) + 0.5) - math.floor(measure.low * (1.0 / measure.step) + 0.5)
+    return bin_of(x, measure.edges)
+
+
+def bin_of(x: float, edges: tuple[float, ...]) -> int | None:
+    for i in range(len(edges) - 1):
+        last = i == len(edges) - 2
+        if edges[i] <= x < edges[i + 1] or (last and x == edges[-1]):
+            return i
+    return None
+
+
+def read_cell(cell: Any, column: Column) -> Any:
+    """Return a clamped number, a listed value, "other", a flag, or None for missing."""
+    if cell is None or cell == "" or cell != cell:
+        return None
+    if isinstance(column, Number | Integer):
+        if isinstance(cell, str):
+            if not re.fullmatch(r" *[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,2})? *", cell):
+                return None
+        number = min(max(float(cell), float(column.low)), float(column.high))
+        return float(math.floor(number + 0.5)) if isinstance(column, Integer) else number
+    if isinstance(column, Date):
+        if isinstance(cell, str):
+            try:
+                cell = dt.date.fromisoformat(cell[:10])
+            except ValueError:
+                return None
+        day = cell.date() if isinstance(cell, dt.datetime) else cell
+        return float((min(max(day, column.low), column.high) - DAY_ZERO).days)
+    if isinstance(column, Flag):
+        word = str(cell).lower().removesuffix(".0")
+        return 1 if word in ("true", "t", "yes", "y", "1") else 0 if word in ("false", "f", "no", "n", "0") else None
+    if isinstance(column, Category):
+        for value in column.values:
+            if cell == value or (isinstance(cell, str) and not isinstance(value, str) and cell == str(value)):
+                return value
+        return "other"
+    if isinstance(column, Text):
+        return str(cell)
+    raise AssertionError(column)
+
+
+def meets(value: Any, condition: Any, column: Column) -> bool:
+    if condition.op == "is_missing":
+        return value is None
+    if value is None:
+        return False
+    if condition.op == "is_present":
+        return True
+    given = [
+        float((dt.date.fromisoformat(v) - DAY_ZERO).days) if isinstance(column, Date) else v for v in condition.values
+    ]
+    return {
+        "is_in": lambda: value in given,
+        "not_in": lambda: value not in given,
+        "between": lambda: given[0] <= value <= given[1],
+        "at_least": lambda: value >= given[0],
+        "at_most": lambda: value <= given[0],
+        "more_than": lambda: value > given[0],
+        "less_than": lambda: value < given[0],
+    }[condition.op]()
+
+
+def key_of(values: dict[str, Any], plan: Plan) -> tuple[Any, ...] | None:
+    """Return the public key of a row, or None if it has none."""
+    found: list[Any] = []
+    for name, keys in plan.by.items():
+        value = values[name]
+        if keys is None:
+            if value is None:
+                return None
+            found.append(value if isinstance(value, str) else int(value))
+        elif isinstance(keys, Bins):
+            position = None if value is None else bin_of(value, keys.numbers)
+            if position is None:
+                return None
+            found.append(keys.keys[position])
+        else:
+            if isinstance(plan.table.column(name), Flag) and value is not None:
+                value = bool(value)
+            if isinstance(plan.table.column(name), Integer) and value is not None:
+                value = int(value)
+            if value not in keys:
+                return None
+            found.append(value)
+    return tuple(found)
+
+
+def weights(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
+    bound = plan.bound
+    if bound.person is None:
+        return [1] * len(rows)
+    if bound.mode == "weight":
+        counts = Counter(row["person"] for row in rows)
+        return [min(2**16, bound.max_rows * 2**16 // counts[row["person"]]) for row in rows]
+    return _sampled(rows, plan)
+
+
+def _sampled(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
+    bound, kept = plan.bound, [0] * len(rows)
+    per_person: dict[Any, list[int]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        if row["key"] is not None:
+            per_person[row["person"]].append(i)
+    names = {name: f"c{i}" for i, name in enumerate(plan.table.columns)}
+    for person, mine in per_person.items():
+
+        def group_rank(i: int, person: Any = person) -> tuple[Any, ...]:
+            parts = [("p", person), ("k", public_position(rows[i]["key"], plan))]
+            parts += [(f"u{j}", rows[i]["key"][j]) for j, keys in enumerate(plan.by.values()) if keys is None]
+            mixed = sum(poly(fold(value), plan, f"group {name}") for name, value in parts) % PRIME
+            return (poly(mixed, plan, "groups"), *[value for _, value in parts[1:]])
+
+        def row_rank(i: int, person: Any = person) -> tuple[Any, ...]:
+            if bound.row_key:
+                content = [("rk", rows[i]["row_key"])]
+            else:
+                content = [
+                    (names[n], code(rows[i]["v"][n], plan.table.column(n)))
+                    for n in plan.columns if not isinstance(plan.table.column(n), Text)
+                ]  # fmt: skip
+            mixed = sum(poly(fold(value), plan, f"row {name}") for name, value in [("p", person), *content]) % PRIME
+            ties = [rows[i]["row_key"]] if bound.row_key else []
+            ties += [code(rows[i]["v"][n], plan.table.column(n)) for n in plan.columns]
+            grouped = () if bound.max_groups else group_rank(i)[1:]
+            return (
+                poly(mixed, plan, "rows"),
+                *grouped,
+                *[(tie is not None, tie if tie is not None else 0) for tie in ties],
+            )
+
+        groups = sorted({group_rank(i) for i in mine})[: bound.max_groups or len(mine)]
+        taken: Counter[Any] = Counter()
+        for i in sorted(mine, key=row_rank):
+            bucket = rows[i]["key"] if bound.max_groups else None
+            if group_rank(i) in groups and taken[bucket] < bound.max_rows:
+                taken[bucket] += 1
+                kept[i] = 1
+    return kept
+
+
+def code(value: Any, column: Column) -> Any:
+    if isinstance(column, Category) and value is not None:
+        listed = [*column.values, *([] if "other" in column.values else ["other"])]
+        return listed.index(value)
+    return value
+
+
+def public_position(key: tuple[Any, ...], plan: Plan) -> int:
+    position = 0
+    for part, keys in zip(key, plan.by.values(), strict=True):
+        if keys is not None:
+            listed = keys.keys if isinstance(keys, Bins) else keys
+            position = position * len(listed) + listed.index(part)
+    return position
+
+
+def fold(value: Any) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        return int(hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()[:7], 16)
+    return math.floor(value) % PRIME if abs(value) < 1e15 or isinstance(value, int) else 0
+
+
+def poly(x: int, plan: Plan, purpose: str) -> int:
+    a, b, c, d = plan.bound.coefficients(purpose)
+    return (a * x**3 + b * x**2 + c * x + d) % PRIME
