@@ -104,6 +104,12 @@ CHEAPER = {
         pytest.param(change_body(4, time="2001-01-01"), "entry 4 does not fit the chain", id="changed time"),
         pytest.param(sql("UPDATE entries SET hash = 'ab' WHERE number = 5"), "entry 5", id="changed hash"),
         pytest.param(sql("UPDATE entries SET body = '{}' WHERE number = 5"), "not an entry", id="no entry"),
+        pytest.param(sql("UPDATE entries SET body = body || ' ' WHERE number = 5"), "not an entry", id="added blank"),
+        pytest.param(
+            sql('UPDATE entries SET body = replace(body, \'{"cost"\', \'{"recipient":"eve","cost"\')'),
+            "not an entry",
+            id="key twice",
+        ),
         pytest.param(sql("DELETE FROM entries WHERE number = 6"), "entry 6 is missing", id="deleted row"),
         pytest.param(sql("DELETE FROM entries WHERE number = 1"), "entry 1 is missing", id="deleted first row"),
         pytest.param(sql("DELETE FROM entries WHERE number >= 12"), "who paid for what|sums", id="deleted last rows"),

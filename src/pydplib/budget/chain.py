@@ -89,11 +89,15 @@ class Entry:
 
     @classmethod
     def from_body(cls, body: str, hash_: str) -> Entry:
-        """Read an entry back; raises ``LedgerError`` if it is no entry at all."""
+        """Read an entry back; raises ``LedgerError`` if the text is not exactly what an entry is stored as."""
         try:
             values = json.loads(body)
             cost = values.pop("cost")
-            return cls(**values, cost=None if cost is None else Cost.from_dict(cost), hash=hash_)
+            entry = cls(**values, cost=None if cost is None else Cost.from_dict(cost), hash=hash_)
+            # A key that stands twice, or a blank, would read differently here and in the database.
+            if entry.body != body:
+                raise ValueError
+            return entry
         except (ValueError, TypeError, KeyError, AttributeError):
             raise LedgerError("A row of the ledger is not an entry: it was changed. Restore a backup.") from None
 

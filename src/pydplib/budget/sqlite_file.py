@@ -51,6 +51,12 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
         except sqlite3.OperationalError:
             # SQLite cannot put its shared-memory file beside it: then nobody else writes it either.
             db.close()
+            newest = path.with_name(path.name + "-wal")
+            if newest.exists() and newest.stat().st_size:
+                raise LedgerError(
+                    f"The newest entries of '{path.name}' are in '{newest.name}', which cannot be read in this folder. "
+                    "Copy both files to a folder that you can write."
+                ) from None
             db = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
         return db, _read_name(db, path)
     except BaseException:

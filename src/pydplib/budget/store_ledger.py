@@ -124,6 +124,10 @@ class StoreLedger(ABC):
         """
         check_name("recipient", recipient)
         check_name("role", role)
+        with self._snapshot() as store:  # a repeated question need not wait for the write lock
+            found = workflow.find(store, key, recipient=recipient, role=role)
+        if found is not None:
+            return found
         with self._transaction() as store:
             outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now())
         if isinstance(outcome, Refused):

@@ -60,6 +60,16 @@ class Refused:
     cost: Cost
 
 
+def find(store: Store, key: ReleaseKey, *, recipient: str, role: str) -> Reservation | None:
+    """Return the answer that ``recipient`` has paid for before, if it is there; reads only."""
+    release = store.get_release(key.digest)
+    paid = store.get_payment(key.digest, recipient) if release is not None else None
+    if release is None or paid is None:
+        return None
+    payload = read_payload(store, release)
+    return None if payload is None else Reservation("done", key.digest, recipient, role, paid, False, payload)
+
+
 def reserve(store: Store, key: ReleaseKey, *, recipient: str, role: str, time: str) -> Reservation | Refused:
     """Find or pay for a release; the caller commits, and raises ``to_error`` of a refusal after that."""
     digest = key.digest

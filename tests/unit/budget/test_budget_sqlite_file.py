@@ -107,6 +107,7 @@ def test_read_only_ledger_reads_and_refuses_to_write(tmp_path: Path, make_key: M
     fill(tmp_path / "ledger.db", make_key).close()
     with SqliteLedger(tmp_path / "ledger.db", read_only=True) as ledger:
         assert ledger.verify().entries == 9
+        assert ledger.reserve(make_key(1), recipient="acme", role="third_party").payload == b"answer 1"
         with pytest.raises(LedgerError, match="reading only"):
             ledger.reserve(make_key(9), recipient="acme", role="third_party")
 
