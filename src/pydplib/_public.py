@@ -12,6 +12,7 @@ PUBLIC_MODULES: tuple[str, ...] = (
     "paper",
     "plot",
     "policy",
+    "release",
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
@@ -36,6 +37,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "pydplib.budget": ("Cost", "MemoryLedger", "SqliteLedger"),
     "pydplib.policy": ("Policy", "PolicyRule"),
+    "pydplib.release": ("Release", "count", "histogram", "mean", "median", "quantiles", "sum", "variance"),
     "pydplib.engine": ("Bins", "Table", "Where", "load"),
     "pydplib.paper": (
         "DPResult",

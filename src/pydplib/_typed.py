@@ -15,4 +15,12 @@ from pydplib.guarantee import *
 from pydplib.paper import *
 from pydplib.policy import Policy as Policy
 from pydplib.policy import PolicyRule as PolicyRule
+from pydplib.release import Release as Release
+from pydplib.release import count as count
+from pydplib.release import histogram as histogram
+from pydplib.release import mean as mean
+from pydplib.release import median as median
+from pydplib.release import quantiles as quantiles
+from pydplib.release import sum as sum
+from pydplib.release import variance as variance
 from pydplib.schema import *

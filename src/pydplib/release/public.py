@@ -1,0 +1,85 @@
+"""Checks of what a caller declares public: epsilon, bounds, edges and grids. There are no defaults but for a grid."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from pydplib.budget.units import exact
+from pydplib.errors import ParameterError
+
+MOST_POINTS = 1_000_000
+"""Most grid points of a quantile."""
+
+
+def tidy(number: Fraction) -> float:
+    """Return a fraction as a plain number: whole ones as int."""
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def check_epsilon(epsilon: Any) -> Fraction:
+    """Return epsilon exactly as it is written: positive and finite; there is no default."""
+    value = exact(epsilon, name="epsilon")
+    if value <= 0:
+        raise ParameterError(f"epsilon must be a positive, finite number; there is no default. Got {epsilon!r}.")
+    if not Fraction(1, 10**6) <= value <= 10**4:
+        raise ParameterError("epsilon must lie between a millionth and ten thousand.")
+    return value
+
+
+def check_bounds(bounds: Any) -> tuple[float, float]:
+    """Return public bounds as finite floats, low < high."""
+    try:
+        low, high = bounds
+        low, high = (float(exact(end, name="A bound")) for end in (low, high))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "bounds=(low, high) are two finite numbers, public by declaration: what is possible, never taken from "
+            "the data."
+        ) from None
+    if not low < high:
+        raise ParameterError(f"bounds need low < high. Got ({low!r}, {high!r}).")
+    if not 1e-200 < high - low < 1e200:
+        raise ParameterError("bounds must lie a sensible distance apart (between 1e-200 and 1e200).")
+    return low, high
+
+
+def check_edges(edges: Any) -> tuple[float, ...]:
+    """Return public edges: at least two, finite and ascending; whole numbers stay whole."""
+    try:
+        limits = tuple(tidy(exact(edge, name="An edge")) for edge in edges)
+    except TypeError:
+        raise ParameterError("edges is a list of numbers, public by declaration, e.g. [20, 30, 40].") from None
+    if len(limits) < 2 or any(a >= b for a, b in pairwise(limits)):
+        raise ParameterError("edges needs at least two numbers in ascending order.")
+    if len(limits) > MOST_POINTS:
+        raise ParameterError(f"At most {MOST_POINTS} edges are used.")
+    return limits
+
+
+def check_step(step: float | None, low: float, high: float) -> Fraction:
+    """Return the public grid of quantiles exactly: what was given, or 1, 2 or 5 times a power of ten."""
+    width = exact(high) - exact(low)
+    if step is None:
+        return default_step(width)
+    given = exact(step, name="step")
+    if not 0 < given <= width:
+        raise ParameterError("step must be positive and no wider than the bounds.")
+    if width / given > MOST_POINTS:
+        raise ParameterError(f"The grid has more than {MOST_POINTS} points. Use a wider step.")
+    return given
+
+
+def default_step(width: Fraction) -> Fraction:
+    """Return the widest of 1, 2, 5 times a power of ten that cuts the range into a thousand steps or more.
+
+    Examples:
+        >>> default_step(Fraction(82))
+        Fraction(1, 20)
+    """
+    most = width / 1000
+    power = math.floor(math.log10(float(most)))
+    steps = [digit * Fraction(10) ** e for e in (power - 1, power, power + 1) for digit in (1, 2, 5)]
+    return max(step for step in steps if step <= most)

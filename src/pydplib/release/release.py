@@ -1,0 +1,278 @@
+"""A release: what may leave. Values, how far the noise may have moved them, what is guaranteed and what it cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.budget.costs import Cost
+from pydplib.errors import DataError, ParameterError
+from pydplib.guarantee import ApproxDP, Guarantee, LocalDP, PureDP, Relation
+from pydplib.release.axes import Axis
+
+FORMAT = "pydplib-release/1"
+"""The first word of a stored release: readers refuse what they do not know."""
+
+MarginUnit: TypeAlias = Literal["value", "ranks"]
+"""What a margin counts: the value's own unit, or ranks (people) around a quantile."""
+
+_GUARANTEES: dict[str, type[PureDP] | type[ApproxDP] | type[LocalDP]] = {
+    "PureDP": PureDP,
+    "ApproxDP": ApproxDP,
+    "LocalDP": LocalDP,
+}
+
+
+@dataclass(frozen=True, eq=True)
+class Release:
+    """What was asked, the noisy answer, its margin, its guarantee and its price. Made by ``Session`` or ``dp.mean``.
+
+    Everything in it follows from public facts and noisy numbers: it may be stored, sent and drawn.
+
+    Attributes:
+        question: The question as plain values.
+        values: The noisy numbers in one row, in the order of the axes.
+        guarantee: What is guaranteed about one person.
+        cost: What was paid.
+        mechanism: What added the noise.
+        scale: The scale of the noise, in the value's unit (in ranks for quantiles).
+        sensitivity: The most that one person moves the exact values, in the same unit.
+        axes: The public keys of the values; empty for a single number.
+        low95: Lower ends of the 95 % intervals.
+        high95: Upper ends of the 95 % intervals.
+        margins95: Half-widths: the noise moved a value by at most that much in 95 % of all releases.
+        simultaneous95: The margin that all values keep at once, where several were released together.
+        margin_unit: ``"value"``, or ``"ranks"`` for quantiles.
+        sizes: Noisy numbers of rows behind each value, where the mechanism gives them for nothing.
+        unit: The unit of the values.
+        expected_noise: The expected noise in percent of the reference magnitude, where one is public.
+        notes: What else a reader must know, in sentences.
+        key: The name of the release in the ledger.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> release = dp.mean([61, 67, 70] * 300, bounds=(18, 100), epsilon=1.0)
+        >>> 60 < release.value < 72
+        True
+        >>> dp.Release.from_json(release.to_json()) == release
+        True
+    """
+
+    question: Mapping[str, Any]
+    values: tuple[float, ...]
+    guarantee: Guarantee
+    cost: Cost
+    mechanism: str
+    scale: float
+    sensitivity: float
+    axes: tuple[Axis, ...] = ()
+    low95: tuple[float, ...] | None = None
+    high95: tuple[float, ...] | None = None
+    margins95: tuple[float, ...] | None = None
+    simultaneous95: float | None = None
+    margin_unit: MarginUnit = "value"
+    sizes: tuple[float, ...] | None = None
+    unit: str = ""
+    expected_noise: float | None = None
+    notes: tuple[str, ...] = ()
+    key: str | None = None
+    entry: int | None = field(default=None, compare=False)
+    backend: str | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        cells = int(np.prod([len(axis.keys) for axis in self.axes])) if self.axes else 1
+        for name in ("values", "low95", "high95", "margins95", "sizes"):
+            numbers = getattr(self, name)
+            if numbers is None:
+                continue
+            plain = tuple(_plain(number) for number in np.asarray(numbers).ravel().tolist())
+            if len(plain) != cells:
+                raise ParameterError(f"A release needs one entry of {name} per cell: {cells}. Got {len(plain)}.")
+            object.__setattr__(self, name, plain)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of keys on each axis; empty for a single number."""
+        return tuple(len(axis.keys) for axis in self.axes)
+
+    def _shaped(self, numbers: tuple[float, ...] | None) -> Any:
+        if numbers is None:
+            return None
+        if not self.axes:
+            return numbers[0]
+        array: NDArray[Any] = np.array(numbers).reshape(self.shape)
+        array.setflags(write=False)
+        return array
+
+    @property
+    def value(self) -> Any:
+        """The noisy number, or an array of them with one dimension per axis."""
+        return self._shaped(self.values)
+
+    @property
+    def margin95(self) -> Any:
+        """How far the noise moved the value, at most, in 95 % of all releases: a number, or an array like ``value``.
+
+        For quantiles it counts ranks (``margin_unit``): so many people lie between the released value and the
+        quantile of the table, at most. Not the sampling error: how well the table speaks for other people.
+        """
+        return self._shaped(self.margins95)
+
+    @property
+    def interval95(self) -> Any:
+        """(low, high): covers the table's own value in 95 % of all releases; none for quantiles (see ``margin95``)."""
+        if self.low95 is None or self.high95 is None:
+            return None
+        return self._shaped(self.low95), self._shaped(self.high95)
+
+    @property
+    def keys(self) -> tuple[tuple[Any, ...], ...]:
+        """The public key of each value, in the order of ``values``; one empty key for a single number."""
+        from itertools import product
+
+        return tuple(product(*(axis.keys for axis in self.axes)))
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of this release."""
+        return self.cost.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The chance that the guarantee may fail."""
+        return self.cost.delta
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation: what "with and without one person" means here."""
+        return self.cost.relation
+
+    @property
+    def statistic(self) -> str:
+        """The word of the question: count, mean, histogram, ..."""
+        return str(self.question.get("ask", "release"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as plain values, ready for JSON.
+
+        Examples:
+            >>> import pydplib as dp
+            >>> dp.count([1, 2, 3], epsilon=1.0).to_dict()["guarantee"]["epsilon"]
+            1.0
+        """
+        plain: dict[str, Any] = {"format": FORMAT}
+        for spec in fields(self):
+            if spec.name in ("entry", "backend"):
+                continue
+            value = getattr(self, spec.name)
+            if value is None or (value in ((), "") and spec.name not in ("values", "question")):
+                continue
+            if spec.name == "guarantee":
+                value = {"kind": type(value).__name__, **_slots(value), "sentence": value.sentence}
+            elif spec.name == "cost":
+                value = value.to_dict()
+            elif spec.name == "axes":
+                value = [axis.to_dict() for axis in value]
+            elif spec.name == "question":
+                value = json.loads(json.dumps(dict(value)))
+            elif isinstance(value, tuple):
+                value = list(value)
+            plain[spec.name] = value
+        return plain
+
+    def to_json(self) -> str:
+        """Return the release as JSON text: the same text for the same release."""
+        return json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Release:
+        """Build a release from ``to_dict``'s values."""
+        plain = dict(values)
+        try:
+            if plain.pop("format") != FORMAT:
+                raise ValueError
+            guarantee = dict(plain.pop("guarantee"))
+            kind = _GUARANTEES[guarantee.pop("kind")]
+            guarantee.pop("sentence", None)
+            plain["guarantee"] = kind(**guarantee)
+            plain["cost"] = Cost.from_dict(plain["cost"])
+            plain["axes"] = tuple(Axis.from_dict(axis) for axis in plain.get("axes", ()))
+            plain["notes"] = tuple(plain.get("notes", ()))
+            return cls(**plain)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise DataError(f"This is not a stored release ('{FORMAT}'). Use what Release.to_json gave.") from None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Release:
+        """Read a release from JSON text."""
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            raise DataError("A stored release is a JSON object; this text is none.")
+        return cls.from_dict(values)
+
+    def with_notes(self, *notes: str) -> Release:
+        """Return the release with further sentences for its reader."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def to_frame(self, *, backend: str | None = None) -> Any:
+        """Return a table with one row per value: keys, value, interval, margin.
+
+        Args:
+            backend: ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the library the data came in, or
+                the first of them that is installed.
+
+        Examples:
+            >>> import pydplib as dp
+            >>> frame = dp.histogram([61, 67, 70], edges=[50, 60, 70, 80], epsilon=1.0).to_frame(backend="pandas")
+            >>> list(frame.columns)
+            ['from', 'to', 'value', 'low95', 'high95', 'margin95']
+        """
+        from pydplib.release.frames import release_frame
+
+        return release_frame(self, backend or self.backend)
+
+    def plot(self, **options: Any) -> Any:
+        """Return a figure of the release (needs the extra ``plot``)."""
+        from pydplib.plot import draw
+
+        return draw(self, **options)
+
+    def __str__(self) -> str:
+        from pydplib.release.words import release_text
+
+        return release_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from pydplib.release.words import release_html
+
+        return release_html(self)
+
+    def __float__(self) -> float:
+        if self.axes:
+            raise TypeError("This release holds several values; use .value or .to_frame().")
+        return float(self.values[0])
+
+
+def _plain(number: Any) -> float:
+    """Return whole numbers as int and the others as float; a release never holds NaN."""
+    if isinstance(number, int):
+        return number
+    value = float(number)
+    if value != value:
+        raise ParameterError("A release holds numbers only; a value was not one.")
+    return value
+
+
+def _slots(guarantee: Guarantee) -> dict[str, Any]:
+    return {spec.name: getattr(guarantee, spec.name) for spec in fields(guarantee)}

@@ -1,0 +1,188 @@
+"""A release in plain words: for the terminal, and as HTML for notebooks and pages."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+from pydplib.release.axes import show_key
+
+if TYPE_CHECKING:
+    from pydplib.release.release import Release
+
+MOST_ROWS = 40
+"""Rows of a table that are written out; the rest is in ``to_frame``."""
+
+_RELATIONS = {
+    "add_remove": "one person, with all of his rows, added or removed",
+    "substitute": "one person exchanged for another; the number of people is public",
+    "local": "every record by itself",
+}
+
+
+def show_number(value: float, margin: float | None = None, *, whole: bool = False) -> str:
+    """Return a number with as many digits as its margin deserves: two digits of the margin.
+
+    Examples:
+        >>> show_number(66.12345, 0.24), show_number(918.2, 12.4, whole=True), show_number(0.00123)
+        ('66.12', '918', '0.00123')
+    """
+    if whole or isinstance(value, int):
+        return f"{round(value):,}".replace(",", " ")
+    if margin is None or not math.isfinite(margin) or margin <= 0:
+        return f"{value:.5g}"
+    digits = max(0, 1 - math.floor(math.log10(margin)))
+    return f"{value:.{min(digits, 12)}f}"
+
+
+def show_margin(margin: float, *, whole: bool = False) -> str:
+    """Return a margin rounded up, so that what is shown still covers."""
+    if margin <= 0:
+        return "0"
+    if whole:
+        return str(math.ceil(margin))
+    digits = 1 - math.floor(math.log10(margin))
+    return f"{math.ceil(margin * 10**digits - 1e-9) / 10**digits:.{max(digits, 0)}f}"
+
+
+def question_words(release: Release) -> str:
+    """Return the question as a line of words: mean of age by pirads where age at least 60."""
+    question = release.question
+    words = [str(question.get("ask", "release"))]
+    if question.get("of") not in (None, "array"):
+        words.append(f"of {question['of']}")
+    columns = [entry["column"] for entry in question.get("by", ())]
+    if columns:
+        words.append("by " + ", ".join(columns))
+    if question.get("where"):
+        words.append("where " + " and ".join(_condition(entry) for entry in question["where"]))
+    return " ".join(words)
+
+
+def _condition(entry: dict[str, object]) -> str:
+    from pydplib.engine import Condition
+
+    return str(Condition.from_dict(entry))
+
+
+def is_count(release: Release) -> bool:
+    """Tell whether the values are numbers of rows or people."""
+    return release.statistic in ("count", "histogram", "crosstab")
+
+
+def value_words(release: Release, place: int = 0) -> str:
+    """Return one value with its margin and unit."""
+    whole = is_count(release)
+    value = release.values[place]
+    unit = f" {release.unit}" if release.unit else ""
+    if release.margins95 is None:
+        return show_number(value, whole=whole) + unit
+    margin = release.margins95[place]
+    if release.margin_unit == "ranks":
+        return f"{show_number(value)}{unit} (± {show_margin(margin, whole=True)} ranks)"
+    return f"{show_number(value, margin, whole=whole)} ± {show_margin(margin, whole=whole)}{unit}"
+
+
+def facts(release: Release) -> list[tuple[str, str]]:
+    """Return what a reader must know besides the values: (word, sentence) pairs."""
+    found = [("margin", _margin_words(release))] if release.margins95 is not None else []
+    sampling = _sampling_words(release)
+    if sampling:
+        found.append(("sampling", sampling))
+    found.append(("guarantee", release.guarantee.sentence))
+    found.append(("protects", _RELATIONS[release.relation] + "."))
+    found.append(("cost", f"{release.cost} ({release.mechanism})"))
+    found.extend(("note", note) for note in release.notes)
+    return found
+
+
+def _margin_words(release: Release) -> str:
+    if release.margin_unit == "ranks":
+        return "in 95 % of all releases at most so many people lie between this value and the table's own quantile."
+    text = "how far the noise moved a number, at most, in 95 % of all releases."
+    if release.simultaneous95 is not None and len(release.values) > 1:
+        shown = show_margin(release.simultaneous95, whole=is_count(release))
+        text += f" All {len(release.values)} at once: ± {shown}."
+    return text
+
+
+def _sampling_words(release: Release) -> str:
+    if release.statistic in ("local", "records"):
+        return ""
+    text = "the margin speaks of the noise alone; how well this table stands for other people is not in it"
+    small = small_groups(release)
+    if not small:
+        return text + "."
+    names = ", ".join(small[:4]) + (", ..." if len(small) > 4 else "")
+    return f"{text}, and in small groups chance alone weighs more than the noise: {names}."
+
+
+def small_groups(release: Release, *, fewer_than: float = 30) -> list[str]:
+    """Return the groups whose noisy size is small, in words; judged by released numbers alone."""
+    if release.sizes is None:
+        return []
+    found = []
+    for key, size in zip(release.keys, release.sizes, strict=True):
+        if size < fewer_than:
+            name = ", ".join(axis.label(part) for axis, part in zip(release.axes, key, strict=True)) or "this table"
+            found.append(f"{name} (about {max(0, round(size))} rows)")
+    return found
+
+
+def release_text(release: Release) -> str:
+    """Return a release for the terminal.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> print(str(dp.count([0] * 920, epsilon=1.0)).splitlines()[0].startswith("count"))
+        True
+    """
+    title = question_words(release)
+    if not release.axes:
+        lines = [f"{title}: {value_words(release)}"]
+    else:
+        heads = [axis.title or axis.name or "from" for axis in release.axes]
+        rows = [[*heads, "value"]]
+        for place, key in enumerate(release.keys[:MOST_ROWS]):
+            labels = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
+            rows.append([*labels, value_words(release, place)])
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = [title]
+        lines += ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        if len(release.values) > MOST_ROWS:
+            lines.append(f"  ... {len(release.values) - MOST_ROWS} more in to_frame()")
+    lines += [f"  {word:<9}  {sentence}" for word, sentence in facts(release)]
+    return "\n".join(lines)
+
+
+def release_html(release: Release) -> str:
+    """Return a release as an HTML fragment: table, then the facts. No script, no foreign host."""
+    title = escape(question_words(release))
+    cell = 'style="text-align:left;padding:2px 12px 2px 0"'
+    if not release.axes:
+        body = f'<p style="font-size:1.3em;margin:4px 0"><strong>{escape(value_words(release))}</strong></p>'
+    else:
+        heads = "".join(f"<th {cell}>{escape(axis.title or axis.name or 'from')}</th>" for axis in release.axes)
+        rows = []
+        for place, key in enumerate(release.keys[:MOST_ROWS]):
+            labels = "".join(
+                f"<td {cell}>{escape(axis.label(part))}</td>" for axis, part in zip(release.axes, key, strict=True)
+            )
+            rows.append(f"<tr>{labels}<td {cell}>{escape(value_words(release, place))}</td></tr>")
+        more = len(release.values) - MOST_ROWS
+        tail = f"<p>... {more} more in to_frame()</p>" if more > 0 else ""
+        body = (
+            f"<table><thead><tr>{heads}<th {cell}>value</th></tr></thead><tbody>{''.join(rows)}</tbody></table>{tail}"
+        )
+    told = "".join(
+        f'<dt style="float:left;clear:left;width:6em;opacity:.7">{escape(word)}</dt>'
+        f'<dd style="margin-left:6.5em">{escape(sentence)}</dd>'
+        for word, sentence in facts(release)
+    )
+    return (
+        f'<div class="pydplib-release"><p style="margin:0">{title}</p>{body}<dl style="margin:4px 0">{told}</dl></div>'
+    )
+
+
+__all__ = ["facts", "question_words", "release_html", "release_text", "show_key", "show_number", "value_words"]
