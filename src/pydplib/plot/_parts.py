@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,6 +84,15 @@ def faint(colour: str, strength: float = 0.28) -> str:
 def texts(labels: Labels) -> list[str]:
     """Return labels as texts, so that axes of numbers stay categories."""
     return [str(label) for label in labels]
+
+
+def set_categories(figure: Figure, labels: Sequence[str]) -> None:
+    """Make the x axis one of categories, whose labels are broken into lines on narrow screens."""
+    figure.update_xaxes(type="category")
+    most = max(6, int(270 / max(len(labels), 1) / 7))
+    broken = ["<br>".join(wrap(label, most, break_long_words=False)) for label in labels]
+    narrow = {"xaxis": {"tickvals": list(labels), "ticktext": broken, "tickangle": 0}, "margin": {"l": 50, "r": 4}}
+    figure.layout.meta = {**figure.layout.meta, "narrow": narrow}
 
 
 def plain_list(values: Labels) -> list[Any]:

@@ -19,6 +19,7 @@ from pydplib.plot._parts import (
     hover_text,
     margin_of,
     plain_list,
+    set_categories,
     texts,
 )
 
@@ -100,7 +101,7 @@ def bar(
                 hovertemplate=hover_text(error).replace("%{fullData.name}", f"{name}, {marks_title}"),
             )
         )
-    fig.update_xaxes(type="category")
+    set_categories(fig, texts(labels))
     fig.update_layout(barmode="group", scattermode="group", showlegend=len(fig.data) > 1)
     return fig
 
@@ -200,6 +201,6 @@ def box(
             trace.mean = [float(one.mean or 0) for one in boxes]
             trace.boxmean = True
         fig.add_trace(trace)
-    fig.update_xaxes(type="category")
+    set_categories(fig, texts(labels))
     fig.update_layout(boxmode="group" if len(series) > 1 else "overlay", showlegend=len(series) > 1)
     return fig

@@ -103,8 +103,8 @@ class Facts:
         """Return the block as HTML."""
         cells = []
         for fact in self.facts:
-            hint = f'<span class="hint">{escape(fact.hint)}</span>' if fact.hint else ""
-            cells.append(f"<div><dt>{escape(fact.name)}</dt><dd>{escape(show(fact.value))}{hint}</dd></div>")
+            hint = f'<dd class="hint">{escape(fact.hint)}</dd>' if fact.hint else ""
+            cells.append(f"<div><dt>{escape(fact.name)}</dt><dd>{escape(show(fact.value))}</dd>{hint}</div>")
         return f'<dl class="facts">{"".join(cells)}</dl>'
 
 
@@ -133,12 +133,7 @@ class Table:
 
     def html(self) -> str:
         """Return the block as HTML."""
-        numeric = [
-            any(_is_number(row[place]) for row in self.rows)
-            and all(row[place] is None or _is_number(row[place]) for row in self.rows)
-            for place in range(len(self.columns))
-        ]
-        marks = [' class="num"' if yes else "" for yes in numeric]
+        marks = [self._mark([row[place] for row in self.rows]) for place in range(len(self.columns))]
         head = "".join(
             f'<th scope="col"{mark}>{escape(name)}</th>' for name, mark in zip(self.columns, marks, strict=True)
         )
@@ -153,6 +148,14 @@ class Table:
             f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
         )
+
+    @staticmethod
+    def _mark(cells: list[Cell]) -> str:
+        """Return how a column is set: numbers to the right, short words unbroken, sentences with room."""
+        if any(_is_number(cell) for cell in cells) and all(cell is None or _is_number(cell) for cell in cells):
+            return ' class="num"'
+        longest = max((len(show(cell)) for cell in cells), default=0)
+        return ' class="short"' if longest <= 24 else ' class="long"' if longest > 40 else ""
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,7 @@ class Section:
     """A part of a report with its own heading.
 
     Args:
-        title: The heading; it also appears in the list of contents.
+        title: The heading; it also appears in the list of contents. Empty: no heading.
         blocks: What stands under it.
     """
 

@@ -49,7 +49,10 @@ class Report:
         parts, contents = [], []
         for number, section in enumerate(self.sections, start=1):
             anchor = f"{number}-{_slug(section.title)}"
-            contents.append(f'<li><a href="#{anchor}">{escape(section.title)}</a></li>')
+            heading = ""
+            if section.title:
+                contents.append(f'<li><a href="#{anchor}">{escape(section.title)}</a></li>')
+                heading = f'<h2 id="{anchor}">{escape(section.title)}</h2>'
             blocks = []
             for block in section.blocks:
                 if isinstance(block, Chart):
@@ -57,13 +60,12 @@ class Report:
                     figures[block.key] = block.figure
                 blocks.append(block.html())
             parts.append(
-                f'<section aria-labelledby="{anchor}"><h2 id="{anchor}">{escape(section.title)}</h2>'
-                f"{''.join(blocks)}</section>"
+                f"<section{f' aria-labelledby={anchor!r}' if heading else ''}>{heading}{''.join(blocks)}</section>"
             )
         scripts, policy = _scripts(figures)
         kicker = f'<p class="eyebrow">{escape(self.kicker)}</p>' if self.kicker else ""
         lead = f'<p class="lead">{escape(self.lead)}</p>' if self.lead else ""
-        menu = f'<nav aria-label="Contents"><ol>{"".join(contents)}</ol></nav>' if len(self.sections) > 1 else ""
+        menu = f'<nav aria-label="Contents"><ol>{"".join(contents)}</ol></nav>' if len(contents) > 1 else ""
         footer = escape(self.footer) if self.footer else f"Made with pydplib {__version__}."
         return (
             "<!doctype html>\n"
