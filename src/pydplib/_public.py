@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 PUBLIC_MODULES: tuple[str, ...] = (
+    "attack",
     "budget",
     "datasets",
     "engine",
