@@ -91,3 +91,18 @@ def combine(columns: Sequence[Ints], cards: Sequence[int], rows: int) -> tuple[I
         keys = keys * card + column
         bound *= card
     return keys, bound
+
+
+def add_by_key(keys: Ints, bound: int, weight: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct keys below ``bound`` in order, and the sum of a weight for each.
+
+    Examples:
+        >>> add_by_key(np.array([7, 3, 7]), 8, np.array([1, 1, 2]))
+        (array([3, 7]), array([1, 3]))
+    """
+    if bound <= 8 * len(keys) + 1024:
+        sums = np.bincount(keys, weights=weight, minlength=bound)
+        found = np.flatnonzero(np.bincount(keys, minlength=bound)) if (weight <= 0).any() else np.flatnonzero(sums)
+        return found, sums[found].astype(np.int64)
+    groups = group(keys)
+    return groups.keys, groups.sums(weight)

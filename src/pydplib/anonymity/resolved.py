@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,7 +47,7 @@ class Resolved:
         """The number of levels above the values."""
         return len(self.levels) - 1
 
-    @property
+    @cached_property
     def keeps_values(self) -> bool:
         """Whether level 0 leaves every value as it is."""
         return len(self.labels[0]) == len(self.values) and all(

@@ -1,0 +1,276 @@
+"""Local recoding by peeling: at each node, cheapest first, release every class that satisfies the models."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pydplib.anonymity.classes import Node, kept_histogram
+from pydplib.anonymity.grouping import Groups, combine, group
+from pydplib.anonymity.judging import Judge, passing
+from pydplib.anonymity.losses import SeparableLoss, make_objective
+from pydplib.anonymity.problem import Pairs, Problem
+from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, label_mass, value_counts
+from pydplib.anonymity.resolved import Bools, Floats, Ints
+from pydplib.anonymity.search import Search, SearchInfo
+from pydplib.anonymity.stats import Histogram
+from pydplib.errors import AnonymityError
+
+_HELD = 300_000
+"""Lattices up to this size are sorted as a whole; larger ones are walked by a heap, up to as many nodes."""
+_WALKED = 30_000
+
+
+class Remaining:
+    """The tuples that are not released yet, and their classes at a node."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.tuples = np.arange(len(problem.weight))
+        self.cards = [max(len(c.labels[0]), 1) for c in problem.columns]
+        bits = sum(float(np.log2(card)) for card in self.cards)
+        self.direct = bits + len(problem.weight).bit_length() < 61
+        self.tables: list[list[Ints]] = []
+        scale = 1
+        for column, card in zip(problem.columns, self.cards, strict=True):
+            self.tables.append([level * (scale if self.direct else 1) for level in column.levels])
+            scale *= card
+        self._fill()
+
+    def _fill(self) -> None:
+        problem = self.problem
+        self.weight = problem.weight[self.tuples]
+        self.codes = [codes[self.tuples] for codes in problem.codes]
+        place = np.full(len(problem.weight), -1, dtype=np.int64)
+        place[self.tuples] = np.arange(len(self.tuples))
+        self.pairs = {}
+        for name, pairs in problem.pairs.items():
+            owner = place[pairs.owner]
+            inside = owner >= 0
+            self.pairs[name] = (owner[inside], pairs.value[inside], pairs.count[inside])
+
+    def release(self, which: Bools) -> Ints:
+        """Take out some of the remaining tuples and return them."""
+        out = self.tuples[which]
+        self.tuples = self.tuples[~which]
+        self._fill()
+        return out
+
+    def at(self, node: Sequence[int]) -> RemainingClasses:
+        """Return the classes of the remaining tuples at a node."""
+        parts = [self.tables[a][level][self.codes[a]] for a, level in enumerate(node)]
+        if self.direct:
+            keys = parts[0]
+            for part in parts[1:]:
+                keys = keys + part
+        else:
+            keys, _ = combine(parts, self.cards, len(self.tuples))
+        return RemainingClasses(self, tuple(node), group(keys))
+
+
+class RemainingClasses:
+    """Classes of remaining tuples, as models look at them."""
+
+    def __init__(self, remaining: Remaining, node: Node, groups: Groups) -> None:
+        self._remaining, self.node, self.groups = remaining, node, groups
+        self.rows = groups.sums(remaining.weight)
+        self.size = self.rows
+
+    def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
+        """Sensitive values of the kept classes."""
+        owner, value, count = self._remaining.pairs[name]
+        values = len(self._remaining.problem.sensitive[name].share)
+        return kept_histogram(self.groups.into[owner], value, count, keep, values), None
+
+
+def nodes_by_loss(problem: Problem, objective: SeparableLoss, *, cells: bool) -> Iterator[Node]:
+    """Yield nodes by rising loss of their labels; for cells only levels 0 and top."""
+    steps = [sorted({0, height}) if cells else list(range(height + 1)) for height in problem.heights]
+    totals = [objective.totals[a][levels] for a, levels in enumerate(steps)]
+    shape = [len(levels) for levels in steps]
+    if float(np.prod([float(s) for s in shape])) <= _HELD:
+        price = np.zeros(shape)
+        for a, total in enumerate(totals):
+            price = price + total.reshape([-1 if i == a else 1 for i in range(len(shape))])
+        order = np.argsort(price.ravel(), kind="stable")
+        for place in np.stack(np.unravel_index(order, shape), axis=1).tolist():
+            yield tuple(steps[a][i] for a, i in enumerate(place))
+        return
+    first = (0,) * len(shape)
+    heap = [(float(sum(total[0] for total in totals)), first)]
+    seen = {first}
+    for _ in range(_WALKED):
+        if not heap:
+            break
+        price_now, place = heapq.heappop(heap)
+        yield tuple(steps[a][i] for a, i in enumerate(place))
+        for a, i in enumerate(place):
+            if i + 1 < shape[a]:
+                above = (*place[:a], i + 1, *place[a + 1 :])
+                if above not in seen:
+                    seen.add(above)
+                    heapq.heappush(heap, (price_now + float(totals[a][i + 1] - totals[a][i]), above))
+    # What is left after the cheap nodes gets coarser step by step, most expensive column last.
+    by_price = sorted(range(len(shape)), key=lambda a: float(totals[a][-1]))
+    level = [0] * len(shape)
+    while any(i + 1 < s for i, s in zip(level, shape, strict=True)):
+        for a in by_price:
+            if level[a] + 1 < shape[a]:
+                level[a] += 1
+                yield tuple(steps[b][i] for b, i in enumerate(level))
+
+
+def recode_locally(
+    problem: Problem,
+    *,
+    cells: bool,
+    deadline: float | None,
+    progress: Callable[[SearchInfo], None] | None,
+) -> tuple[Recoding, SearchInfo]:
+    """Release classes node by node; what is left at the end is suppressed.
+
+    Raises:
+        AnonymityError: If more rows are left than may be suppressed.
+    """
+    began = time.monotonic()
+    objective = make_objective("granularity", problem)
+    assert isinstance(objective, SeparableLoss)
+    remaining = Remaining(problem)
+    at_node = np.full(len(problem.weight), -1, dtype=np.int64)
+    nodes: list[Node] = []
+    checked = 0
+    for node in nodes_by_loss(problem, objective, cells=cells):
+        if not len(remaining.tuples):
+            break
+        late = deadline is not None and time.monotonic() > deadline
+        if late:
+            node = problem.heights
+        checked += 1
+        classes = remaining.at(node)
+        fine = passing(problem, classes, problem.rules, np.ones(len(classes.rows), dtype=bool))  # type: ignore[arg-type]
+        if fine.any():
+            out = remaining.release(fine[classes.groups.into])
+            at_node[out] = len(nodes)
+            nodes.append(node)
+        if late:
+            break
+    left = int(remaining.weight.sum())
+    if left > problem.limit:
+        _pool(problem, at_node, nodes)
+        left = int(problem.weight[at_node < 0].sum())
+        if left > problem.limit:
+            asked = ", ".join(str(rule) for rule in problem.rules)
+            raise AnonymityError(
+                f"Local recoding cannot satisfy {asked} within the allowed suppression. Allow more suppression, "
+                "use weaker models, or give the hierarchies a common top level '*'."
+            )
+    recoding = recode_nodes(problem, at_node, nodes)
+    cost = _loss(objective, problem, at_node, nodes)
+    info = SearchInfo(
+        "cells" if cells else "local", int(min(np.prod([float(s) for s in problem.shape]), 2**62)), checked, cost, 0.0,
+        False, time.monotonic() - began,
+    )  # fmt: skip
+    if progress is not None:
+        progress(info)
+    return recoding, info
+
+
+def _loss(objective: SeparableLoss, problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> float:
+    lost = float(problem.weight[at_node < 0].sum()) * len(problem.columns)
+    for a in range(len(problem.columns)):
+        cost = _per_tuple(objective, problem, a, at_node, nodes)
+        lost += float((cost * problem.weight).sum())
+    return lost / max(problem.rows * len(problem.columns), 1)
+
+
+def _per_tuple(objective: SeparableLoss, problem: Problem, a: int, at_node: Ints, nodes: Sequence[Node]) -> Floats:
+    level = np.array([node[a] for node in nodes] or [0], dtype=np.int64)[np.maximum(at_node, 0)]
+    stacked = np.stack(list(objective.tables[a]))
+    return np.where(at_node >= 0, stacked[level, problem.codes[a]], 0.0)
+
+
+def _pool(problem: Problem, at_node: Ints, nodes: list[Node]) -> None:
+    """Take back the latest releases until they and the rest satisfy the models together, at their best node."""
+    back = at_node < 0
+    number = len(nodes)
+    while True:
+        inside = np.flatnonzero(back)
+        part = sub_problem(problem, inside)
+        top = Judge(part).judge(problem.heights)
+        if top.suppressed is not None and top.suppressed_rows <= problem.limit:
+            found = Search(part, make_objective("granularity", part)).run().verdict
+            assert found is not None and found.suppressed is not None
+            gone = found.classes.tuple_mask(found.suppressed)
+            at_node[inside] = np.where(gone, -1, len(nodes))
+            nodes.append(found.classes.node)
+            return
+        if number == 0:
+            return
+        number -= 1
+        back = back | (at_node == number)
+
+
+def sub_problem(problem: Problem, tuples: Ints) -> Problem:
+    """Return the problem of some tuples; distributions are still compared with the whole table."""
+    place = np.full(len(problem.weight), -1, dtype=np.int64)
+    place[tuples] = np.arange(len(tuples))
+    out = Problem(
+        problem.columns, [codes[tuples] for codes in problem.codes], problem.weight[tuples], problem.rules, problem.limit
+    )
+    out.sensitive = problem.sensitive
+    for name, pairs in problem.pairs.items():
+        owner = place[pairs.owner]
+        inside = owner >= 0
+        out.pairs[name] = Pairs(owner[inside], pairs.value[inside], pairs.count[inside])
+    return out
+
+
+def recode_nodes(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> Recoding:
+    """Return the recoding in which every tuple has its own node; -1 is suppressed."""
+    columns = []
+    used = np.unique(at_node[at_node >= 0])
+    for a, column in enumerate(problem.columns):
+        level = np.array([node[a] for node in nodes] or [0], dtype=np.int64)[np.maximum(at_node, 0)]
+        offsets = np.cumsum([0, *[len(names) for names in column.labels]])
+        flat = np.stack(list(column.levels)) + offsets[:-1, None]
+        raw = flat[level, problem.codes[a]]
+        raw = np.where(at_node >= 0, raw, offsets[column.height])
+        present, ids = np.unique(raw, return_inverse=True)
+        counts = value_counts(problem, a)
+        parts: list[tuple[Any, Any]] = []
+        cost, share, step, mass = [], [], [], []
+        for number in present.tolist():
+            at = int(np.searchsorted(offsets, number, side="right")) - 1
+            i = number - int(offsets[at])
+            parts.append((column.labels[at][i], np.flatnonzero(column.levels[at] == i).tobytes()))
+            cost.append(float(column.cost[at][i]))
+            share.append(float(column.share[at][i]) if cost[-1] > 0 else 0.0)
+            step.append(at / max(column.height, 1))
+            mass.append(float(label_mass(column, at, counts)[i]))
+        kept = column.keeps_values and all(nodes[i][a] == 0 for i in used)
+        columns.append(
+            RecodedColumn(
+                column.name, tuple(distinct_texts(parts)), ids.astype(np.int64), np.array(cost), np.array(share),
+                np.array(step), np.array(mass), kept,
+            )  # fmt: skip
+        )
+    return Recoding(tuple(columns), at_node < 0, stages=_stages(problem, at_node, nodes, used))
+
+
+def _stages(problem: Problem, at_node: Ints, nodes: Sequence[Node], used: Ints) -> tuple[Any, ...]:
+    """For the recipe: every node with the label numbers' texts of the classes released there."""
+    out = []
+    for number in used.tolist():
+        members = np.flatnonzero(at_node == number)
+        columns = []
+        for a, column in enumerate(problem.columns):
+            level = nodes[number][a]
+            columns.append((column.levels[level][problem.codes[a][members]], column.labels[level]))
+        keys = group(combine([c for c, _ in columns], [len(names) for _, names in columns], len(members))[0]).first
+        classes = tuple(tuple(names[ids[i]] for ids, names in columns) for i in keys.tolist())
+        out.append((tuple(nodes[number]), classes))
+    return tuple(out)
