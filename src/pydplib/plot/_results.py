@@ -91,7 +91,8 @@ def _count_numbers(columns: dict[str, np.ndarray[Any, Any]]) -> tuple[list[str],
 
 def _round_width(least: float, *, whole: bool) -> float:
     """Return the next of 1, 2, 5 times a power of ten, so that bins are easy to read."""
-    least = max(least, 1.0 if whole else 1e-300)
+    if whole or least == 0:
+        least = max(least, 1.0)
     power = 10.0 ** np.floor(np.log10(least))
     width = next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-12))
     return float(width)

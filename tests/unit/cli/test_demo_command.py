@@ -1,0 +1,83 @@
+"""pydplib demo: one command, one report, its path on standard output."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from pydplib.cli import cli
+from pydplib.cli.demo import command
+from pydplib.experiments.demo import demo_report, demo_steps
+from pydplib.report import Chart
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "new"
+    result = CliRunner().invoke(cli, ["demo", "--output", str(folder)])
+    return result, folder
+
+
+def test_demo_writes_the_report_and_prints_its_path(run):
+    result, folder = run
+    assert result.exit_code == 0
+    assert result.stdout == f"Report: {folder / 'report.html'}\n"
+    assert (folder / "report.html").stat().st_size > 1_000_000
+
+
+def test_demo_report_shows_cohort_queries_figures_and_plain_words(run):
+    page = (run[1] / "report.html").read_text(encoding="utf-8")
+    text = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    for words in (
+        "Synthetic data",
+        "920",
+        "Four query types",
+        "epsilon per record",
+        "No privacy guarantee",
+        "Extremes",
+    ):
+        assert words in text
+    for name in ("Figure 2", "Figure 3", "Figure 4", "Figure 5", "Variance", "from counts", "with noised ages"):
+        assert f">{name}" in text or name in text
+    assert page.count("plotly.js v") == 1
+    rows = re.findall(r'<th scope="row" class="short">(count|mean|median|variance)</th>', text)
+    assert sorted(rows) == sorted(["count", "mean", "median", "variance"] * 3)
+
+
+def test_demo_report_has_a_table_under_every_figure(run):
+    page = (run[1] / "report.html").read_text(encoding="utf-8")
+    figures = re.findall(r"<figure.*?</figure>", page, flags=re.S)
+    assert len(figures) == 9  # eight of the owner, one of a partner
+    assert all("<table>" in figure and "<figcaption>" in figure for figure in figures)
+
+
+def test_demo_steps_are_those_that_are_taken():
+    seen = []
+    report = demo_report(n=150, seed=3, step=seen.append)
+    assert tuple(seen) == demo_steps()
+    charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
+    partner = charts[-1].figure.words[1]
+    assert "owner" not in partner and all("data owner only" in chart.figure.words[1] for chart in charts[:-1])
+
+
+def test_demo_with_open_shows_the_report(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr("click.launch", shown.append)
+    result = CliRunner().invoke(command, ["--n", "150", "--output", str(tmp_path), "--open"])
+    assert result.exit_code == 0
+    assert shown == [(tmp_path / "report.html").as_uri()]
+
+
+def test_demo_refuses_sizes_that_make_no_sense(tmp_path):
+    result = CliRunner().invoke(command, ["--n", "5", "--output", str(tmp_path)])
+    assert result.exit_code == 2 and "100<=x<=10000000" in result.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_demo_into_a_place_that_cannot_be_written_ends_with_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(cli, ["demo", "--n", "150", "--output", str(tmp_path / "file" / "x")])
+    assert result.exit_code != 0
+    assert "cannot be written" in str(result.exception)
