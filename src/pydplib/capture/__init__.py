@@ -1,0 +1,79 @@
+"""Structured reporting: templates, their linter, evaluation of answers, report text, FHIR, public schema, PI-RADS."""
+
+from __future__ import annotations
+
+from pydplib.capture import pirads
+from pydplib.capture.agreement import Agreement, cohens_kappa, reader_agreement
+from pydplib.capture.builtin import builtin, builtin_names
+from pydplib.capture.checks import CHECKS
+from pydplib.capture.difference import Change, compare
+from pydplib.capture.evaluate import Evaluation, evaluate
+from pydplib.capture.fhir import (
+    ImportedResponse,
+    ImportedTemplate,
+    Note,
+    questionnaire_from_fhir,
+    questionnaire_to_fhir,
+    response_from_fhir,
+    response_to_fhir,
+)
+from pydplib.capture.forms import answers_from_fields, browser_rules, field_name, visible_items
+from pydplib.capture.functions import FUNCTIONS
+from pydplib.capture.lint import check_template, lint
+from pydplib.capture.model import (
+    Check,
+    Code,
+    Computed,
+    Condition,
+    Group,
+    Option,
+    Question,
+    Template,
+)
+from pydplib.capture.problems import Problem
+from pydplib.capture.report_text import report_text
+from pydplib.capture.tables import columns_of, to_row, to_rows, to_schema
+from pydplib.capture.values import show_value
+
+__all__ = [
+    "CHECKS",
+    "FUNCTIONS",
+    "Agreement",
+    "Change",
+    "Check",
+    "Code",
+    "Computed",
+    "Condition",
+    "Evaluation",
+    "Group",
+    "ImportedResponse",
+    "ImportedTemplate",
+    "Note",
+    "Option",
+    "Problem",
+    "Question",
+    "Template",
+    "answers_from_fields",
+    "browser_rules",
+    "builtin",
+    "builtin_names",
+    "check_template",
+    "cohens_kappa",
+    "columns_of",
+    "compare",
+    "evaluate",
+    "field_name",
+    "lint",
+    "pirads",
+    "questionnaire_from_fhir",
+    "questionnaire_to_fhir",
+    "reader_agreement",
+    "report_text",
+    "response_from_fhir",
+    "response_to_fhir",
+    "show_value",
+    "to_row",
+    "to_rows",
+    "to_schema",
+    "visible_items",
+]

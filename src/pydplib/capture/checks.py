@@ -1,0 +1,101 @@
+"""The closed set of checks that look for contradictions in a report and answer with a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pydplib.capture import pirads
+from pydplib.capture.functions import NUMBERS, Parameter
+from pydplib.capture.model import Value
+
+_SCORES = frozenset({"1", "2", "3", "4", "5", "X"})
+_CHOICE = frozenset({"choice", "integer choice"})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFunction:
+    """A named check: what it reads, and in one line what it warns of."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    call: Callable[..., Sequence[str]]
+
+
+def _scores(t2w: str, dwi: str, size: float | None, extension: str | None) -> Sequence[str]:
+    return pirads.contradictions(t2w=t2w, dwi=dwi, size=size, extension=extension)
+
+
+def _sector(sector: str, zone: str) -> Sequence[str]:
+    warning = pirads.sector_contradiction(sector=sector, zone=zone)
+    return () if warning is None else (warning,)
+
+
+def _days(first: str, second: str) -> Sequence[str]:
+    return () if first <= second else ("The second day is before the first.",)
+
+
+def _numbers(first: float, second: float) -> Sequence[str]:
+    return () if first <= second else ("The second number is smaller than the first.",)
+
+
+_ALL = (
+    CheckFunction(
+        "pirads_scores",
+        "A score of 4 or 5 contradicts the lesion's size or extension.",
+        (
+            Parameter("t2w", _CHOICE, values=_SCORES),
+            Parameter("dwi", _CHOICE, values=_SCORES),
+            Parameter("size", NUMBERS, optional=True),
+            Parameter(
+                "extension",
+                frozenset({"choice"}),
+                optional=True,
+                values=frozenset({"none", "possible", "definite"}),
+            ),
+        ),
+        _scores,
+    ),
+    CheckFunction(
+        "pirads_sector",
+        "The zone is not the one that the sector lies in.",
+        (
+            Parameter("sector", frozenset({"choice"}), values=frozenset(pirads.SECTORS)),
+            Parameter("zone", frozenset({"choice"}), values=frozenset(pirads.ZONES)),
+        ),
+        _sector,
+    ),
+    CheckFunction(
+        "days_in_order",
+        "The second day is before the first.",
+        (Parameter("first", frozenset({"date"})), Parameter("second", frozenset({"date"}))),
+        _days,
+    ),
+    CheckFunction(
+        "numbers_in_order",
+        "The second number is smaller than the first.",
+        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
+        _numbers,
+    ),
+)
+
+CHECKS: Mapping[str, CheckFunction] = MappingProxyType({check.name: check for check in _ALL})
+"""Every check that a template may name."""
+
+
+def run_check(check: CheckFunction, inputs: Sequence[Sequence[Value]]) -> Sequence[str]:
+    """Return the warnings of a check; none while an answer that it needs is missing.
+
+    Examples:
+        >>> run_check(CHECKS["pirads_sector"], [["mid-TZa-L"], ["TZ"]])
+        ()
+    """
+    arguments: list[Value | None] = []
+    padded = [*inputs, *([()] * (len(check.parameters) - len(inputs)))]
+    for parameter, values in zip(check.parameters, padded, strict=False):
+        if not values and not parameter.optional:
+            return ()
+        arguments.append(values[0] if values else None)
+    return tuple(check.call(*arguments))

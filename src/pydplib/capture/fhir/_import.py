@@ -1,0 +1,148 @@
+"""From a FHIR Questionnaire, ours or foreign, R4 or R5, to a template and notes about what did not come over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydplib.capture.fhir import _names as names
+from pydplib.capture.fhir._conditions import Pending, attach_conditions
+from pydplib.capture.fhir._items import ItemReader
+from pydplib.capture.fhir._names import Note
+from pydplib.capture.fhir._read import Notes, extensions_of, tables, tail, take_checks, text_of, value_of
+from pydplib.capture.lint import lint
+from pydplib.capture.model import Template
+from pydplib.capture.problems import Problem, errors_of
+from pydplib.errors import TemplateError
+
+_KEPT = {
+    "resourceType",
+    "id",
+    "url",
+    "version",
+    "name",
+    "title",
+    "status",
+    "subjectType",
+    "publisher",
+    "description",
+    "item",
+    "extension",
+    "contained",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTemplate:
+    """A template made from a FHIR Questionnaire.
+
+    Attributes:
+        template: The template.
+        notes: Item by item what was left out or adapted; empty if everything came over as it was.
+        problems: What the linter says about the result.
+    """
+
+    template: Template
+    notes: tuple[Note, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the template can be used as it is."""
+        return not errors_of(self.problems)
+
+    @property
+    def left_out(self) -> tuple[Note, ...]:
+        """The notes about what is lost."""
+        return tuple(note for note in self.notes if note.outcome == "left out")
+
+
+def questionnaire_from_fhir(resource: object) -> ImportedTemplate:
+    """Read a FHIR Questionnaire, R4 or R5, our own or a foreign one.
+
+    Everything of the documented subset comes over as it was. The rest is adapted or left out, and
+    each such piece is a note: nothing is lost in silence. Expressions are never run.
+
+    Args:
+        resource: The resource as plain values, as ``json.loads`` gives it.
+
+    Raises:
+        TemplateError: It is not a Questionnaire, or has nothing that can be asked, or a modifier that
+            changes its meaning in a way that we do not know.
+
+    Examples:
+        >>> smoker = {"linkId": "smoker", "text": "Do you smoke?", "type": "boolean",
+        ...           "initial": [{"valueBoolean": False}]}
+        >>> imported = questionnaire_from_fhir({"resourceType": "Questionnaire", "id": "visit", "version": "1",
+        ...                                     "title": "Visit", "status": "active", "item": [smoker]})
+        >>> imported.template.question("smoker").kind
+        'boolean'
+        >>> print(imported.notes[0])
+        'smoker', initial: left out: answers are never filled in beforehand
+    """
+    if not isinstance(resource, Mapping) or resource.get("resourceType") != "Questionnaire":
+        got = resource.get("resourceType") if isinstance(resource, Mapping) else None
+        hint = " Take the Questionnaire out of the Bundle." if got == "Bundle" else ""
+        raise TemplateError(f"This is not a FHIR Questionnaire: its resourceType must be 'Questionnaire'.{hint}")
+    if resource.get("modifierExtension") or resource.get("implicitRules"):
+        raise TemplateError(
+            "The questionnaire has a modifierExtension or implicitRules, which change its meaning in a way that is "
+            "not known here. Remove them if they do not matter."
+        )
+    notes = Notes()
+    contained = {
+        text_of(entry.get("id")): entry
+        for entry in tables(resource.get("contained"))
+        if entry.get("resourceType") == "ValueSet"
+    }
+    reader = ItemReader(notes, contained)
+    items = reader.read(resource.get("item"), "", level=0)
+    if not items:
+        raise TemplateError("The questionnaire has no item that can be asked.")
+    pending: dict[str, Pending] = reader.pending
+    items = attach_conditions(items, pending, reader.names, notes)
+    head = _head(resource, reader.texts, notes)
+    template = Template(items=items, **head)
+    return ImportedTemplate(template, tuple(notes.found), lint(template))
+
+
+def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[str, Any]:
+    """Read the head of the questionnaire."""
+    url = text_of(resource.get("url")).strip()
+    given = text_of(resource.get("id")) or tail(url) or text_of(resource.get("name")) or "questionnaire"
+    identifier = re.sub(r"[^A-Za-z0-9.\-]+", "-", given).strip("-.")[:64] or "questionnaire"
+    if resource.get("id") != identifier:
+        notes.adapted("", "id", f"'{identifier}' is the template's id")
+    version = text_of(resource.get("version")).strip()
+    if not version:
+        notes.adapted("", "version", "there is none; it is version 1 here")
+    for key, usual in (("status", "active"), ("subjectType", ["Patient"])):
+        if key in resource and resource[key] != usual:
+            notes.left_out("", key, "templates do not have it")
+    for key in resource:
+        if key not in _KEPT:
+            notes.left_out("", key, "templates do not have it")
+    for entry in tables(resource.get("contained")):
+        if entry.get("resourceType") != "ValueSet":
+            notes.left_out("", "contained", "only value sets inside the questionnaire are used")
+    head: dict[str, Any] = {}
+    for extension_url, extension in extensions_of(resource):
+        value = value_of(extension)[1]
+        if extension_url == names.PERSON:
+            head["person"] = text_of(value)
+        elif extension_url == names.MAX_REPORTS and isinstance(value, int):
+            head["max_reports_per_person"] = value
+        elif extension_url != names.CHECK:
+            notes.left_out("", tail(extension_url), "an extension that is not known here")
+    description = "\n\n".join(text for text in (text_of(resource.get("description")), *texts) if text)
+    return head | {
+        "id": identifier,
+        "version": version or "1",
+        "title": text_of(resource.get("title")) or text_of(resource.get("name")) or identifier,
+        "description": description,
+        "url": "" if url == names.CANONICAL + identifier else url,
+        "publisher": text_of(resource.get("publisher")),
+        "checks": take_checks(resource),
+    }

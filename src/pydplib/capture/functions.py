@@ -1,0 +1,232 @@
+"""The closed set of functions by which computed fields are worked out. No expressions, no eval."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pydplib.capture import pirads
+from pydplib.capture.model import Value
+
+NUMBERS = frozenset({"integer", "decimal", "integer choice"})
+"""Kinds that a number can be read from; a choice counts if its options are whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One input of a function: which kinds it takes, and whether it may be missing.
+
+    Attributes:
+        name: What it stands for, for error messages and the documentation.
+        kinds: Kinds of question it can read; ``group`` stands for a repeating group, counted.
+        optional: Whether the function is still worked out without it.
+        values: The only option values it understands; empty for any.
+        many: Whether it takes all answers of all repetitions, and may be given several times.
+    """
+
+    name: str
+    kinds: frozenset[str]
+    optional: bool = False
+    values: frozenset[str] = frozenset()
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A named function: its inputs, what it gives, and in one line what it does."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    result: frozenset[str]
+    call: Callable[..., Any]
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether it reads any number of inputs into one list."""
+        return len(self.parameters) == 1 and self.parameters[0].many
+
+
+def _years_between(first: str, second: str) -> int | None:
+    start, end = dt.date.fromisoformat(first), dt.date.fromisoformat(second)
+    years = end.year - start.year - ((end.month, end.day) < (start.month, start.day))
+    return years if years >= 0 else None
+
+
+def _category(zone: str, t2w: str, dwi: str, dce: str, origin: str | None) -> int | None:
+    scored = zone if zone in pirads.SCORED_ZONES else origin
+    return None if scored is None else pirads.category(zone=scored, t2w=t2w, dwi=dwi, dce=dce)
+
+
+def _significant(gleason: int | None, volumes: Sequence[float], extensions: Sequence[str]) -> bool | None:
+    # A possible extension leaves the question open.
+    extension = True if "definite" in extensions else None if not extensions or "possible" in extensions else False
+    return pirads.clinically_significant(gleason=gleason, volume=max(volumes, default=None), extension=extension)
+
+
+def _one(name: str, *kinds: str, optional: bool = False, values: Sequence[str] = ()) -> Parameter:
+    return Parameter(name, frozenset(kinds), optional, frozenset(values))
+
+
+def _numbers(name: str = "numbers") -> Parameter:
+    return Parameter(name, NUMBERS, many=True)
+
+
+_ANY_NUMBER = frozenset({"decimal", "integer", "integer choice"})
+_DECIMAL = frozenset({"decimal"})
+_WHOLE = frozenset({"integer", "integer choice", "decimal"})
+_FLAG = frozenset({"boolean"})
+_SCORES = ("1", "2", "3", "4", "5", "X")
+
+_ALL = (
+    Function("sum", "Adds all answers.", (_numbers(),), _ANY_NUMBER, sum),
+    Function("mean", "Mean of all answers.", (_numbers(),), _DECIMAL, lambda values: math.fsum(values) / len(values)),
+    Function("minimum", "Smallest of all answers.", (_numbers(),), _ANY_NUMBER, min),
+    Function("maximum", "Largest of all answers.", (_numbers(),), _ANY_NUMBER, max),
+    Function(
+        "difference",
+        "First minus second.",
+        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
+        _ANY_NUMBER,
+        lambda first, second: first - second,
+    ),
+    Function(
+        "product",
+        "First times second.",
+        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
+        _ANY_NUMBER,
+        lambda first, second: first * second,
+    ),
+    Function(
+        "ratio",
+        "First divided by second; nothing if the second is 0.",
+        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
+        _DECIMAL,
+        lambda first, second: first / second if second else None,
+    ),
+    Function("count", "Number of repetitions of a group.", (_one("group", "group"),), _WHOLE, lambda group: group),
+    Function("any_yes", "Yes if one of the answers is yes.", (Parameter("answers", _FLAG, many=True),), _FLAG, any),
+    Function("all_yes", "Yes if all answers are yes.", (Parameter("answers", _FLAG, many=True),), _FLAG, all),
+    Function("year_of", "The year of a day.", (_one("day", "date"),), _WHOLE, lambda day: int(day[:4])),
+    Function(
+        "years_between",
+        "Full years from the first day to the second; nothing if the second is earlier.",
+        (_one("first", "date"), _one("second", "date")),
+        _WHOLE,
+        _years_between,
+    ),
+    Function(
+        "pirads_category",
+        "PI-RADS 2.1 category of a lesion.",
+        (
+            _one("zone", "choice", values=tuple(pirads.ZONES)),
+            _one("t2w", "choice", "integer choice", values=_SCORES),
+            _one("dwi", "choice", "integer choice", values=_SCORES),
+            _one("dce", "choice", values=pirads.DCE),
+            _one("origin", "choice", optional=True, values=pirads.SCORED_ZONES),
+        ),
+        _WHOLE,
+        _category,
+    ),
+    Function(
+        "pirads_overall",
+        "The highest category of all lesions.",
+        (Parameter("categories", frozenset({"integer", "integer choice"}), many=True),),
+        _WHOLE,
+        pirads.patient_category,
+    ),
+    Function(
+        "pirads_staging_only",
+        "Yes if neither diffusion nor contrast can be judged, so that there is no category.",
+        (
+            _one("dwi", "choice", "integer choice", values=_SCORES),
+            _one("dce", "choice", values=pirads.DCE),
+        ),
+        _FLAG,
+        lambda dwi, dce: dwi == "X" and dce == "X",
+    ),
+    Function(
+        "psa_density",
+        "PSA divided by the prostate's volume.",
+        (Parameter("psa", NUMBERS), Parameter("volume", NUMBERS)),
+        _DECIMAL,
+        lambda psa, volume: pirads.psa_density(psa=psa, volume=volume),
+    ),
+    Function(
+        "gleason_score",
+        "Sum of the two Gleason patterns; nothing until both are known.",
+        (Parameter("primary", NUMBERS), Parameter("secondary", NUMBERS)),
+        _WHOLE,
+        lambda primary, secondary: primary + secondary,
+    ),
+    Function(
+        "isup_grade",
+        "ISUP grade group of two Gleason patterns.",
+        (Parameter("primary", NUMBERS), Parameter("secondary", NUMBERS)),
+        _WHOLE,
+        pirads.isup_grade,
+    ),
+    Function(
+        "clinically_significant",
+        "Gleason score >= 7, or a volume >= 0.5 ml, or definite extension; nothing while it is open.",
+        (
+            Parameter("gleason", NUMBERS, optional=True),
+            Parameter("volumes", NUMBERS, optional=True, many=True),
+            Parameter(
+                "extensions",
+                frozenset({"choice"}),
+                optional=True,
+                values=frozenset({"none", "possible", "definite"}),
+                many=True,
+            ),
+        ),
+        _FLAG,
+        _significant,
+    ),
+)
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType({function.name: function for function in _ALL})
+"""Every function that a template may name."""
+
+
+def compute(function: Function, inputs: Sequence[Sequence[Value]]) -> Value | None:
+    """Work out a function from the answers of its inputs; None where one that it needs is missing.
+
+    Args:
+        function: One of ``FUNCTIONS``.
+        inputs: For each input the answers found: none, one, or one per repetition.
+
+    Examples:
+        >>> compute(FUNCTIONS["maximum"], [[7, 12]])
+        12
+        >>> compute(FUNCTIONS["ratio"], [[6.0], []]) is None
+        True
+    """
+    arguments: list[Any] = []
+    if function.takes_many:
+        pooled = [value for values in inputs for value in values]
+        if not pooled:
+            return None
+        arguments.append(pooled)
+    else:
+        padded = [*inputs, *([()] * (len(function.parameters) - len(inputs)))]
+        for parameter, values in zip(function.parameters, padded, strict=False):
+            if parameter.many:
+                arguments.append(list(values))
+            elif values:
+                arguments.append(values[0])
+            elif parameter.optional:
+                arguments.append(None)
+            else:
+                return None
+    try:
+        result = function.call(*arguments)
+    except (ArithmeticError, ValueError):  # beyond what numbers hold, or outside the function's domain
+        return None
+    if isinstance(result, float) and not math.isfinite(result):
+        return None
+    return result  # type: ignore[no-any-return]

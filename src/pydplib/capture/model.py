@@ -1,0 +1,376 @@
+"""The template: a versioned decision tree of groups and questions, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+
+from pydplib.errors import TemplateError, did_you_mean
+from pydplib.schema import Label
+
+if TYPE_CHECKING:
+    from pydplib.capture.plan import Plan
+    from pydplib.capture.structure import Index
+
+Kind: TypeAlias = Literal["choice", "integer", "decimal", "boolean", "date", "text"]
+"""What kind of answer a question takes."""
+
+Operator: TypeAlias = Literal["exists", "=", "!=", ">", "<", ">=", "<="]
+"""How a condition compares an answer; the words of FHIR."""
+
+Behaviour: TypeAlias = Literal["", "all", "any"]
+"""Whether all conditions must hold or any one; empty where there is at most one."""
+
+Value: TypeAlias = bool | int | float | str
+"""An answer as a plain value; a day is the text ``YYYY-MM-DD``."""
+
+KINDS: tuple[str, ...] = get_args(Kind)
+OPERATORS: tuple[str, ...] = get_args(Operator)
+LABELS: tuple[str, ...] = get_args(Label)
+
+
+def _check_word(where: str, what: str, word: str, known: Collection[str]) -> None:
+    if word not in known:
+        raise TemplateError(f"{where}: unknown {what} '{word}'.{did_you_mean(word, [k for k in known if k])}")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code of a terminology, such as LOINC or RadLex.
+
+    Examples:
+        >>> Code("http://loinc.org", "2857-1", "Prostate specific Ag").code
+        '2857-1'
+    """
+
+    system: str
+    code: str
+    display: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One permitted answer of a choice.
+
+    Args:
+        value: What is stored: a short text or a whole number.
+        title: What people read; by default the value.
+        help: The definition, shown on demand.
+        sentence: What the report says if this is the answer; by default the question's sentence.
+        system: The terminology the code belongs to.
+        code: The code in that terminology, where it differs from the value.
+
+    Examples:
+        >>> Option("PZ", "peripheral zone").text
+        'peripheral zone'
+    """
+
+    value: str | int
+    title: str = ""
+    help: str = ""
+    sentence: str = ""
+    system: str = ""
+    code: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, bool) or not isinstance(self.value, str | int):
+            raise TemplateError("An option's value is a text or a whole number; use kind 'boolean' for yes and no.")
+        if self.code == str(self.value):
+            object.__setattr__(self, "code", "")
+        if self.title == str(self.value):
+            object.__setattr__(self, "title", "")
+
+    @property
+    def text(self) -> str:
+        """What people read."""
+        return self.title or str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One line of ``enableWhen``: shown when ``question`` ``operator`` ``answer``.
+
+    Examples:
+        >>> Condition("zone", "=", "CZ").operator
+        '='
+    """
+
+    question: str
+    operator: Operator
+    answer: Value
+
+    def __post_init__(self) -> None:
+        _check_word(f"Condition on '{self.question}'", "operator", self.operator, OPERATORS)
+        if not isinstance(self.answer, bool | int | float | str):
+            raise TemplateError(f"Condition on '{self.question}': the answer is a text, a number or true/false.")
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """How a field is worked out: a function of the closed set, and the items it reads.
+
+    Examples:
+        >>> Computed("ratio", ("psa", "volume")).inputs
+        ('psa', 'volume')
+    """
+
+    function: str
+    inputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A warning that is looked for: a check of the closed set, and the items it reads.
+
+    Examples:
+        >>> Check("pirads_size", ("category", "size", "extension")).function
+        'pirads_size'
+    """
+
+    function: str
+    inputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question with one answer.
+
+    Args:
+        id: Unique in the template; also the column's name in tables.
+        kind: ``choice``, ``integer``, ``decimal``, ``boolean``, ``date`` or ``text``.
+        title: What people read.
+        options: The permitted answers of a choice.
+        ordered: Whether the order of the options carries meaning.
+        unit: Unit of a number, as a UCUM code where there is one.
+        low: Smallest possible answer (number or day): public, and the bound for privacy.
+        high: Largest possible answer.
+        decimals: Most digits after the point.
+        max_length: Most characters of a text.
+        multiline: Whether a text may have several lines.
+        required: Whether a report without it can be signed.
+        read_only: Whether people may not type here; computed fields are read-only.
+        computed: How the answer is worked out from earlier ones.
+        enable_when: Conditions on earlier answers under which the question is shown.
+        enable_behaviour: ``all`` or ``any`` where there is more than one condition.
+        help: Explanation, shown on demand.
+        sentence: What the report says; see ``report_text``. By default "title: value unit."
+        sentence_no: What the report says if a yes/no question is answered with no.
+        reported: Whether the report text mentions the answer at all.
+        label: How much the answer gives away; by default ``identifier`` for texts, else ``sensitive``.
+        codes: What the question is called in terminologies.
+
+    Examples:
+        >>> Question(id="psa", kind="decimal", title="PSA", unit="ng/mL", low=0, high=5000).label
+        'sensitive'
+    """
+
+    id: str
+    kind: Kind
+    title: str = ""
+    options: tuple[Option, ...] = ()
+    ordered: bool = False
+    unit: str = ""
+    low: float | str | None = None
+    high: float | str | None = None
+    decimals: int | None = None
+    max_length: int | None = None
+    multiline: bool = False
+    required: bool = False
+    read_only: bool = False
+    computed: Computed | None = None
+    enable_when: tuple[Condition, ...] = ()
+    enable_behaviour: Behaviour = ""
+    help: str = ""
+    sentence: str = ""
+    sentence_no: str = ""
+    reported: bool = True
+    label: Label = ""  # type: ignore[assignment]  # empty: by kind, filled in below
+    codes: tuple[Code, ...] = ()
+
+    def __post_init__(self) -> None:
+        where = f"Item '{self.id}'"
+        _check_word(where, "kind", self.kind, KINDS)
+        if not str(self.label):
+            object.__setattr__(self, "label", "identifier" if self.kind == "text" else "sensitive")
+        _check_word(where, "label", self.label, LABELS)
+        _check_word(where, "enable_behaviour", self.enable_behaviour, get_args(Behaviour))
+        for name in ("options", "enable_when", "codes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @property
+    def text(self) -> str:
+        """What people read."""
+        return self.title or self.id
+
+    @cached_property
+    def option_by_word(self) -> Mapping[str, Option]:
+        """The options by their values as texts."""
+        return {str(option.value): option for option in reversed(self.options)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Questions that belong together; a repeating group is filled in once per lesion, vessel, drug, ...
+
+    Args:
+        id: Unique in the template; a repeating group's answers are a list under this name.
+        title: What people read.
+        items: Questions and groups, in the order in which they are asked.
+        repeats: Whether the group is filled in several times.
+        min_repeats: Fewest repetitions of a complete report.
+        max_repeats: Most repetitions: public, and needed for privacy.
+        enable_when: Conditions on earlier answers under which the group is shown.
+        enable_behaviour: ``all`` or ``any`` where there is more than one condition.
+        help: Explanation, shown on demand.
+        sentence: How the report starts on the group, e.g. ``"Lesion {number}:"``.
+        checks: Warnings that are looked for in each repetition.
+        codes: What the group is called in terminologies.
+
+    Examples:
+        >>> size = Question(id="size", kind="integer", title="Size", unit="mm", low=1, high=150)
+        >>> Group(id="lesion", title="Lesion", items=(size,), repeats=True, max_repeats=4).kind
+        'group'
+    """
+
+    kind: ClassVar[str] = "group"
+    id: str
+    title: str = ""
+    items: tuple[Item, ...] = ()
+    repeats: bool = False
+    min_repeats: int = 0
+    max_repeats: int | None = None
+    enable_when: tuple[Condition, ...] = ()
+    enable_behaviour: Behaviour = ""
+    help: str = ""
+    sentence: str = ""
+    checks: tuple[Check, ...] = ()
+    codes: tuple[Code, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_word(f"Group '{self.id}'", "enable_behaviour", self.enable_behaviour, get_args(Behaviour))
+        for name in ("items", "enable_when", "checks", "codes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @property
+    def text(self) -> str:
+        """What people read."""
+        return self.title or self.id
+
+
+Item: TypeAlias = Question | Group
+"""A node of the tree."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """A versioned decision tree from which forms, checks, report texts, FHIR and the public schema are made.
+
+    Args:
+        id: Short name: letters, digits, ``-`` and ``.``.
+        version: The version's name; a change of the tree is a new version.
+        title: What people read.
+        items: Questions and groups, in the order in which they are asked.
+        description: What the template is for.
+        url: Its canonical address in FHIR; by default one made from the id.
+        publisher: Who answers for it.
+        person: The question that says whose report it is.
+        max_reports_per_person: Most reports of one person that count in releases.
+        checks: Warnings that are looked for in the whole report.
+
+    Examples:
+        >>> age = Question(id="age", kind="integer", title="Age", unit="years", low=18, high=100, label="quasi")
+        >>> template = Template(id="visit", version="1", title="Visit", items=(age,))
+        >>> template.question("age").high
+        100
+    """
+
+    id: str
+    version: str
+    title: str
+    items: tuple[Item, ...]
+    description: str = ""
+    url: str = ""
+    publisher: str = ""
+    person: str = ""
+    max_reports_per_person: int = 1
+    checks: tuple[Check, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", tuple(self.items))
+        object.__setattr__(self, "checks", tuple(self.checks))
+
+    @cached_property
+    def index(self) -> Index:
+        """Where each item stands."""
+        from pydplib.capture.structure import build_index
+
+        return build_index(self)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The tree made ready for evaluation; raises ``TemplateError`` if the linter finds errors."""
+        from pydplib.capture.plan import build_plan
+
+        return build_plan(self)
+
+    def item(self, item_id: str) -> Item:
+        """Return an item, or raise ``TemplateError`` with a suggestion."""
+        place = self.index.by_id.get(item_id)
+        if place is None:
+            raise TemplateError(f"The template has no item '{item_id}'.{did_you_mean(item_id, self.index.by_id)}")
+        return place.item
+
+    def question(self, item_id: str) -> Question:
+        """Return a question, or raise ``TemplateError``."""
+        item = self.item(item_id)
+        if isinstance(item, Group):
+            raise TemplateError(f"'{item_id}' is a group, not a question.")
+        return item
+
+    def to_json(self) -> str:
+        """Return the template as JSON text."""
+        from pydplib.capture.files import to_json
+
+        return to_json(self)
+
+    def to_toml(self) -> str:
+        """Return the template as TOML text, the form in which people write it."""
+        from pydplib.capture.files import to_toml
+
+        return to_toml(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Template:
+        """Read a template from JSON text."""
+        from pydplib.capture.files import from_json
+
+        return from_json(text)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Template:
+        """Read a template from TOML text."""
+        from pydplib.capture.files import from_toml
+
+        return from_toml(text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Template:
+        """Read a template from a ``.toml`` or ``.json`` file."""
+        from pydplib.capture.files import load
+
+        return load(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the template to a ``.toml`` or ``.json`` file."""
+        from pydplib.capture.files import save
+
+        save(self, path)

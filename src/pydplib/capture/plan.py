@@ -1,0 +1,120 @@
+"""A template made ready for evaluation: every reference resolved once, so that a report takes microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pydplib.capture.checks import CHECKS, CheckFunction
+from pydplib.capture.conditions import holds, join
+from pydplib.capture.functions import FUNCTIONS, Function
+from pydplib.capture.model import Check, Computed, Condition, Group, Item, Question, Template, Value
+from pydplib.capture.structure import Index, Place
+
+Scope: TypeAlias = list[dict[str, Any]]
+"""The answers accepted so far: those of the report, then those of each repetition being walked, inwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """How to find the answers of another item: how many levels are shared, then which loops to go through.
+
+    Sharing as many levels as possible is what makes a condition look within its own repetition first.
+    """
+
+    item: str
+    level: int
+    loops: tuple[str, ...]
+    counts: bool = False
+
+    def find(self, scope: Scope) -> Sequence[Value]:
+        """Return the answers: none, one, or one per repetition; for a group, its number of repetitions."""
+        holder = scope[self.level]
+        if not self.loops:
+            value = holder.get(self.item)
+            if self.counts:
+                return (len(value) if value else 0,)
+            return () if value is None else (value,)
+        holders: list[Mapping[str, Any]] = [holder]
+        for loop in self.loops:
+            holders = [repetition for each in holders for repetition in each.get(loop, ())]
+        if self.counts:
+            return (sum(len(each.get(self.item, ())) for each in holders),)
+        return tuple(each[self.item] for each in holders if self.item in each)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One item with its references resolved."""
+
+    item: Item
+    question: Question | None
+    group: Group | None
+    conditions: tuple[tuple[Condition, Reference], ...]
+    function: Function | None
+    inputs: tuple[Reference, ...]
+    checks: tuple[tuple[Check, CheckFunction, tuple[Reference, ...]], ...]
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole template made ready, with the ids that belong to each level of repetition."""
+
+    nodes: tuple[Node, ...]
+    checks: tuple[tuple[Check, CheckFunction, tuple[Reference, ...]], ...]
+    loops_of: Mapping[str, tuple[str, ...]]
+    computed: frozenset[str]
+    index: Index
+
+
+def is_shown(node: Node, scope: Scope) -> bool:
+    """Whether the conditions of an item hold for the answers accepted so far."""
+    results = [holds(condition, reference.find(scope)) for condition, reference in node.conditions]
+    return join(node.item.enable_behaviour, results)
+
+
+def refer(index: Index, asker_loops: tuple[str, ...], target: str) -> Reference:
+    """Resolve a reference from inside ``asker_loops`` to ``target``."""
+    place = index.by_id[target]
+    shared = 0
+    while shared < min(len(asker_loops), len(place.loops)) and asker_loops[shared] == place.loops[shared]:
+        shared += 1
+    return Reference(target, shared, place.loops[shared:], counts=isinstance(place.item, Group))
+
+
+def build_plan(template: Template) -> Plan:
+    """Check the template, then resolve it."""
+    from pydplib.capture.lint import check_template
+
+    check_template(template)
+    index = template.index
+
+    def checks(found: tuple[Check, ...], loops: tuple[str, ...]) -> Any:
+        return tuple(
+            (check, CHECKS[check.function], tuple(refer(index, loops, name) for name in check.inputs))
+            for check in found
+        )
+
+    def node(item: Item) -> Node:
+        place: Place = index.by_id[item.id]
+        computed: Computed | None = item.computed if isinstance(item, Question) else None
+        group = item if isinstance(item, Group) else None
+        return Node(
+            item=item,
+            question=item if isinstance(item, Question) else None,
+            group=group,
+            conditions=tuple((c, refer(index, place.loops, c.question)) for c in item.enable_when),
+            function=FUNCTIONS[computed.function] if computed else None,
+            inputs=tuple(refer(index, place.loops, name) for name in computed.inputs) if computed else (),
+            checks=checks(group.checks, place.inner_loops) if group else (),
+            children=tuple(node(child) for child in group.items) if group else (),
+        )
+
+    # Groups that do not repeat add no level: their answers stand beside the others.
+    loops_of = {
+        place.item.id: place.loops for place in index.places if isinstance(place.item, Question) or place.item.repeats
+    }
+    computed = frozenset(question.id for _, question in index.questions() if question.computed)
+    return Plan(tuple(map(node, template.items)), checks(template.checks, ()), loops_of, computed, index)
