@@ -116,7 +116,8 @@ def _put_sqlite(path: Any, data: pa.Table, schema: dp.Schema) -> Table:
     kinds = {field.name: _sql_type(field.type, names) for field in data.schema}
     quoted = ['"' + name.replace('"', '""') + '"' for name in kinds]
     connection = sqlite3.connect(path)
-    connection.execute(f"CREATE TABLE reports ({', '.join(f'{q} {k}' for q, k in zip(quoted, kinds.values()))})")
+    columns = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, kinds.values(), strict=True))
+    connection.execute(f"CREATE TABLE reports ({columns})")
     rows = [
         tuple(str(cell) if hasattr(cell, "isoformat") else cell for cell in row.values()) for row in data.to_pylist()
     ]

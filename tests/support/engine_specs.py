@@ -100,7 +100,8 @@ CASES = [
     Case("A centred sum counts from the middle", "So one person moves it half as far.",
          {"id": list("ab"), "age": [20.0, 90.0]}, AGE,
          {"measures": [Measure("sum", "age", low=0, high=100, step=0.5, center=50),
-                       Measure("sum", "age", low=0, high=100, step=1, offset=50)]}, [[(-60 + 80) * W], [(-30 + 40) * W]]),
+                       Measure("sum", "age", low=0, high=100, step=1, offset=50)]},
+         [[(-60 + 80) * W], [(-30 + 40) * W]]),
     Case("Squares have a grid of their own", "Sums of squares for the variance.",
          {"id": list("ab"), "age": [20.0, 95.0]}, AGE,
          {"measures": [Measure("sumsq", "age", low=0, high=100, step=10, center=50, offset=100)]},
@@ -129,9 +130,10 @@ CASES = [
          {"id": list("abcdef"), "age": [50.0, 59.999, 60.0, 70.0, 70.5, None]}, AGE,
          {"measures": COUNT, "by": {"age": Bins([50, 60, 70])}}, [[2 * W, 2 * W]], keys=[((50, 60),), ((60, 70),)]),
     Case("Whole numbers have their values as keys", "Values outside the bounds are the bound.",
-         {"id": list("abc"), "lesions": [0, 9, 2]}, {"lesions": dp.Integer(0, 2)}, {"measures": COUNT, "by": ["lesions"]},
-         [[W, 0, 2 * W]], keys=[(0,), (1,), (2,)]),
-    Case("A histogram's edges are public", "Values beyond the outer edges go to the outer cells; the last cell is closed.",
+         {"id": list("abc"), "lesions": [0, 9, 2]}, {"lesions": dp.Integer(0, 2)},
+         {"measures": COUNT, "by": ["lesions"]}, [[W, 0, 2 * W]], keys=[(0,), (1,), (2,)]),
+    Case("A histogram's edges are public",
+         "Values beyond the outer edges go to the outer cells; the last cell is closed.",
          {"id": list("abcdef"), "age": [3.0, 20.0, 39.999, 40.0, 60.0, 99.0]}, AGE,
          {"measures": [Measure("cells", "age", edges=[20, 40, 60])]}, [[[3 * W, 3 * W]]]),
     Case("With wider bounds, values beyond the edges are in no cell", "As in NumPy's histogram.",
@@ -152,8 +154,8 @@ CASES = [
          {"id": list("abcd"), "prostatitis": ["y", "n", None, "zzz"]}, {"prostatitis": dp.Category(["y", "n"])},
          {"measures": COUNT, "where": [Where("prostatitis").ne("y")]}, [[2 * W]]),
     Case("Missing values can be asked for", "is_missing and is_present.",
-         {"id": list("abcd"), "age": [1.0, NAN, None, 2.0]}, AGE, {"measures": COUNT, "where": [Where("age").is_missing()]},
-         [[2 * W]]),
+         {"id": list("abcd"), "age": [1.0, NAN, None, 2.0]}, AGE,
+         {"measures": COUNT, "where": [Where("age").is_missing()]}, [[2 * W]]),
     Case("Open and closed comparisons", "more_than and less_than leave out the value itself.",
          {"id": list("abcd"), "age": [10.0, 20.0, 30.0, 40.0]}, AGE,
          {"measures": SUM_AGE, "where": [Where("age").more_than(10), Where("age").less_than(40)]}, [[50 * W]]),
@@ -178,7 +180,8 @@ CASES = [
          {"measures": [Measure("sum", "bph", low=0, high=1, step=1), Measure("count", "bph")]}, [[2 * W], [3 * W]]),
     Case("Numbers written as text are numbers, anything else is missing", "As they come from a spreadsheet.",
          {"id": list("abcdefgh"), "site": ["12", " 7.5 ", "+3", "1e1", "n/a", "", "0x10", "1e999"]},
-         {"site": dp.Number(0, 100)}, {"measures": [Measure("sum", "site", low=0, high=100, step=0.5), Measure("count", "site")]},
+         {"site": dp.Number(0, 100)},
+         {"measures": [Measure("sum", "site", low=0, high=100, step=0.5), Measure("count", "site")]},
          [[(24 + 15 + 6 + 20) * W], [4 * W]]),
     Case("Names and values with odd signs are only names and values", "Quotes, per cent signs, backslashes, accents.",
          {"id": ["o'hara", "100%", "a\\b", 'q"q'], "prostatitis": ["it's", "100%", "a\\b", "ä"],
@@ -186,10 +189,12 @@ CASES = [
          {"prostatitis": dp.Category(["it's", "100%", "a\\b", "ä"]), "it's 100% \"odd\" \\ `name`": dp.Number(0, 10)},
          {"measures": [Measure("sum", "it's 100% \"odd\" \\ `name`", low=0, high=10, step=1)], "by": ["prostatitis"]},
          [[W, 2 * W, 3 * W, 4 * W, 0]], keys=[("it's",), ("100%",), ("a\\b",), ("ä",), ("other",)]),
-    Case("A sample counts whole rows, at most the most per person", "Rows without a row key are bounded like all others.",
+    Case("A sample counts whole rows, at most the most per person",
+         "Rows without a row key are bounded like all others.",
          {"id": ["a"] * 5 + ["b"], "report": [None] * 5 + [1], "age": [1.0] * 6}, AGE,
          {"measures": COUNT, "bound": Bound("id", 2, mode="sample", row_key="report", salt="s")}, [[3]]),
-    Case("Unknown keys: persons per group, each in at most so many groups", "Only sampling can bound groups that are not public.",
+    Case("Unknown keys: persons per group, each in at most so many groups",
+         "Only sampling can bound groups that are not public.",
          {"id": ["a", "a", "b", "c"], "site": ["north", "north", "north", None]}, {"site": dp.Text()},
          {"measures": COUNT, "by": {"site": None}, "bound": Bound("id", 1, mode="sample", max_groups=1, salt="s")},
          [[2]], keys=[("north",)]),
@@ -203,10 +208,9 @@ def render() -> str:
         names = list(case.rows)
         lines = [f"## {case.title}\n", f"{case.why}\n", "| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
         for row in zip(*case.rows.values(), strict=True):
-            lines.append("| " + " | ".join("" if cell is None else str(cell) for cell in row) + " |")
-        lines.append("")
-        for condition in case.plan.where:
-            lines.append(f"- where {condition}")
+            shown = ["" if cell is None else str(cell) for cell in row]
+            lines += [f"| {' | '.join(shown)} |"]
+        lines += ["", *(f"- where {condition}" for condition in case.plan.where)]
         lines.append(f"- bound: {case.plan.bound!r}")
         for measure, numbers in zip(case.plan.measures, case.answer, strict=True):
             asked = ", ".join(f"{k}={v}" for k, v in measure.to_dict().items() if k != "kind")

@@ -15,6 +15,7 @@ from pydplib.engine import Bins, Measure, Plan
 from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Text
 
 PRIME = 2**31 - 1
+NUMBER = r" *[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,2})? *"
 DAY_ZERO = dt.date(1970, 1, 1)
 
 
@@ -28,7 +29,7 @@ def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], 
         values = {name: read_cell(cells[name], plan.table.column(name)) for name in plan.columns}
         if all(meets(values[c.column], c, plan.table.column(c.column)) for c in plan.where):
             row_key = cells[plan.bound.row_key] if plan.bound.row_key else None
-            rows.append({"person": person, "row_key": row_key, "key": key_of(values, plan), **{"v": values}})
+            rows.append({"person": person, "row_key": row_key, "key": key_of(values, plan), "v": values})
     for row, weight in zip(rows, weights(rows, plan), strict=True):
         row["weight"] = weight
     rows = [row for row in rows if row["weight"] and row["key"] is not None]
@@ -83,9 +84,8 @@ def read_cell(cell: Any, column: Column) -> Any:
     if cell is None or cell == "" or cell != cell:
         return None
     if isinstance(column, Number | Integer):
-        if isinstance(cell, str):
-            if not re.fullmatch(r" *[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,2})? *", cell):
-                return None
+        if isinstance(cell, str) and not re.fullmatch(NUMBER, cell):
+            return None
         number = min(max(float(cell), float(column.low)), float(column.high))
         return float(math.floor(number + 0.5)) if isinstance(column, Integer) else number
     if isinstance(column, Date):

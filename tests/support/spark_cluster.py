@@ -19,6 +19,9 @@ HOW_TO_INSTALL = (
     "Spark needs Java 17 and pyspark: apt-get install openjdk-17-jre-headless; pip install 'pydplib[spark]'."
 )
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Short lives: the optimising compiler would cost more than it saves."""
+
 
 @dataclass
 class SparkCluster:
@@ -60,6 +63,7 @@ def run_cluster() -> Iterator[SparkCluster]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder),
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
     port = _free_port()
     url = f"spark://127.0.0.1:{port}"
@@ -109,6 +113,8 @@ def run_session(cluster: SparkCluster) -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": QUICK_JAVA,
+        "spark.executor.extraJavaOptions": QUICK_JAVA,
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
         "spark.sql.shuffle.partitions": "2",

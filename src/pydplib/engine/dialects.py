@@ -135,7 +135,21 @@ _INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
     "INT2", "INT4", "INT8", "LONG", "SHORT", "BYTE",
 }  # fmt: skip
-_TEXTS = {"VARCHAR", "TEXT", "STRING", "CHAR", "BPCHAR", "CHARACTER", "CHARACTER VARYING", "ENUM", "UUID", "NAME"}
+_TEXTS = {
+    "VARCHAR",
+    "TEXT",
+    "STRING",
+    "CHAR",
+    "BPCHAR",
+    "CHARACTER",
+    "CHARACTER VARYING",
+    "ENUM",
+    "UUID",
+    "NAME",
+    "NULL",
+    '"NULL"',
+    "VOID",
+}
 
 
 class PostgresDialect(Dialect):

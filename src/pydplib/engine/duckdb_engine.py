@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,15 @@ _DIALECT = Dialect()
 
 
 def open_connection(memory_limit: str | None) -> Any:
-    """Open a private in-memory DuckDB that spills to a directory of its own."""
+    """Open a private in-memory DuckDB that spills to a directory of its own, readable by nobody else."""
     import duckdb
 
-    config: dict[str, Any] = {"temp_directory": tempfile.mkdtemp(prefix="pydplib-duckdb-")}
+    folder = tempfile.mkdtemp(prefix="pydplib-duckdb-")
+    config: dict[str, Any] = {
+        "temp_directory": folder,
+        # Object columns as text: a type guessed from the first rows would let data choose the errors.
+        "pandas_analyze_sample": 0,
+    }
     if memory_limit is not None:
         config["memory_limit"] = memory_limit
     try:
@@ -30,6 +37,7 @@ def open_connection(memory_limit: str | None) -> Any:
         connection = None
     if connection is None:
         raise EngineError(f"DuckDB could not start with memory_limit={memory_limit!r}. Write it like '4GB'.")
+    weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 

@@ -28,7 +28,7 @@ def storage_of(dtype: Any) -> Storage:
         return "float"
     if dtype.is_decimal():
         return "decimal"
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
+    if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
         return "text"
     if dtype == pl.Boolean:
         return "flag"
