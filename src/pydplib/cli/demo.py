@@ -19,7 +19,7 @@ import click
 )
 @click.option("--open/--no-open", "open_it", default=False, help="Show the report in the browser afterwards.")
 def command(n: int, seed: int, output: Path, open_it: bool) -> None:
-    r"""Make a synthetic cohort and a report with the paper's figures at three noise levels.
+    """Make a synthetic cohort and a report with the paper's figures at three noise levels.
 
     The report is one HTML page that loads nothing from anywhere. Its path is printed at the end.
 
@@ -27,7 +27,7 @@ def command(n: int, seed: int, output: Path, open_it: bool) -> None:
     Examples:
       pydplib demo
       pydplib demo --n 50000 --output report --open
-    """
+    """  # noqa: D301 - click needs the backspace itself
     from rich.console import Console
 
     from pydplib.cli._progress import steps_bar

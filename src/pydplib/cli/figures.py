@@ -47,13 +47,13 @@ NAMES = ("2", "3", "4", "4-noised-ages", "5", "5-from-counts", "variance", "vari
 @click.option("--n", default=920, show_default=True, type=click.IntRange(100, 10_000_000), help="Synthetic reports.")
 @click.option("--seed", default=2018, show_default=True, type=click.IntRange(min=0), help="Which synthetic cohort.")
 def command(wanted: tuple[str, ...], kind: str, output: Path, original: bool, dark: bool, n: int, seed: int) -> None:
-    r"""Draw the paper's figures from the synthetic cohort, at low, medium and high noise.
+    """Draw the paper's figures from the synthetic cohort, at low, medium and high noise.
 
     \b
     Examples:
       pydplib figures
       pydplib figures --figure 2 --figure 5-from-counts --format png
-    """
+    """  # noqa: D301 - click needs the backspace itself
     from rich.console import Console
 
     from pydplib.cli._progress import steps_bar
