@@ -37,9 +37,9 @@ def encode_categories(
     if missing is not None:
         listed = [gap if absent else v for v, absent in zip(listed, missing.tolist(), strict=True)]
     unique = set(listed)
+    members, ordered = _order(unique, categories if categories is not None else column.categories, gap, missing)
     if name == "char" and any(len(str(v)) != 1 for v in unique if v != gap):
         raise DataError("data_type='char' needs single characters; some values are longer. Use data_type='string'.")
-    members, ordered = _order(unique, categories if categories is not None else column.categories, gap, missing)
     position = {member: i for i, member in enumerate(members)}
     codes = np.fromiter((position[v] for v in listed), dtype=np.int64, count=len(listed))
     return Coded(codes, name, "category", members, ordered)
