@@ -5,6 +5,7 @@ from __future__ import annotations
 PUBLIC_MODULES: tuple[str, ...] = (
     "attack",
     "budget",
+    "capture",
     "datasets",
     "engine",
     "errors",

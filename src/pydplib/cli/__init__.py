@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",
     "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
     "roles": "Show who gets how much noise.",
+    "template": "List, lint, show, export, import and compare report templates (PI-RADS, FHIR, your own).",
 }
 
 
