@@ -54,10 +54,10 @@ def variance_sensitivity(low: float, high: float, n: int) -> float:
         2.0
     """
     width = _width(low, high)
-    if width > 1e150:
+    if width != 0 and not 1e-140 < width < 1e150:
         raise CalibrationError(
-            "The sensitivity of the variance, (high - low)^2 / n, is too large to compute for values this far "
-            "apart. Give narrower bounds=(low, high), or use another unit."
+            "The sensitivity of the variance, (high - low)^2 / n, cannot be computed for values so close together or "
+            "so far apart: its square leaves the range of a float. Use another unit, or bounds=(low, high)."
         )
     return width * width / _size(n)
 
