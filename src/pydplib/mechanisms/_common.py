@@ -33,6 +33,14 @@ def check_confidence(confidence: float) -> float:
     return confidence
 
 
+def as_array(values: ArrayLike) -> NDArray[Any]:
+    """Return values as an array of whatever type; lists of unequal length are an error without their text."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise DataError("The values must form a list or an array with rows of equal length.") from None
+
+
 def as_floats(values: ArrayLike) -> NDArray[np.float64]:
     """Return numbers as a float array; missing and infinite values are an error without their text.
 

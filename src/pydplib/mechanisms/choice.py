@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import PureDP
-from pydplib.mechanisms._common import as_floats, as_integers, check_confidence, check_positive
+from pydplib.mechanisms._common import as_array, as_floats, as_integers, check_confidence, check_positive
 from pydplib.noise.grid import grid_exponent, to_grid
 from pydplib.noise.tap import choose, flip_and_choose
 
@@ -75,7 +75,7 @@ class _Choice:
     def _on_grid(self, scores: ArrayLike) -> tuple[NDArray[np.int64], int]:
         """Return scores and sensitivity in whole steps. The type decides the grid, never the values."""
         sensitivity = check_positive("sensitivity", self.sensitivity)
-        if sensitivity.denominator == 1 and np.asarray(scores).dtype.kind in "biu":
+        if sensitivity.denominator == 1 and as_array(scores).dtype.kind in "biu":
             return as_integers(scores), int(sensitivity)
         exponent = grid_exponent(float(sensitivity))
         return to_grid(as_floats(scores), exponent), math.ceil(sensitivity / Fraction(2) ** exponent)

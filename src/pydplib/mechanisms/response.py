@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import LocalDP
-from pydplib.mechanisms._common import check_confidence, check_positive, like_input, solve_epsilon
+from pydplib.mechanisms._common import as_array, check_confidence, check_positive, like_input, solve_epsilon
 from pydplib.noise.tap import flip_coins, respond
 from pydplib.schema import Scalar
 
@@ -113,7 +113,7 @@ class RandomizedResponse:
 
         A single value comes back as a value, an array as an array, any other sequence as a list.
         """
-        single = isinstance(values, str) or np.ndim(values) == 0
+        single = isinstance(values, str) or as_array(values).ndim == 0
         if isinstance(values, np.ndarray) and single:
             values = values.item()
         items = [values] if single else list(np.asarray(values, dtype=object).ravel())
@@ -231,7 +231,7 @@ class CoinFlip:
 
     def release(self, values: Any) -> Any:
         """Return the answer or the array of answers after two coins each."""
-        truth = np.asarray(values)
+        truth = as_array(values)
         if truth.dtype.kind not in "biu" or not np.isin(truth, (0, 1)).all():
             raise DataError("CoinFlip needs yes/no values: True, False, 1 or 0.")
         answers = flip_coins(truth.reshape(-1).astype(np.int64)).astype(np.bool_)
