@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.noise.coins import bernoulli_exp_each, bernoulli_keep
-from pydplib.noise.randomness import random_bytes, uniform_below
+from pydplib.noise.randomness import Source, random_bytes, uniform_below
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace, exponential_choice
 
 Kind = Literal["laplace", "gaussian", "choice", "flip_choice", "response", "coin_flip"]
@@ -58,15 +58,17 @@ class NoiseCall:
         return float(2 * self.sensitivity * self.scale)
 
 
-Tap = Callable[[NoiseCall, NDArray[np.int64], Callable[[], Any]], Any]
+# What draws the answer; only a tap names another source than that of releases.
+Answer = Callable[[Source | None], Any]
+Tap = Callable[[NoiseCall, NDArray[np.int64], Answer], Any]
 
 # Set by pydplib.noise.testing only; None in every release.
 _tap: ContextVar[Tap | None] = ContextVar("pydplib_noise_tap", default=None)
 
 
-def _through(call: NoiseCall, exact: NDArray[np.int64], answer: Callable[[], Any]) -> Any:
+def _through(call: NoiseCall, exact: NDArray[np.int64], answer: Answer) -> Any:
     tap = _tap.get()
-    return answer() if tap is None else tap(call, exact, answer)
+    return answer(None) if tap is None else tap(call, exact, answer)
 
 
 def add_laplace(exact: NDArray[np.int64], scale: Fraction, *, sensitivity: int) -> NDArray[np.int64]:
@@ -75,8 +77,11 @@ def add_laplace(exact: NDArray[np.int64], scale: Fraction, *, sensitivity: int) 
     Proof: exp(-|z|/t) changes by a factor of at most exp(d/t) when z moves by d, and the
     moves of all coordinates sum to at most the L1 sensitivity.
     """
-    call = NoiseCall("laplace", exact.size, scale, sensitivity)
-    return np.asarray(_through(call, exact, lambda: exact + discrete_laplace(scale, exact.size).reshape(exact.shape)))
+
+    def answer(source: Source | None) -> NDArray[np.int64]:
+        return exact + discrete_laplace(scale, exact.size, source=source).reshape(exact.shape)
+
+    return np.asarray(_through(NoiseCall("laplace", exact.size, scale, sensitivity), exact, answer))
 
 
 def add_gaussian(exact: NDArray[np.int64], variance: Fraction, *, sensitivity_squared: int) -> NDArray[np.int64]:
@@ -85,10 +90,11 @@ def add_gaussian(exact: NDArray[np.int64], variance: Fraction, *, sensitivity_sq
     Proof: The discrete Gaussian has the zCDP of the continuous one for integer shifts
     (Canonne, Kamath, Steinke 2020, theorem 4); coordinates compose by adding squares.
     """
-    call = NoiseCall("gaussian", exact.size, variance, sensitivity_squared)
-    return np.asarray(
-        _through(call, exact, lambda: exact + discrete_gaussian(variance, exact.size).reshape(exact.shape))
-    )
+
+    def answer(source: Source | None) -> NDArray[np.int64]:
+        return exact + discrete_gaussian(variance, exact.size, source=source).reshape(exact.shape)
+
+    return np.asarray(_through(NoiseCall("gaussian", exact.size, variance, sensitivity_squared), exact, answer))
 
 
 def choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> int:
@@ -98,7 +104,7 @@ def choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> in
     does their sum (McSherry and Talwar 2007).
     """
     call = NoiseCall("choice", scores.size, unit, sensitivity)
-    return int(_through(call, scores, lambda: exponential_choice(scores, unit)))
+    return int(_through(call, scores, lambda source: exponential_choice(scores, unit, source=source)))
 
 
 def flip_and_choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> int:
@@ -109,9 +115,9 @@ def flip_and_choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: i
     all of them and picking uniformly among the heads is the same; the best is always heads.
     """
 
-    def answer() -> int:
-        heads = np.flatnonzero(bernoulli_exp_each(scores.max() - scores, unit))
-        return int(heads[uniform_below(len(heads), 1)[0]])
+    def answer(source: Source | None) -> int:
+        heads = np.flatnonzero(bernoulli_exp_each(scores.max() - scores, unit, source=source))
+        return int(heads[uniform_below(len(heads), 1, source=source)[0]])
 
     call = NoiseCall("flip_choice", scores.size, unit, sensitivity)
     return int(_through(call, scores, answer))
@@ -124,9 +130,9 @@ def respond(codes: NDArray[np.int64], epsilon: Fraction, *, categories: int) -> 
     is v and (1 - p) / (k - 1) = p / e^epsilon otherwise: the ratio is e^epsilon for each record.
     """
 
-    def answer() -> NDArray[np.int64]:
-        keep = bernoulli_keep(epsilon, categories, codes.size)
-        shift = 1 + uniform_below(categories - 1, codes.size)  # never back to the same value
+    def answer(source: Source | None) -> NDArray[np.int64]:
+        keep = bernoulli_keep(epsilon, categories, codes.size, source=source)
+        shift = 1 + uniform_below(categories - 1, codes.size, source=source)  # never back to the same value
         return np.where(keep, codes, (codes + shift) % categories)
 
     call = NoiseCall("response", codes.size, epsilon, 1, categories)
@@ -139,8 +145,8 @@ def flip_coins(truth: NDArray[np.int64]) -> NDArray[np.int64]:
     Proof: P(1 | 1) = 3/4 and P(1 | 0) = 1/4, so the ratio is 3 for each record: epsilon is ln 3.
     """
 
-    def answer() -> NDArray[np.int64]:
-        coins = np.frombuffer(random_bytes(truth.size), dtype=np.uint8)
+    def answer(source: Source | None) -> NDArray[np.int64]:
+        coins = np.frombuffer(random_bytes(truth.size, source=source), dtype=np.uint8)
         return np.where(coins & 1, truth, (coins >> 1) & 1)
 
     call = NoiseCall("coin_flip", truth.size, Fraction(1, 4), 1, 2)

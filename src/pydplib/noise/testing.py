@@ -7,7 +7,7 @@ import rules forbid this module in every room that releases.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.noise.tap import NoiseCall, _tap
+from pydplib.noise.tap import Answer, NoiseCall, Tap, _tap
 
 
 class SeededSource:
@@ -56,12 +56,29 @@ class Trace:
 
 
 @contextmanager
-def _listen(tap: Callable[[NoiseCall, NDArray[np.int64], Callable[[], Any]], Any]) -> Iterator[None]:
+def _listen(tap: Tap) -> Iterator[None]:
     token = _tap.set(tap)
     try:
         yield
     finally:
         _tap.reset(token)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw the noise of every call in this context from a repeatable stream: for attacks and experiments.
+
+    Examples:
+        >>> from pydplib.mechanisms import Geometric
+        >>> def draw() -> int:
+        ...     with seeded(7):
+        ...         return Geometric(sensitivity=1, epsilon=0.1).release(920)
+        >>> draw() == draw()
+        True
+    """
+    source = SeededSource(seed)
+    with _listen(lambda call, exact, answer: answer(source)):
+        yield
 
 
 @contextmanager
@@ -78,8 +95,8 @@ def record() -> Iterator[Trace]:
     """
     trace = Trace()
 
-    def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Callable[[], Any]) -> Any:
-        output = answer()
+    def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Answer) -> Any:
+        output = answer(None)
         trace.passed.append(Passed(call, np.array(exact), output))
         return output
 
@@ -96,7 +113,7 @@ def replay(first: Trace) -> Iterator[Trace]:
     """
     second = Trace()
 
-    def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Callable[[], Any]) -> Any:
+    def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Answer) -> Any:
         position = len(second.passed)
         if position >= len(first.passed):
             raise AssertionError("the second run asks for more noise than the first")

@@ -132,7 +132,7 @@ def test_coin_flip_anything_but_yes_and_no_raises(values):
 def test_coin_flip_every_fall_of_two_coins_tells_the_truth_three_times_in_four(monkeypatch):
     from pydplib.noise import tap
 
-    monkeypatch.setattr(tap, "random_bytes", lambda n: bytes(range(n)))
+    monkeypatch.setattr(tap, "random_bytes", lambda n, source=None: bytes(range(n)))
     assert CoinFlip().release([True] * 4).tolist() == [False, True, True, True]
     assert CoinFlip().release([False] * 4).tolist() == [False, False, True, False]
 

@@ -19,7 +19,7 @@ from pydplib.noise.tap import (
     flip_coins,
     respond,
 )
-from pydplib.noise.testing import Trace, check_neighbours, record, replay
+from pydplib.noise.testing import Trace, check_neighbours, record, replay, seeded
 
 CALLS = {
     "laplace": lambda x: add_laplace(x, Fraction(3), sensitivity=2),
@@ -166,3 +166,23 @@ def test_add_laplace_and_gaussian_shape_is_kept():
     exact = np.arange(6).reshape(2, 3)
     assert add_laplace(exact, Fraction(1), sensitivity=1).shape == (2, 3)
     assert add_gaussian(exact, Fraction(1), sensitivity_squared=1).shape == (2, 3)
+
+
+def test_seeded_noise_repeats_itself_and_leaves_no_tap_behind():
+    from pydplib.mechanisms import CoinFlip, Exponential, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
+
+    makers = [
+        (Laplace(1, 1.0), np.zeros(50)),
+        (Gaussian(1, rho=0.5), np.zeros(50)),
+        (CoinFlip(), np.ones(64, dtype=bool)),
+        (RandomizedResponse([0, 1, 2], 0.5), np.zeros(64, dtype=int)),
+        (Exponential(1, 0.1), [0] * 1000),
+        (PermuteAndFlip(1, 0.1), [0] * 1000),
+    ]
+    for mechanism, values in makers:
+        outputs = []
+        for seed in (3, 3, 4):
+            with seeded(seed):
+                outputs.append(np.asarray(mechanism.release(values)).tolist())
+        assert outputs[0] == outputs[1] != outputs[2]
+    assert _tap.get() is None
