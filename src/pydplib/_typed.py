@@ -15,7 +15,17 @@ from pydplib.guarantee import *
 from pydplib.paper import *
 from pydplib.policy import Policy as Policy
 from pydplib.policy import PolicyRule as PolicyRule
+from pydplib.release import Count as Count
+from pydplib.release import Crosstab as Crosstab
+from pydplib.release import Histogram as Histogram
+from pydplib.release import Mean as Mean
+from pydplib.release import Median as Median
+from pydplib.release import Price as Price
+from pydplib.release import Quantiles as Quantiles
 from pydplib.release import Release as Release
+from pydplib.release import Session as Session
+from pydplib.release import Sum as Sum
+from pydplib.release import Variance as Variance
 from pydplib.release import count as count
 from pydplib.release import histogram as histogram
 from pydplib.release import mean as mean

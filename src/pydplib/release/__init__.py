@@ -4,6 +4,40 @@ from __future__ import annotations
 
 from pydplib.release.arrays import count, histogram, mean, median, quantiles, sum, variance
 from pydplib.release.axes import Axis
+from pydplib.release.prices import Price
+from pydplib.release.questions import (
+    Count,
+    Crosstab,
+    Histogram,
+    Mean,
+    Median,
+    Quantiles,
+    Question,
+    Sum,
+    Variance,
+)
 from pydplib.release.release import Release
+from pydplib.release.session import Session
 
-__all__ = ["Axis", "Release", "count", "histogram", "mean", "median", "quantiles", "sum", "variance"]
+__all__ = [
+    "Axis",
+    "Count",
+    "Crosstab",
+    "Histogram",
+    "Mean",
+    "Median",
+    "Price",
+    "Quantiles",
+    "Question",
+    "Release",
+    "Session",
+    "Sum",
+    "Variance",
+    "count",
+    "histogram",
+    "mean",
+    "median",
+    "quantiles",
+    "sum",
+    "variance",
+]

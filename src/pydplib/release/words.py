@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING
-
-from pydplib.release.axes import show_key
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
@@ -47,8 +46,17 @@ def show_margin(margin: float, *, whole: bool = False) -> str:
 
 
 def question_words(release: Release) -> str:
-    """Return the question as a line of words: mean of age by pirads where age at least 60."""
-    question = release.question
+    """Return the question of a release as a line of words."""
+    return words_of(release.question)
+
+
+def words_of(question: Mapping[str, Any]) -> str:
+    """Return a question's plain values as a line of words.
+
+    Examples:
+        >>> words_of({"ask": "mean", "of": "age", "by": [{"column": "pirads"}]})
+        'mean of age by pirads'
+    """
     words = [str(question.get("ask", "release"))]
     if question.get("of") not in (None, "array"):
         words.append(f"of {question['of']}")
@@ -60,7 +68,7 @@ def question_words(release: Release) -> str:
     return " ".join(words)
 
 
-def _condition(entry: dict[str, object]) -> str:
+def _condition(entry: Mapping[str, Any]) -> str:
     from pydplib.engine import Condition
 
     return str(Condition.from_dict(entry))
@@ -183,6 +191,3 @@ def release_html(release: Release) -> str:
     return (
         f'<div class="pydplib-release"><p style="margin:0">{title}</p>{body}<dl style="margin:4px 0">{told}</dl></div>'
     )
-
-
-__all__ = ["facts", "question_words", "release_html", "release_text", "show_key", "show_number", "value_words"]

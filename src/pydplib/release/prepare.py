@@ -1,0 +1,239 @@
+"""A question with its price: the plan, the noise and the cost, made of public facts before any data are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.budget.costs import Cost
+from pydplib.budget.units import exact
+from pydplib.engine import ExactTable, Measure, Plan
+from pydplib.errors import ParameterError
+from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.release.axes import Axis
+from pydplib.release.choosing import QuantileNoise
+from pydplib.release.grids import Room, cells_measure, square_measure, sum_measure
+from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise
+from pydplib.release.public import check_epsilon, tidy
+from pydplib.release.release import Release
+from pydplib.release.resolved import Resolved
+from pydplib.release.unknown import KEYS_SHARE, KeyNoise
+
+Noise: TypeAlias = CountNoise | SumNoise | MeanNoise | VarianceNoise | QuantileNoise
+"""What adds the noise to a statistic."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything about a release but the data.
+
+    Attributes:
+        resolved: The question against the schema.
+        epsilon: The privacy loss, exactly.
+        delta: The chance that it may fail; 0 but for unknown keys.
+        plan: What the engine will be asked.
+        noise: What will be added.
+        cost: What will be debited.
+        keys: How unknown keys are chosen, if they are unknown.
+    """
+
+    resolved: Resolved
+    epsilon: Fraction
+    delta: Fraction
+    plan: Plan
+    noise: Noise
+    cost: Cost
+    keys: KeyNoise | None = None
+
+    @property
+    def guarantee(self) -> PureDP | ApproxDP:
+        """What the release will guarantee."""
+        if self.delta:
+            return ApproxDP(float(self.epsilon), float(self.delta))
+        return PureDP(float(self.epsilon))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What else decides the answer, for the key of the release."""
+        return {"declared": self.resolved.fingerprint, "noise": _facts(self.noise), "version": 1}
+
+    def answer(self, table: ExactTable) -> Release:
+        """Return the release of an engine's exact integers. Only ever called after the debit.
+
+        Proof: the noise classes (``release.noisy``, ``release.choosing``, ``release.unknown``) are applied to
+        integers whose sensitivity the plan's bound fixes (``engine.sensitivity``); everything after them, and
+        everything else in the release, follows from noisy numbers and public facts.
+        """
+        axes = self.resolved.axes
+        if self.keys is not None:
+            table, axes = self.keys.apply(table, self.resolved)
+        noisy = _APPLY[type(self.noise)](self, table)
+        return self._release(noisy, axes)
+
+    def _release(self, noisy: Noisy, axes: tuple[Axis, ...]) -> Release:
+        resolved, noise = self.resolved, self.noise
+        values: NDArray[Any] = noisy.values
+        quantiles = isinstance(noise, QuantileNoise)
+        if isinstance(noise, QuantileNoise):
+            values = self._points(values)
+            if resolved.question.ask == "quantiles":
+                axes = (*axes, Axis("quantile", tuple(float(q) for q in noise.shares), kind="quantile"))
+        scale, moved = scale_and_sensitivity(self)
+        return Release(
+            question=resolved.canonical,
+            values=values.ravel(),  # type: ignore[arg-type]
+            guarantee=self.guarantee,
+            cost=self.cost,
+            mechanism=mechanism_words(noise),
+            scale=scale,
+            sensitivity=moved,
+            axes=axes,
+            low95=_row(noisy.low),
+            high95=_row(noisy.high),
+            margins95=_row(noisy.margins),
+            simultaneous95=noisy.simultaneous if axes else None,
+            margin_unit="ranks" if quantiles else "value",
+            sizes=_row(noisy.sizes),
+            unit=resolved.unit,
+        )
+
+    def _points(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        """Return grid points for places on the grid, within the bounds."""
+        measure = self.plan.measures[0]
+        assert measure.step is not None
+        low, high = self.resolved.bounds
+        step = exact(measure.step)
+        grid = [tidy((measure.first_cell + int(place)) * step) for place in places.ravel()]
+        return np.array([min(max(point, low), high) if point < low or point > high else point for point in grid])
+
+
+def prepare(resolved: Resolved, epsilon: Any, delta: Any = None) -> Prepared:
+    """Return a question with its plan, noise and cost at a given privacy loss.
+
+    Args:
+        resolved: The question against the schema.
+        epsilon: The privacy loss of the whole answer.
+        delta: For unknown keys only: the chance that a key of one person alone is shown.
+    """
+    loss = check_epsilon(epsilon)
+    if not resolved.has_unknown_keys:
+        plan, noise = _noise(resolved, loss)
+        choice = isinstance(noise, QuantileNoise)
+        cost = Cost.exponential(loss) if choice else Cost.pure(loss, mechanism="laplace")
+        return Prepared(resolved, loss, Fraction(0), plan, noise, cost)
+    chance = exact(delta, name="delta") if delta is not None else None
+    if chance is None or not 0 < chance < 1:
+        raise ParameterError("Unknown keys need delta: the chance that a key of one person alone is shown, e.g. 1e-7.")
+    share = Fraction(1) if resolved.is_count else KEYS_SHARE
+    plan, noise = _noise(resolved, loss if resolved.is_count else loss * (1 - share))
+    keys = KeyNoise(resolved.bound.max_groups or 1, resolved.bound.max_rows, loss * share, chance)
+    cost = Cost.approximate(loss, delta=chance, mechanism="unknown_keys")
+    return Prepared(resolved, loss, chance, plan, noise, cost, keys)
+
+
+def _noise(resolved: Resolved, epsilon: Fraction) -> tuple[Plan, Noise]:
+    bound, rows, scale = resolved.bound, resolved.rows, resolved.bound.scale
+    rows_of = Measure("count")
+    if resolved.is_count:
+        return resolved.plan([rows_of]), CountNoise(rows, scale, resolved.cells, epsilon)
+    name, column = resolved.question.measured[0], resolved.column
+    if resolved.shares:
+        cells = cells_measure(column, name)
+        return resolved.plan([cells]), QuantileNoise(rows, scale, resolved.shares, cells.cells, epsilon)
+    room = Room.of(resolved.schema, bound, epsilon * Fraction(2, 5))
+    present = Measure("count", name)
+    extra = [rows_of] if resolved.has_unknown_keys else []
+    low, high = resolved.bounds
+    if resolved.question.ask == "sum":
+        total = sum_measure(column, name, room, centred=False)
+        assert total.step is not None
+        noise: Noise = SumNoise(rows, scale, total.largest, total.step, resolved.cells, epsilon)
+        return resolved.plan([total, *extra]), noise
+    total = sum_measure(column, name, room, centred=True)
+    assert total.step is not None
+    first, last = total.whole_bounds
+    if resolved.question.ask == "mean":
+        ends = total.center + first * total.step, total.center + last * total.step
+        return resolved.plan([total, present, *extra]), MeanNoise(rows, scale, last - first, *ends, epsilon)
+    squares = square_measure(column, name, room, center=total.center)
+    assert squares.step is not None
+    top, half, most = squares.whole_bounds[1], max(-first, last), (high - low) ** 2 / 4
+    noise = VarianceNoise(rows, scale, top, half, squares.step, total.step, most, epsilon)
+    return resolved.plan([squares, total, present, *extra]), noise
+
+
+def _apply_counts(prepared: Prepared, table: ExactTable) -> Noisy:
+    assert isinstance(prepared.noise, CountNoise)
+    if prepared.keys is not None:
+        return prepared.keys.counted(table)
+    return prepared.noise.apply(table[0])
+
+
+def _apply_sums(prepared: Prepared, table: ExactTable) -> Noisy:
+    assert isinstance(prepared.noise, SumNoise)
+    return prepared.noise.apply(table[0])
+
+
+def _apply_means(prepared: Prepared, table: ExactTable) -> Noisy:
+    assert isinstance(prepared.noise, MeanNoise)
+    first, last = prepared.plan.measures[0].whole_bounds
+    sums, counts = table[0], table[1]
+    # A row at q steps adds its weight times q - first above, and times last - q below.
+    return prepared.noise.apply(sums - first * counts, last * counts - sums)
+
+
+def _apply_variances(prepared: Prepared, table: ExactTable) -> Noisy:
+    assert isinstance(prepared.noise, VarianceNoise)
+    squares, sums, counts = table[0], table[1], table[2]
+    return prepared.noise.apply(squares, prepared.noise.top * counts - squares, sums)
+
+
+def _apply_quantiles(prepared: Prepared, table: ExactTable) -> Noisy:
+    assert isinstance(prepared.noise, QuantileNoise)
+    return prepared.noise.apply(table[0])
+
+
+_APPLY: dict[type, Callable[[Prepared, ExactTable], Noisy]] = {
+    CountNoise: _apply_counts,
+    SumNoise: _apply_sums,
+    MeanNoise: _apply_means,
+    VarianceNoise: _apply_variances,
+    QuantileNoise: _apply_quantiles,
+}
+
+
+def scale_and_sensitivity(prepared: Prepared) -> tuple[float, float]:
+    """Return the noise's scale and what one person moves, in the value's unit (ranks for quantiles)."""
+    noise, rows = prepared.noise, float(prepared.resolved.rows)
+    if isinstance(noise, CountNoise):
+        return float(noise.scale) / noise.per_row, rows
+    if isinstance(noise, SumNoise):
+        return float(noise.scale) / noise.per_row * noise.step, rows * noise.largest * noise.step
+    if isinstance(noise, MeanNoise):
+        return noise.unit_scale, rows * (noise.high - noise.low)
+    if isinstance(noise, VarianceNoise):
+        return float(noise.square_scale) / noise.per_row * noise.square_step, rows * noise.top * noise.square_step
+    worst = max(noise.shares, key=lambda share: max(share, 1 - share))
+    return noise.scale(worst), float(max(worst, 1 - worst)) * rows
+
+
+def mechanism_words(noise: Noise) -> str:
+    """Return the mechanism's name for readers."""
+    return "exponential mechanism" if isinstance(noise, QuantileNoise) else "discrete Laplace"
+
+
+def _row(numbers: NDArray[Any] | None) -> Any:
+    return None if numbers is None else numbers.ravel()
+
+
+def _facts(noise: Noise) -> dict[str, Any]:
+    facts: dict[str, Any] = {"kind": type(noise).__name__}
+    for name in noise.__dataclass_fields__:
+        value = getattr(noise, name)
+        facts[name] = [str(part) for part in value] if isinstance(value, tuple) else str(value)
+    return facts

@@ -1,0 +1,391 @@
+"""A session: one recipient asks one table, pays before anybody looks, and gets releases."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from pydplib.budget.keys import ReleaseKey, check_name
+from pydplib.budget.ledger import Ledger
+from pydplib.budget.memory import MemoryLedger
+from pydplib.budget.rules import Remaining
+from pydplib.budget.workflow import Reservation
+from pydplib.engine import ExactTable, Table
+from pydplib.errors import BudgetError, EngineError, ParameterError
+from pydplib.guarantee import ApproxDP, LocalDP, PureDP
+from pydplib.policy import (
+    Audience,
+    Output,
+    OutputLabel,
+    Policy,
+    Source,
+    Terms,
+    check_flow,
+    check_spend,
+    check_use,
+    label_of_noise_factor,
+    parse_noise_factor,
+    parse_role,
+    settle_epsilon,
+)
+from pydplib.release.calibration import band_epsilon, expect, margin_epsilon
+from pydplib.release.prepare import Prepared, prepare
+from pydplib.release.prices import Price
+from pydplib.release.public import check_epsilon
+from pydplib.release.questions import Count, Question
+from pydplib.release.release import Release
+from pydplib.release.resolved import Resolved, resolve
+from pydplib.release.words import words_of
+
+SIZE_SHARE = Fraction(1, 10)
+"""The part of a role's cap per question that the number of rows costs, where it has to be bought for a price."""
+
+Conflict = Literal["privacy", "refuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """An epsilon that was agreed: by number, margin or noise factor."""
+
+    epsilon: Fraction
+    label: OutputLabel
+    size: float | None
+    at_most: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Session:
+    """One recipient's questions to one table.
+
+    Questions are priced from public facts, debited before a row is read, answered with noise and remembered:
+    the same question again costs nothing and gives the same bytes.
+
+    Args:
+        table: What ``dp.load`` returned.
+        recipient: Who gets the answers.
+        role: ``"owner"``, ``"collaborator"`` or ``"third_party"``: noise factor and caps come from the policy.
+        budget: What the recipient may spend in all; by default what the policy gives the role.
+        ledger: Where it is written down; by default in memory, for this program only.
+        policy: Who may get what; by default ``dp.Policy()``.
+        purpose: What the answers are for, where the policy asks.
+        snapshot: The published state of the table. It changes by the owner's act, never by content: answers to
+            the same question stay the same until then.
+        groups: The recipient's groups, where the policy speaks of them.
+        on_conflict: What happens if a noise factor needs more epsilon than the role's cap: ``"privacy"`` (more
+            noise, and said so) or ``"refuse"``.
+
+    Examples:
+        >>> import pandas as pd, pydplib as dp
+        >>> schema = dp.Schema({"age": dp.Number(18, 100, unit="years", step=1)}, name="reports")
+        >>> table = dp.load(pd.DataFrame({"age": [61, 67, 70] * 300}), schema)
+        >>> session = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0))
+        >>> first = session.release(dp.Mean("age"), epsilon=0.2)
+        >>> session.release(dp.Mean("age"), epsilon=0.2) == first, session.remaining.epsilon
+        (True, 0.8)
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        recipient: str,
+        role: str | None = None,
+        budget: PureDP | ApproxDP | None = None,
+        ledger: Ledger | None = None,
+        policy: Policy | None = None,
+        purpose: str = "research",
+        snapshot: str = "current",
+        groups: tuple[str, ...] = (),
+        on_conflict: Conflict = "privacy",
+    ) -> None:
+        if not isinstance(table, Table):
+            raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
+        self.table = table
+        self.recipient = check_name("recipient", recipient)
+        self.role = None if role is None else parse_role(role).name
+        self.snapshot = check_name("snapshot", snapshot)
+        self.purpose = purpose
+        self.groups = tuple(groups)
+        self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
+        self.policy = Policy() if policy is None else policy
+        self.on_conflict: Conflict = on_conflict
+        self._terms: Terms | None = None
+        if self.role is not None:
+            check_use(self.role, "ask")
+            self._terms = self.policy.terms(
+                self.role, groups=self.groups, project=self.lineage, n=table.schema.size, on=_today()
+            )
+        self._open(budget)
+
+    @property
+    def lineage(self) -> str:
+        """The family of tables whose budget is spent."""
+        return self.table.schema.lineage
+
+    @property
+    def remaining(self) -> Remaining:
+        """What is left of the recipient's budget."""
+        return self.ledger.remaining(lineage=self.lineage, recipient=self.recipient)
+
+    @property
+    def size(self) -> float | None:
+        """The number of rows as far as it is known: declared, or bought by this recipient. Never the exact one."""
+        if self.table.schema.size is not None:
+            return float(self.table.schema.size)
+        prepared = self._size_question()
+        if prepared is None:
+            return None
+        key = self._key(prepared)
+        if not self.ledger.quote(key, recipient=self.recipient).free:
+            return None
+        return float(self._answer(prepared).values[0])
+
+    def buy_size(self, *, epsilon: float | None = None) -> Release:
+        """Buy the noisy number of rows, from which prices by noise factor and margin are made.
+
+        Args:
+            epsilon: The privacy loss; by default a tenth of the role's cap per question.
+        """
+        prepared = self._size_question(epsilon)
+        if prepared is None:
+            raise ParameterError("buy_size needs epsilon=: without a role there is no cap to take a tenth of.")
+        self._size_epsilon = prepared.epsilon
+        self._check(prepared, self.policy.label_of_epsilon(float(prepared.epsilon)))
+        return self._answer(prepared)
+
+    def price(
+        self,
+        question: Question,
+        *,
+        epsilon: float | None = None,
+        margin: float | None = None,
+        noise_factor: str | int | None = None,
+        delta: float | None = None,
+    ) -> Price:
+        """Return what a question would cost and which margin to expect. Touches no data and spends nothing.
+
+        Give one of ``epsilon``, ``margin`` (the accuracy wanted) and ``noise_factor``; with none of them the
+        noise factor is the role's.
+
+        Examples:
+            >>> import pandas as pd, pydplib as dp
+            >>> schema = dp.Schema({"age": dp.Number(18, 100, step=1)}, size=900, name="reports")
+            >>> table = dp.load(pd.DataFrame({"age": [61, 67, 70] * 300}), schema)
+            >>> session = dp.Session(table, recipient="acme", role="third_party")
+            >>> session.price(dp.Count(), noise_factor="high").epsilon
+            0.00740733
+        """
+        resolved = resolve(question, self.table.schema)
+        settled = self._settle(resolved, epsilon, margin, noise_factor, delta, buy=False)
+        prepared = prepare(resolved, settled.epsilon, self._delta(resolved, delta))
+        self._check(prepared, settled.label)
+        quote = self.ledger.quote(self._key(prepared), recipient=self.recipient)
+        expected = expect(prepared, settled.size)
+        return Price(
+            question=words_of(resolved.canonical),
+            cost=prepared.cost,
+            guarantee=prepared.guarantee,
+            free=quote.free,
+            margin95=expected.margin95,
+            margin_unit=expected.margin_unit,
+            unit=resolved.unit,
+            noise_percent=expected.noise_percent,
+            left=quote.left,
+            after=quote.after,
+            at_most=settled.at_most,
+            notes=settled.notes,
+        )
+
+    def release(
+        self,
+        question: Question,
+        *,
+        epsilon: float | None = None,
+        margin: float | None = None,
+        noise_factor: str | int | None = None,
+        delta: float | None = None,
+    ) -> Release:
+        """Return the noisy answer: paid first, looked up second; free and identical if asked before.
+
+        Give one of ``epsilon``, ``margin`` (the accuracy wanted) and ``noise_factor``; with none of them the
+        noise factor is the role's.
+
+        Proof: ``Prepared.answer`` is (epsilon, delta)-DP under one person added or removed; the ledger debits
+        exactly that before the engine runs, and hands out a stored answer otherwise, which is post-processing. Price,
+        refusal and control flow depend on public facts and earlier releases alone.
+
+        Raises:
+            BudgetError: The budget cannot pay; shows asked and left. Nothing was spent.
+            PolicyError: The role may not get this.
+        """
+        resolved = resolve(question, self.table.schema)
+        settled = self._settle(resolved, epsilon, margin, noise_factor, delta, buy=True)
+        prepared = prepare(resolved, settled.epsilon, self._delta(resolved, delta))
+        self._check(prepared, settled.label)
+        return self._answer(prepared, settled)
+
+    def __repr__(self) -> str:
+        who = f"'{self.recipient}'" + (f" ({self.role})" if self.role else "")
+        return f"Session of {who} on '{self.table.name}': {self.remaining} left"
+
+    # -- agreeing on a price ---------------------------------------------------------------------
+
+    _size_epsilon: Fraction | None = None
+
+    def _size_question(self, epsilon: float | None = None) -> Prepared | None:
+        loss = self._size_epsilon if epsilon is None else check_epsilon(epsilon)
+        if loss is None and self._cap is not None:
+            loss = Fraction(str(self._cap)) * SIZE_SHARE
+        return None if loss is None else prepare(resolve(Count(), self.table.schema), loss)
+
+    @property
+    def _cap(self) -> float | None:
+        return None if self._terms is None else self._terms.epsilon_cap
+
+    def _settle(
+        self,
+        resolved: Resolved,
+        epsilon: float | None,
+        margin: float | None,
+        noise_factor: str | int | None,
+        delta: float | None,
+        *,
+        buy: bool,
+    ) -> _Settled:
+        asked = {"epsilon": epsilon, "margin": margin, "noise_factor": noise_factor}
+        given = [name for name, value in asked.items() if value is not None]
+        if len(given) > 1:
+            raise ParameterError(f"Give one of epsilon=, margin= and noise_factor=. Got {' and '.join(given)}.")
+        if epsilon is not None:
+            loss = check_epsilon(epsilon)
+            check_spend(float(loss), self._cap)
+            return _Settled(loss, self.policy.label_of_epsilon(float(loss)), self.size)
+        if margin is not None:
+            needs = resolved.question.ask in ("mean", "variance")
+            size = self._known_size(buy=buy and needs)
+            loss = margin_epsilon(resolved, margin, size, self._delta(resolved, delta))
+            check_spend(float(loss), self._cap)
+            return _Settled(loss, self.policy.label_of_epsilon(float(loss)), size)
+        if noise_factor is None and self._terms is None:
+            raise ParameterError(
+                "Say what the answer may cost: epsilon=, or margin=, or noise_factor=. There is no default "
+                "(but a session with role= has the role's noise factor)."
+            )
+        factor = self._terms.noise_factor if noise_factor is None and self._terms else parse_noise_factor(noise_factor)
+        label = label_of_noise_factor(factor)
+        size = self._known_size(buy=buy)
+        if size is None and self._cap is not None:
+            note = (
+                f"The noise factor '{factor.name}' needs the number of rows, which is not declared. It is bought with "
+                f"the release, once, for epsilon {float(Fraction(str(self._cap)) * SIZE_SHARE):g}; until then only the "
+                "role's cap is known."
+            )
+            return _Settled(Fraction(str(self._cap)), label, None, True, (note,))
+        band = band_epsilon(resolved, factor.target, size)
+        used, lowered = settle_epsilon(float(band), self._cap, on_conflict=self.on_conflict)
+        if not lowered:
+            return _Settled(max(band, Fraction(1, 10**6)), label, size)
+        note = (
+            f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
+            "there is more noise than the band says."
+        )
+        return _Settled(Fraction(str(used)), label, size, False, (note,))
+
+    def _known_size(self, *, buy: bool) -> float | None:
+        size = self.size
+        if size is None and buy and self._size_question() is not None:
+            self.buy_size()
+            size = self.size
+        return size
+
+    def _delta(self, resolved: Resolved, delta: float | None) -> float | None:
+        if not resolved.has_unknown_keys:
+            if delta is not None:
+                raise ParameterError("delta= belongs to unknown keys; this question has none and is pure.")
+            return None
+        return self.policy.delta_for(self.table.schema.size) / 10 if delta is None else delta
+
+    def _check(self, prepared: Prepared, label: OutputLabel) -> None:
+        if self.role is None:
+            return
+        question, schema = prepared.resolved.question, self.table.schema
+        source = Source.of(schema, project=self.lineage, fields=question.fields, filters=question.filters)
+        check_flow(
+            source,
+            Audience(self.role, self.groups),
+            Output(label, epsilon=float(prepared.epsilon)),
+            self.purpose,
+            policy=self.policy,
+            on=_today(),
+        )
+
+    # -- paying and answering --------------------------------------------------------------------
+
+    def _key(self, prepared: Prepared) -> ReleaseKey:
+        return ReleaseKey(
+            lineage=self.lineage,
+            snapshot=self.snapshot,
+            question=prepared.resolved.canonical,
+            cost=prepared.cost,
+            parameters=prepared.parameters,
+        )
+
+    def _answer(self, prepared: Prepared, settled: _Settled | None = None) -> Release:
+        key = self._key(prepared)
+        reservation = self.ledger.reserve(key, recipient=self.recipient, role=self.role or "unspecified")
+        payload = reservation.payload
+        if payload is None:
+            payload = self._look(prepared, settled, key, reservation)
+        release = Release.from_json(payload)
+        return replace(release, entry=reservation.entry, backend=getattr(self.table, "backend", None))
+
+    def _look(self, prepared: Prepared, settled: _Settled | None, key: ReleaseKey, reservation: Reservation) -> bytes:
+        """Read the data: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
+        found: Release | None = None
+        try:
+            exact: ExactTable = self.table.aggregate(prepared.plan)
+            found = prepared.answer(exact)
+        except Exception:  # noqa: S110 - an error's text or kind could tell of the data
+            pass
+        if found is None:
+            raise EngineError(
+                "The question was paid for, but the table could not answer it. The reason is withheld, because it may "
+                "quote data. Nothing was shown; ask again when the table is reachable: the same question is free."
+            )
+        percent = expect(prepared, None if settled is None else settled.size).noise_percent
+        notes = () if settled is None else settled.notes
+        found = replace(found, expected_noise=percent, notes=(*found.notes, *notes), key=key.digest)
+        return self.ledger.finish(reservation, found.to_json().encode())
+
+    # -- budgets ---------------------------------------------------------------------------------
+
+    def _open(self, budget: PureDP | ApproxDP | None) -> None:
+        if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
+            raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
+        size = self.table.schema.size
+        if not self._accounts(None):
+            whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(size))
+            self.ledger.open_account(lineage=self.lineage, limit=whole)
+        if budget is None:
+            if self._accounts(self.recipient):
+                return
+            if self._terms is None:
+                raise BudgetError(
+                    f"No budget is open for '{self.recipient}', and none was given: Session(..., "
+                    "budget=dp.PureDP(1.0)), or a role whose budget the policy knows.",
+                    left="no budget",
+                )
+            budget = self._terms.budget or self._terms.data_set_budget
+        self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=budget)
+
+    def _accounts(self, recipient: str | None) -> bool:
+        return any(
+            account.recipient == recipient and account.limit.relation == "add_remove"
+            for account in self.ledger.accounts(lineage=self.lineage)
+        )
+
+
+def _today() -> dt.date:
+    return dt.datetime.now(dt.UTC).date()

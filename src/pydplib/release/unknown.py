@@ -1,0 +1,81 @@
+"""Unknown keys: a group is shown only if its noisy count passes a threshold that one person cannot reach."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pydplib.engine import ExactTable, Measure
+from pydplib.noise.tap import add_laplace
+from pydplib.release.axes import Axis
+from pydplib.release.noisy import Noisy
+from pydplib.release.tails import margin_steps
+
+if TYPE_CHECKING:
+    from pydplib.release.resolved import Resolved
+
+KEYS_SHARE = Fraction(1, 2)
+"""The part of epsilon that finding the keys costs, where more than a count is asked of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNoise:
+    """Which of the keys that the data hold are shown, and their noisy counts.
+
+    Proof: one person counts in at most G groups with at most m whole rows each (a sample by a keyed hash that
+    depends on nobody else), so the counts move by at most G m in L1 and noise of scale t = G m / epsilon makes
+    the counts of keys that others have, too, epsilon-DP. A key that exists through this person alone has a
+    count of at most m, and passes T = m - 1 + ceil(t ln(G / (delta (1 + a)))), a = exp(-1/t), with probability of at
+    most delta / G (P(Z >= k) = a^k / (1 + a)); there are at most G such keys: (epsilon, delta)-DP (Korolova et
+    al. 2009). Further statistics of the keys that are shown compose sequentially.
+
+    Args:
+        groups: G, the most groups of one person.
+        rows: m, the most rows of one person in a group.
+        epsilon: The privacy loss of the counts.
+        delta: The chance that a key of one person alone is shown.
+
+    Examples:
+        >>> KeyNoise(1, 1, Fraction(1), Fraction(1, 10**6)).threshold
+        14
+    """
+
+    groups: int
+    rows: int
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the noise of the counts."""
+        return self.groups * self.rows / self.epsilon
+
+    @property
+    def threshold(self) -> int:
+        """A key is shown if its noisy count is larger than this."""
+        scale = float(self.scale)
+        a = math.exp(-1 / scale)
+        return self.rows - 1 + math.ceil(scale * math.log(self.groups / (float(self.delta) * (1 + a))))
+
+    def apply(self, table: ExactTable, resolved: Resolved) -> tuple[ExactTable, tuple[Axis, ...]]:
+        """Return the table of the keys that pass, its last measure replaced by noisy counts, and their axis."""
+        place = table.plan.measures.index(Measure("count"))
+        noisy = add_laplace(table.values[place], self.scale, sensitivity=self.groups * self.rows)
+        shown = np.flatnonzero(noisy > self.threshold)
+        values = [column[shown] for column in table.values]
+        values[place] = noisy[shown]
+        keys = tuple(table.keys[i] for i in shown)
+        name = next(iter(resolved.groups))
+        axis = Axis(name, tuple(key[0] for key in keys), title=resolved.schema.column(name).title or name)
+        return ExactTable(table.plan, keys, tuple(values)), (axis,)
+
+    def counted(self, table: ExactTable) -> Noisy:
+        """Return the noisy counts of the shown keys as they are: no second noise is needed."""
+        noisy = table[table.plan.measures.index(Measure("count"))]
+        margin = margin_steps(self.scale)
+        low = np.maximum(noisy - margin, 0)
+        return Noisy(noisy, low, noisy + margin, np.full(noisy.shape, margin))
