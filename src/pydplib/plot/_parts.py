@@ -89,10 +89,13 @@ def texts(labels: Labels) -> list[str]:
 def set_categories(figure: Figure, labels: Sequence[str]) -> None:
     """Make the x axis one of categories, whose labels are broken into lines on narrow screens."""
     figure.update_xaxes(type="category")
-    most = max(6, int(270 / max(len(labels), 1) / 7))
-    broken = ["<br>".join(wrap(label, most, break_long_words=False)) for label in labels]
-    narrow = {"xaxis": {"tickvals": list(labels), "ticktext": broken, "tickangle": 0}, "margin": {"l": 50, "r": 4}}
-    figure.layout.meta = {**figure.layout.meta, "narrow": narrow}
+    if len(labels) > 8:
+        axis: dict[str, Any] = {"nticks": 6, "tickangle": 0}
+    else:
+        most = max(6, int(270 / max(len(labels), 1) / 7))
+        broken = ["<br>".join(wrap(label, most, break_long_words=False)) for label in labels]
+        axis = {"tickvals": list(labels), "ticktext": broken, "tickangle": 0}
+    figure.layout.meta = {**figure.layout.meta, "narrow": {"xaxis": axis, "margin": {"l": 50, "r": 4}}}
 
 
 def plain_list(values: Labels) -> list[Any]:
