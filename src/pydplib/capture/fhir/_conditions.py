@@ -44,17 +44,28 @@ class _Attach:
         self.notes = notes
         self.asked: dict[str, Question] = {}
 
-    def walk(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+    def walk(self, items: tuple[Item, ...], *, loose: bool = False) -> tuple[Item, ...]:
+        """Walk the tree; ``loose`` inside of what is shown more often than it was meant to be."""
         result: list[Item] = []
         for item in items:
-            found = self.translate(item.id) if item.id in self.pending else None
+            changes: dict[str, Any] = {}
+            too_often = loose
+            if item.id in self.pending:
+                conditions, behaviour = self.translate(item.id)
+                changes = {"enable_when": conditions, "enable_behaviour": behaviour}
+                too_often |= len(conditions) < len(self.pending[item.id].conditions) and behaviour != "any"
             if isinstance(item, Group):
-                group = replace(item, enable_when=found[0], enable_behaviour=found[1]) if found else item
-                result.append(replace(group, items=self.walk(item.items)))
-            else:
-                question = replace(item, enable_when=found[0], enable_behaviour=found[1]) if found else item
-                self.asked[question.id] = question
-                result.append(question)
+                if too_often and item.min_repeats:
+                    self.notes.adapted(item.id, "required", "not required here, since a condition did not come over")
+                    changes["min_repeats"] = 0
+                result.append(replace(item, items=self.walk(item.items, loose=too_often), **changes))
+                continue
+            if too_often and item.required:
+                self.notes.adapted(item.id, "required", "not required here, since a condition did not come over")
+                changes["required"] = False
+            question = replace(item, **changes)
+            self.asked[question.id] = question
+            result.append(question)
         return tuple(result)
 
     def translate(self, item: str) -> tuple[tuple[Condition, ...], Behaviour]:

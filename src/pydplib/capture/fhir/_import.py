@@ -31,6 +31,7 @@ _KEPT = {
     "item",
     "extension",
     "contained",
+    "modifierExtension",
 }
 
 
@@ -86,12 +87,8 @@ def questionnaire_from_fhir(resource: object) -> ImportedTemplate:
         got = resource.get("resourceType") if isinstance(resource, Mapping) else None
         hint = " Take the Questionnaire out of the Bundle." if got == "Bundle" else ""
         raise TemplateError(f"This is not a FHIR Questionnaire: its resourceType must be 'Questionnaire'.{hint}")
-    if resource.get("modifierExtension") or resource.get("implicitRules"):
-        raise TemplateError(
-            "The questionnaire has a modifierExtension or implicitRules, which change its meaning in a way that is "
-            "not known here. Remove them if they do not matter."
-        )
     notes = Notes()
+    _check_modifiers(resource, notes)
     contained = {
         text_of(entry.get("id")): entry
         for entry in tables(resource.get("contained"))
@@ -106,6 +103,29 @@ def questionnaire_from_fhir(resource: object) -> ImportedTemplate:
     head = _head(resource, reader.texts, notes)
     template = Template(items=items, **head)
     return ImportedTemplate(template, tuple(notes.found), lint(template))
+
+
+def _mentions(items: object, reference: str) -> bool:
+    """Whether some item takes its options from a value set."""
+    return any(
+        item.get("answerValueSet") == reference or _mentions(item.get("item"), reference) for item in tables(items)
+    )
+
+
+def _check_modifiers(resource: Mapping[str, Any], notes: Notes) -> None:
+    """Refuse what changes the meaning of the questionnaire in a way that is not known here."""
+    for extension in tables(resource.get("modifierExtension")):
+        if extension.get("url") != names.CRITICAL:
+            raise TemplateError(
+                "The questionnaire has a modifierExtension, which changes its meaning in a way that is not known "
+                "here. Remove it if it does not matter."
+            )
+        what = tail(text_of(value_of(extension)[1]))
+        notes.left_out(
+            "", what, "its author calls it critical, and it is not known here: look at the items that use it"
+        )
+    if resource.get("implicitRules"):
+        raise TemplateError("The questionnaire has implicitRules, which are not known here. Remove them first.")
 
 
 def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[str, Any]:
@@ -125,8 +145,9 @@ def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[s
         if key not in _KEPT:
             notes.left_out("", key, "templates do not have it")
     for entry in tables(resource.get("contained")):
-        if entry.get("resourceType") != "ValueSet":
-            notes.left_out("", "contained", "only value sets inside the questionnaire are used")
+        name = text_of(entry.get("id"))
+        if entry.get("resourceType") != "ValueSet" or not _mentions(resource.get("item"), f"#{name}"):
+            notes.left_out("", f"contained #{name}", "only value sets that a question uses are taken")
     head: dict[str, Any] = {}
     for extension_url, extension in extensions_of(resource):
         value = value_of(extension)[1]

@@ -20,6 +20,7 @@ from pydplib.capture.fhir._read import (
     text_of,
     value_of,
 )
+from pydplib.capture.lint._items import MOST_REPEATS
 from pydplib.capture.model import Condition, Group, Item, Question
 from pydplib.capture.problems import shorten
 from pydplib.capture.structure import MOST_LEVELS
@@ -66,6 +67,7 @@ class ItemReader:
         self.names: dict[str, str] = {}
         self.pending: dict[str, Pending] = {}
         self.texts: list[str] = []
+        self.orphans: dict[str, list[str]] = {}
         self.count = 0
 
     def read(self, entries: object, parent: str, level: int) -> tuple[Item, ...]:
@@ -88,8 +90,8 @@ class ItemReader:
         if kind == "display":
             if not parent:  # at the top there is no group whose help it could be
                 self.texts.append(text_of(entry.get("text")))
-                self.notes.adapted(link, "display", "the text became part of the description")
-                self.note_rest(entry, link)
+                self.notes.adapted(link or "text", "display", "the text became part of the description")
+                self.note_rest(entry, link or "text")
             return []
         if entry.get("modifierExtension"):
             self.notes.left_out(link, "item", "a modifierExtension changes its meaning in a way not known here")
@@ -100,7 +102,7 @@ class ItemReader:
             return []
         name = self.new_id(link, parent)
         self.note_rest(entry, name)
-        return self.group(entry, name, level) if kind == "group" else self.question(entry, name, level)
+        return self.group(entry, name, parent, level) if kind == "group" else self.question(entry, name, level)
 
     def new_id(self, link: str, parent: str) -> str:
         """Return an id for an item: its linkId, made unique and free of braces."""
@@ -115,7 +117,7 @@ class ItemReader:
         self.names.setdefault(link, name)
         return name
 
-    def group(self, entry: Mapping[str, Any], name: str, level: int) -> list[Item]:
+    def group(self, entry: Mapping[str, Any], name: str, parent: str, level: int) -> list[Item]:
         extra: dict[str, Any] = {}
         repeats = entry.get("repeats") is True
         for url, extension in extensions_of(entry):
@@ -143,8 +145,14 @@ class ItemReader:
         codes = take_codes(entry, name, self.notes)
         help_text = self.help_of(entry, name)
         items = self.read(entry.get("item"), name, level + 1)
+        help_text = "\n".join(text for text in (help_text, *self.orphans.pop(name, [])) if text)
         if not items:
             self.notes.left_out(name, "group", "nothing in it can be asked")
+            if help_text or entry.get("text"):
+                where = f"help of '{shorten(parent)}'" if parent else "part of the description"
+                self.notes.adapted(name, "text", f"the texts in it became {where}")
+                texts = self.orphans.setdefault(parent, []) if parent else self.texts
+                texts.extend(text for text in (self.title_of(entry, name), help_text) if text)
             return []
         self.wait(name, entry)
         return [
@@ -169,9 +177,10 @@ class ItemReader:
         children = self.read(
             [child for child in tables(entry.get("item")) if child.get("type") != "display"], name, level + 1
         )
+        help_text = "\n".join(text for text in (self.help_of(entry, name), *self.orphans.pop(name, [])) if text)
         values: dict[str, Any] = {
             "title": self.title_of(entry, name),
-            "help": self.help_of(entry, name),
+            "help": help_text,
             "codes": take_codes(entry, name, self.notes),
         }
         items: list[Item] = [Question(**question | values)]
@@ -192,23 +201,23 @@ class ItemReader:
             if built.is_open:
                 self.wait(items[1].id, entry)
             return items
-        return [self.repeated(entry, name, items, built.most_answers)]
+        return [self.repeated(entry, name, items, built.fewest_answers, built.most_answers)]
 
-    def repeated(self, entry: Mapping[str, Any], name: str, items: list[Item], most: int | None) -> Group:
+    def repeated(self, entry: Mapping[str, Any], name: str, items: list[Item], fewest: int, most: int | None) -> Group:
         """Wrap a question that takes several answers into a repeating group."""
         around = self.fixed_id(name + names.ANSWERS_SUFFIX)
         question = items[0]
-        most = most or len(getattr(question, "options", ())) or DEFAULT_REPEATS
+        most = max(1, min(most or len(getattr(question, "options", ())) or DEFAULT_REPEATS, MOST_REPEATS))
+        fewest = max(fewest, 1) if entry.get("required") is True else fewest
         self.notes.adapted(name, "repeats", f"several answers became the repeating group '{shorten(around)}'")
         self.wait(around, entry)
-        needed = entry.get("required") is True
         return Group(
             id=around,
             title=question.text,
             items=tuple(items),
             repeats=True,
-            min_repeats=int(needed),
-            max_repeats=max(1, min(most, 1000)),
+            min_repeats=max(0, min(fewest, most)),
+            max_repeats=most,
         )
 
     def fixed_id(self, name: str) -> str:
@@ -239,7 +248,7 @@ class ItemReader:
         for child in tables(entry.get("item")):
             if child.get("type") != "display":
                 continue
-            link = text_of(child.get("linkId"))
+            link = text_of(child.get("linkId")) or f"text in {name}"
             found.append(text_of(child.get("text")))
             if not is_help(child):
                 self.notes.adapted(link, "display", f"the text became help of '{shorten(name)}'")

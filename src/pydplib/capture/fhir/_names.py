@@ -28,6 +28,7 @@ MIN_OCCURS = CORE + "questionnaire-minOccurs"
 MAX_OCCURS = CORE + "questionnaire-maxOccurs"
 ITEM_CONTROL = CORE + "questionnaire-itemControl"
 ITEM_CONTROL_SYSTEM = "http://hl7.org/fhir/questionnaire-item-control"
+CRITICAL = "http://hl7.org/fhir/uv/sdc/StructureDefinition/sdc-rendering-criticalExtension"
 UCUM = "http://unitsofmeasure.org"
 
 LABEL = OWN + "privacy-label"

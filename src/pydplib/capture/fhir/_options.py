@@ -80,6 +80,9 @@ def _value_set(reference: object, item: str, contained: Mapping[str, Mapping[str
             notes.left_out(item, "answerValueSet", "only values that the value set lists one by one are taken")
     for entry, system in found:
         code, title = text_of(entry.get("code")).strip(), text_of(entry.get("display")).strip()
+        for key in entry:
+            if key not in ("system", "code", "display"):
+                notes.left_out(item, f"answerValueSet, {key}", "only system, code and display are kept")
         if code:
             options.append(Option(code, title, system=text_of(system).strip()))
     notes.adapted(item, "answerValueSet", f"the {len(options)} values of the value set became options")

@@ -42,6 +42,7 @@ class Built:
 
     question: dict[str, Any]
     is_open: bool
+    fewest_answers: int
     most_answers: int | None
 
 
@@ -59,8 +60,7 @@ def build_question(entry: Mapping[str, Any], name: str, options: tuple[Option, .
         notes.adapted(name, "answerOption", f"a {foreign} with options is asked as a choice")
         kind = "choice"
     if kind == "choice" and not options:
-        if not is_open:
-            notes.adapted(name, foreign, "no options are known; asked as a text until you add them")
+        notes.adapted(name, foreign, "no options are known; asked as a text until you add them")
         kind, is_open = "text", False
     question: dict[str, Any] = {
         "id": name,
@@ -75,19 +75,20 @@ def build_question(entry: Mapping[str, Any], name: str, options: tuple[Option, .
             question["max_length"] = max(1, min(length, 20_000))
         else:
             notes.left_out(name, "maxLength", f"a {kind} has none")
-    most = _take_extensions(entry, question, notes)
+    fewest, most = _take_extensions(entry, question, notes)
     computed = take_computed(entry)
     if computed is not None:
         question |= {"computed": computed, "read_only": entry.get("readOnly") is True}
     elif entry.get("readOnly") is True:
         notes.left_out(name, "readOnly", "only computed fields are read-only; people answer it here")
-    return Built(question, is_open, most)
+    return Built(question, is_open, fewest, most)
 
 
-def _take_extensions(entry: Mapping[str, Any], question: dict[str, Any], notes: Notes) -> int | None:
-    """Read the extensions that we know; return the most answers, where it is said."""
+def _take_extensions(entry: Mapping[str, Any], question: dict[str, Any], notes: Notes) -> tuple[int, int | None]:
+    """Read the extensions that we know; return the fewest and the most answers, where it is said."""
     name, kind = question["id"], question["kind"]
     units: list[str] = []
+    fewest: int = 0
     most: int | None = None
     for url, extension in extensions_of(entry):
         value = value_of(extension)[1]
@@ -95,6 +96,8 @@ def _take_extensions(entry: Mapping[str, Any], question: dict[str, Any], notes: 
         taken = True
         if url == names.MAX_OCCURS and whole and entry.get("repeats") is True:
             most = value
+        elif url == names.MIN_OCCURS and whole and entry.get("repeats") is True:
+            fewest = value
         elif url in (names.UNIT, names.UNIT_OPTION) and kind in ("integer", "decimal"):
             units.append(_unit(value))
         elif url in (names.MIN_VALUE, names.MAX_VALUE):
@@ -117,7 +120,7 @@ def _take_extensions(entry: Mapping[str, Any], question: dict[str, Any], notes: 
         question["unit"] = units[0]
     elif units:
         notes.left_out(name, "unit", "several units are possible. Choose one and add it.")
-    return most
+    return fewest, most
 
 
 def _why(url: str) -> str:

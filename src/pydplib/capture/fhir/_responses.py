@@ -164,7 +164,8 @@ class _Reader:
         if resource.get("status") == "entered-in-error":
             self.problem("status", "", "The response was entered in error.", ())
         address, _, version = text_of(resource.get("questionnaire")).partition("|")
-        if address and address != names.canonical(self.template):
+        known = (names.canonical(self.template), f"Questionnaire/{self.template.id}")
+        if address and address not in known:
             self.problem("questionnaire", "", "The response answers another questionnaire.", ())
         elif version and version != self.template.version:
             message = f"The response answers another version; this is version {self.template.version}."
@@ -253,6 +254,9 @@ class _Reader:
                 self.problem("value", question.id, f"{question.text}: the code is not one of the options.", where)
             else:
                 level[question.id] = option.value
+        elif kind == "Coding" and isinstance(value, Mapping) and question.kind == "text":
+            self.notes.adapted(question.id, "valueCoding", "its text is taken, since the options are not known")
+            level[question.id] = text_of(value.get("display")) or text_of(value.get("code"))
         elif kind == "String" and question.kind == "choice" and self.has_other(question):
             level[question.id + names.OTHER_SUFFIX] = value
         elif kind == "Quantity" and isinstance(value, Mapping):
