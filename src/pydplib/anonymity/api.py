@@ -193,7 +193,7 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
         method, task.hierarchies, recoding.levels, task.rules, task.sensitive, tuple(task.identifiers),
         task.insensitive, task.suppression, loss, recoding.stages, recoding.tree,
     )  # fmt: skip
-    from pydplib.anonymity.previous import Trace
+    from pydplib.anonymity.previous import LazyTrace
 
     return AnonymizationResult(
         data=data,
@@ -209,7 +209,7 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
         sensitive=task.sensitive,
         dropped=tuple(name for name in task.frame.columns if name not in released.columns),
         notes=tuple(task.notes),
-        trace=Trace.lazily(task, recoding, gone),
+        trace=LazyTrace(task, recoding, gone),
     )
 
 
@@ -235,11 +235,11 @@ def build_output(task: Task, recoding: Recoding, order: Ints) -> Any:
         if name in recoded:
             column = recoded[name]
             if column.kept:
-                out.append((name, frame.take(name, order)))
+                out.append((name, frame.take(name, order, task.coded[name])))
             else:
                 out.append((name, frame.column_of(name, column.labels, column.ids[tuples])))
         elif name in task.sensitive or name in task.insensitive:
-            out.append((name, frame.take(name, order)))
+            out.append((name, frame.take(name, order, task.coded.get(name))))
         elif task.identifiers.get(name) is not None:
             out.append((name, _pseudonyms(task, name, order)))
     return frame.build(out)

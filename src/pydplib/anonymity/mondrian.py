@@ -213,7 +213,15 @@ def label_parts(problem: Problem, part: Ints, number: int, labels: str, cuts: Se
     """Name every part's values in every column."""
     domain = domain_sizes(problem)
     columns = [_label_column(problem, a, part, number, labels, domain[a]) for a in range(len(problem.columns))]
-    tree = {"labels": labels, "cuts": _portable_cuts(problem, cuts)}
+    one = np.zeros(max(number, 1), dtype=np.int64)
+    one[part] = np.arange(len(part))
+    tree = {
+        "orders": tuple(
+            tuple(column.values[i] for i in np.argsort(value_ranks(column)).tolist()) for column in problem.columns
+        ),
+        "cuts": tuple(tuple(zip(*cut, strict=True)) for cut in cuts),
+        "names": tuple(tuple(c.labels[i] for i in c.ids[one].tolist()) if len(part) else () for c in columns),
+    }
     return Recoding(tuple(columns), np.zeros(len(part), dtype=bool), tree=tree)
 
 
@@ -274,15 +282,3 @@ def _lowest_label(
     cost = (len(codes) - 1) / (domain - 1) if domain > 1 else 0.0
     names = ", ".join(texts[code] for code in codes.tolist())
     return f"{{{names}}}", tuple(codes.tolist()), min(cost, 1.0), min(len(codes) / domain, 1.0), float(counts[codes].sum())
-
-
-def _portable_cuts(problem: Problem, cuts: Sequence[Any]) -> list[Any]:
-    """Write cuts with the values of their left sides, so that they mean the same for another table."""
-    out = []
-    orders = []
-    for column in problem.columns:
-        by_rank = np.argsort(value_ranks(column))
-        orders.append([column.values[i] for i in by_rank.tolist()])
-    for chosen, columns, last, fresh in cuts:
-        out.append([[p, a, r, f] for p, a, r, f in zip(chosen, columns, last, fresh, strict=True)])
-    return [orders, out]
