@@ -103,7 +103,14 @@ def from_sequence(data: list[Any], restore: Restore) -> Column:
     values = _typed(data, family, missing)
     if family == "date":
         missing = either(missing, np.isnat(values))
+        if any(issubclass(kind, datetime.datetime) for kind in kinds):
+            return Column(values, family, missing, _as_stamps(restore), from_numpy)
     return Column(values, family, missing, restore, from_numpy)
+
+
+def _as_stamps(restore: Restore) -> Restore:
+    """Give back moments (at midnight) to whoever handed in moments."""
+    return lambda values, keep: restore(values.astype("datetime64[us]"), keep)
 
 
 def _one_family(families: set[str]) -> Family:
@@ -199,7 +206,7 @@ def _from_numpy(data: NDArray[Any]) -> Column:
         if missing is not None:
             values = [None if gap else v for v, gap in zip(values, missing.tolist(), strict=True)]
         column = from_sequence(values, restore)
-        return Column(column.values, column.family, either(missing, column.missing), restore, column.from_numpy)
+        return Column(column.values, column.family, either(missing, column.missing), column.restore, column.from_numpy)
     raise DataError(
         f"NumPy arrays of dtype {plain.dtype} are not supported. Use numbers, true/false, text or datetime64."
     )

@@ -90,7 +90,8 @@ def _rebuild(series: Any, values: NDArray[Any], family: Family, keep: Mask | Non
         out = arrow.chunked_array([arrow.array(listed)])
         if not (same or not len(values)):
             return out
-        return _cast(lambda: arrow.chunked_array([arrow.array(listed, type=native.type)]), out)
+        cast = _cast(lambda: out.cast(native.type), None)  # stamps need a cast, dictionaries the type from the start
+        return cast or _cast(lambda: arrow.chunked_array([arrow.array(listed, type=native.type)]), out)
     return nw.new_series(series.name, listed, backend=series.implementation).to_native()
 
 
