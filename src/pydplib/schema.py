@@ -340,7 +340,7 @@ class Schema:
         for key in ("name", "lineage", "person"):
             value = getattr(self, key)
             if not (isinstance(value, str) and value) and not (key == "person" and value is None):
-                raise SchemaError(f"{key} must be a non-empty text. Got {type(value).__name__}.")
+                raise SchemaError(f"{key} must be a non-empty text. Got {shown(value)}.")
         for key in ("max_rows_per_person", "max_groups_per_person"):
             value = getattr(self, key)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -451,6 +451,8 @@ def _column_from_dict(name: str, entry: object) -> Column:
         raise SchemaError(f"Column '{name}' must be a table with a kind, e.g. kind = \"number\".")
     values = dict(entry)
     kind = values.pop("kind", None)
+    if kind is None:
+        raise SchemaError(f"Column '{name}' needs a kind.{did_you_mean('', COLUMN_KINDS)}")
     if not isinstance(kind, str) or kind not in COLUMN_KINDS:
         raise SchemaError(
             f"Column '{name}' has the unknown kind {shown(kind)}.{did_you_mean(shown(kind), COLUMN_KINDS)}"
