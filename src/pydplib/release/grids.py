@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from pydplib.budget.units import exact
-from pydplib.engine import Measure, number_bounds
+from pydplib.engine import Condition, Measure, day_number, number_bounds
 from pydplib.engine.bounding import Bound
 from pydplib.engine.plan import ROWS_CEILING, WHOLE_LIMIT
 from pydplib.errors import QuestionError
 from pydplib.release.public import default_step
 from pydplib.schema import Column, Date, Flag, Integer, Number, Schema
 
+Bounds: TypeAlias = tuple[float, float]
+"""Public (low, high)."""
+
 _MOST_SCALE = 2**51  # the samplers' largest scale, halved
+_NARROWING = ("between", "at_least", "at_most", "more_than", "less_than")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +76,31 @@ def _fit(step: Fraction | None, width: float, most: int) -> float:
     return fitted
 
 
-def sum_measure(column: Column, name: str, room: Room, *, centred: bool) -> Measure:
-    """Return the measure of a sum: about the middle of the bounds for means, about zero for sums."""
+def narrowed_bounds(column: Column, name: str, where: Iterable[Condition]) -> Bounds:
+    """Return the public bounds of a column among the rows that meet the conditions.
+
+    Rows "where age between 60 and 70" have ages between 60 and 70: the question says so, and a narrower range needs
+    less noise.
+
+    Examples:
+        >>> narrowed_bounds(Number(18, 100), "age", [Condition("age", "between", (60, 70))])
+        (60.0, 70.0)
+    """
     low, high = number_bounds(column)
+    for condition in where:
+        if condition.column != name or condition.op not in _NARROWING:
+            continue
+        ends = [float(day_number(v) if isinstance(v, str) else v) for v in condition.values]
+        if condition.op in ("between", "at_least", "more_than"):
+            low = max(low, ends[0])
+        if condition.op in ("between", "at_most", "less_than"):
+            high = min(high, ends[-1])
+    return (low, high) if low < high else number_bounds(column)
+
+
+def sum_measure(column: Column, name: str, room: Room, bounds: Bounds, *, centred: bool) -> Measure:
+    """Return the measure of a sum: about the middle of the bounds for means, about zero for sums."""
+    low, high = bounds
     if not centred:
         step = _fit(column_step(column), max(abs(low), abs(high)), min(room.largest, room.top))
         return Measure("sum", name, low=low, high=high, step=step)
@@ -81,9 +109,9 @@ def sum_measure(column: Column, name: str, room: Room, *, centred: bool) -> Meas
     return Measure("sum", name, low=low, high=high, step=step, center=center)
 
 
-def square_measure(column: Column, name: str, room: Room, *, center: float) -> Measure:
+def square_measure(column: Column, name: str, room: Room, bounds: Bounds, *, center: float) -> Measure:
     """Return the measure of the squared distances from ``center``."""
-    low, high = number_bounds(column)
+    low, high = bounds
     step = column_step(column)
     widest = max(center - low, high - center) ** 2
     return Measure(
@@ -92,9 +120,9 @@ def square_measure(column: Column, name: str, room: Room, *, center: float) -> M
     )  # fmt: skip
 
 
-def cells_measure(column: Column, name: str) -> Measure:
+def cells_measure(column: Column, name: str, bounds: Bounds) -> Measure:
     """Return the measure of a quantile: rows per point of the public grid."""
-    low, high = number_bounds(column)
+    low, high = bounds
     step = column_step(column) or default_step(exact(high) - exact(low))
     return Measure("cells", name, low=low, high=high, step=float(step))
 

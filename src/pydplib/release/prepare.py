@@ -100,7 +100,19 @@ class Prepared:
             margin_unit="ranks" if quantiles else "value",
             sizes=_row(noisy.sizes),
             unit=resolved.unit,
+            notes=self._notes(),
         )
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if isinstance(self.noise, QuantileNoise) and self.resolved.groups:
+            notes.append("A group without rows gets a point at random: count the groups to know which ones are empty.")
+        if self.keys is not None:
+            notes.append(
+                f"Groups are shown where the noisy count exceeds {self.keys.threshold}; smaller ones stay hidden, and "
+                "margins near that number are too narrow."
+            )
+        return tuple(notes)
 
     def _points(self, places: NDArray[np.int64]) -> NDArray[Any]:
         """Return grid points for places on the grid, within the bounds."""
@@ -143,26 +155,26 @@ def _noise(resolved: Resolved, epsilon: Fraction) -> tuple[Plan, Noise]:
         return resolved.plan([rows_of]), CountNoise(rows, scale, resolved.cells, epsilon)
     name, column = resolved.question.measured[0], resolved.column
     if resolved.shares:
-        cells = cells_measure(column, name)
+        cells = cells_measure(column, name, resolved.bounds)
         return resolved.plan([cells]), QuantileNoise(rows, scale, resolved.shares, cells.cells, epsilon)
     room = Room.of(resolved.schema, bound, epsilon * Fraction(2, 5))
     present = Measure("count", name)
     extra = [rows_of] if resolved.has_unknown_keys else []
-    low, high = resolved.bounds
+    bounds = resolved.bounds
     if resolved.question.ask == "sum":
-        total = sum_measure(column, name, room, centred=False)
+        total = sum_measure(column, name, room, bounds, centred=False)
         assert total.step is not None
         noise: Noise = SumNoise(rows, scale, total.largest, total.step, resolved.cells, epsilon)
         return resolved.plan([total, *extra]), noise
-    total = sum_measure(column, name, room, centred=True)
+    total = sum_measure(column, name, room, bounds, centred=True)
     assert total.step is not None
     first, last = total.whole_bounds
     if resolved.question.ask == "mean":
         ends = total.center + first * total.step, total.center + last * total.step
         return resolved.plan([total, present, *extra]), MeanNoise(rows, scale, last - first, *ends, epsilon)
-    squares = square_measure(column, name, room, center=total.center)
+    squares = square_measure(column, name, room, bounds, center=total.center)
     assert squares.step is not None
-    top, half, most = squares.whole_bounds[1], max(-first, last), (high - low) ** 2 / 4
+    top, half, most = squares.whole_bounds[1], max(-first, last), (bounds[1] - bounds[0]) ** 2 / 4
     noise = VarianceNoise(rows, scale, top, half, squares.step, total.step, most, epsilon)
     return resolved.plan([squares, total, present, *extra]), noise
 

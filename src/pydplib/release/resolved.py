@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from pydplib.budget.keys import canonical_json, sha256_hex
-from pydplib.engine import Bins, Bound, Measure, Plan, number_bounds
+from pydplib.engine import Bins, Bound, Measure, Plan
+from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError
 from pydplib.release.axes import Axis
 from pydplib.release.choosing import check_quantiles
-from pydplib.release.grids import cells_measure, column_unit, number_column
+from pydplib.release.grids import cells_measure, column_unit, narrowed_bounds, number_column
 from pydplib.release.questions import Count, Crosstab, Histogram, Median, Quantiles, Question
 from pydplib.schema import Column, Schema, Text
 
@@ -69,8 +70,9 @@ class Resolved:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The public bounds of the measured column."""
-        return number_bounds(self.column)
+        """The public bounds of the measured column, narrowed by the conditions on it."""
+        where = canonical_conditions(self.question.where, self.schema)
+        return narrowed_bounds(self.column, self.question.measured[0], where)
 
     @property
     def unit(self) -> str:
@@ -137,7 +139,7 @@ def resolve(question: Question, schema: Schema) -> Resolved:
         _check_unknown(resolved)
     resolved.plan([Measure("count")])  # the engine's own checks of keys, conditions and sizes
     if resolved.shares:
-        resolved.plan([cells_measure(resolved.column, question.measured[0])])
+        resolved.plan([cells_measure(resolved.column, question.measured[0], resolved.bounds)])
     return resolved
 
 

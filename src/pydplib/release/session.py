@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger
@@ -14,7 +15,7 @@ from pydplib.budget.rules import Remaining
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import ExactTable, Table
 from pydplib.errors import BudgetError, EngineError, ParameterError
-from pydplib.guarantee import ApproxDP, LocalDP, PureDP
+from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 from pydplib.policy import (
     Audience,
     Output,
@@ -35,6 +36,7 @@ from pydplib.release.prepare import Prepared, prepare
 from pydplib.release.prices import Price
 from pydplib.release.public import check_epsilon
 from pydplib.release.questions import Count, Question
+from pydplib.release.records import RecordRelease
 from pydplib.release.release import Release
 from pydplib.release.resolved import Resolved, resolve
 from pydplib.release.words import words_of
@@ -226,6 +228,32 @@ class Session:
         self._check(prepared, settled.label)
         return self._answer(prepared, settled)
 
+    def release_records(
+        self, values: Any, *, column: str, epsilon: float, persons: Any = None, budget: LocalDP | None = None
+    ) -> RecordRelease:
+        """Return one column record by record, each with noise of its own (the local model); stored and given again.
+
+        The rows of a table never leave it, so the owner hands the column in. A person's privacy loss is the most rows
+        per person times ``epsilon``; it is accounted apart from statistics (local relation), and capped by the role.
+        The number and the order of the records are public in this model.
+
+        Proof: ``records.release_records``; rows of a person beyond the schema's most are replaced by "missing"
+        before the noise, so no person is in more than that many records.
+
+        Args:
+            values: The column, in the table's order.
+            column: Its name in the schema.
+            epsilon: The privacy loss of one record.
+            persons: Whose record each one is; needed where the schema has a person column.
+            budget: The recipient's budget of local releases, on first use.
+
+        Raises:
+            PolicyError: Above the role's cap: a table release is offered instead.
+        """
+        from pydplib.release.handing import hand_over_records
+
+        return hand_over_records(self, values, column=column, epsilon=epsilon, persons=persons, budget=budget)
+
     def __repr__(self) -> str:
         who = f"'{self.recipient}'" + (f" ({self.role})" if self.role else "")
         return f"Session of {who} on '{self.table.name}': {self.remaining} left"
@@ -236,12 +264,13 @@ class Session:
 
     def _size_question(self, epsilon: float | None = None) -> Prepared | None:
         loss = self._size_epsilon if epsilon is None else check_epsilon(epsilon)
-        if loss is None and self._cap is not None:
-            loss = Fraction(str(self._cap)) * SIZE_SHARE
+        if loss is None and self.cap is not None:
+            loss = Fraction(str(self.cap)) * SIZE_SHARE
         return None if loss is None else prepare(resolve(Count(), self.table.schema), loss)
 
     @property
-    def _cap(self) -> float | None:
+    def cap(self) -> float | None:
+        """The most epsilon of one question in this role; None for no cap."""
         return None if self._terms is None else self._terms.epsilon_cap
 
     def _settle(
@@ -260,13 +289,13 @@ class Session:
             raise ParameterError(f"Give one of epsilon=, margin= and noise_factor=. Got {' and '.join(given)}.")
         if epsilon is not None:
             loss = check_epsilon(epsilon)
-            check_spend(float(loss), self._cap)
+            check_spend(float(loss), self.cap)
             return _Settled(loss, self.policy.label_of_epsilon(float(loss)), self.size)
         if margin is not None:
             needs = resolved.question.ask in ("mean", "variance")
             size = self._known_size(buy=buy and needs)
             loss = margin_epsilon(resolved, margin, size, self._delta(resolved, delta))
-            check_spend(float(loss), self._cap)
+            check_spend(float(loss), self.cap)
             return _Settled(loss, self.policy.label_of_epsilon(float(loss)), size)
         if noise_factor is None and self._terms is None:
             raise ParameterError(
@@ -276,15 +305,15 @@ class Session:
         factor = self._terms.noise_factor if noise_factor is None and self._terms else parse_noise_factor(noise_factor)
         label = label_of_noise_factor(factor)
         size = self._known_size(buy=buy)
-        if size is None and self._cap is not None:
+        if size is None and self.cap is not None:
             note = (
                 f"The noise factor '{factor.name}' needs the number of rows, which is not declared. It is bought with "
-                f"the release, once, for epsilon {float(Fraction(str(self._cap)) * SIZE_SHARE):g}; until then only the "
+                f"the release, once, for epsilon {float(Fraction(str(self.cap)) * SIZE_SHARE):g}; until then only the "
                 "role's cap is known."
             )
-            return _Settled(Fraction(str(self._cap)), label, None, True, (note,))
+            return _Settled(Fraction(str(self.cap)), label, None, True, (note,))
         band = band_epsilon(resolved, factor.target, size)
-        used, lowered = settle_epsilon(float(band), self._cap, on_conflict=self.on_conflict)
+        used, lowered = settle_epsilon(float(band), self.cap, on_conflict=self.on_conflict)
         if not lowered:
             return _Settled(max(band, Fraction(1, 10**6)), label, size)
         note = (
@@ -308,18 +337,18 @@ class Session:
         return self.policy.delta_for(self.table.schema.size) / 10 if delta is None else delta
 
     def _check(self, prepared: Prepared, label: OutputLabel) -> None:
+        question = prepared.resolved.question
+        self.check_fields(question.fields, label, float(prepared.epsilon), question.filters)
+
+    def check_fields(
+        self, fields: Iterable[str], label: OutputLabel, epsilon: float, filters: Iterable[str] = ()
+    ) -> None:
+        """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
-        question, schema = prepared.resolved.question, self.table.schema
-        source = Source.of(schema, project=self.lineage, fields=question.fields, filters=question.filters)
-        check_flow(
-            source,
-            Audience(self.role, self.groups),
-            Output(label, epsilon=float(prepared.epsilon)),
-            self.purpose,
-            policy=self.policy,
-            on=_today(),
-        )
+        source = Source.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
+        audience, output = Audience(self.role, self.groups), Output(label, epsilon=epsilon)
+        check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
 
     # -- paying and answering --------------------------------------------------------------------
 
@@ -365,11 +394,11 @@ class Session:
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         size = self.table.schema.size
-        if not self._accounts(None):
+        if not self.has_account(None):
             whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(size))
             self.ledger.open_account(lineage=self.lineage, limit=whole)
         if budget is None:
-            if self._accounts(self.recipient):
+            if self.has_account(self.recipient):
                 return
             if self._terms is None:
                 raise BudgetError(
@@ -380,9 +409,10 @@ class Session:
             budget = self._terms.budget or self._terms.data_set_budget
         self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=budget)
 
-    def _accounts(self, recipient: str | None) -> bool:
+    def has_account(self, recipient: str | None, relation: Relation = "add_remove") -> bool:
+        """Tell whether a budget is open; without a recipient, the data set's own."""
         return any(
-            account.recipient == recipient and account.limit.relation == "add_remove"
+            account.recipient == recipient and account.limit.relation == relation
             for account in self.ledger.accounts(lineage=self.lineage)
         )
 

@@ -1,0 +1,170 @@
+"""Records made noisy one by one (the local model): numbers by discrete Laplace, categories by randomised response."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.budget.costs import Cost
+from pydplib.errors import DataError, ParameterError, QuestionError
+from pydplib.guarantee import LocalDP
+from pydplib.mechanisms import RandomizedResponse
+from pydplib.noise.tap import add_laplace
+from pydplib.release.counting import Grid
+from pydplib.release.public import check_epsilon
+from pydplib.release.values import as_values, to_array
+from pydplib.schema import OTHER, Category, Column, Flag, Integer, Number
+
+FORMAT = "pydplib-records/1"
+"""The first word of stored records."""
+
+_FINE = 12  # binary digits of the grid of single records: far finer than their noise
+
+
+@dataclass(frozen=True)
+class RecordRelease:
+    """One column, record by record, with what it guarantees about one record and about one person.
+
+    Attributes:
+        values: The noisy records, in the order in which they came; None where a record has no value.
+        guarantee: What is guaranteed about one person's records together.
+        cost: What a ledger must debit for it (local relation).
+        record_epsilon: The privacy loss of one record.
+        flip_probability: The chance that a category was exchanged; None for numbers.
+        scale: The scale of the noise; None for categories.
+    """
+
+    values: tuple[Any, ...]
+    guarantee: LocalDP
+    cost: Cost
+    record_epsilon: float
+    flip_probability: float | None = None
+    scale: float | None = None
+
+    def to_json(self) -> str:
+        """Return the records and their guarantee as JSON text."""
+        plain = {
+            "format": FORMAT,
+            "values": list(self.values),
+            "epsilon": self.guarantee.epsilon,
+            "cost": self.cost.to_dict(),
+            "record_epsilon": self.record_epsilon,
+            "flip_probability": self.flip_probability,
+            "scale": self.scale,
+        }
+        return json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> RecordRelease:
+        """Read records back from ``to_json``'s text."""
+        try:
+            plain = json.loads(text)
+            if plain.pop("format") != FORMAT:
+                raise ValueError
+            guarantee = LocalDP(plain.pop("epsilon"), unit="person")
+            values, cost = tuple(plain.pop("values")), Cost.from_dict(plain.pop("cost"))
+            return cls(values, guarantee, cost, **plain)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DataError(f"These are not stored records ('{FORMAT}').") from None
+
+    def __repr__(self) -> str:
+        return f"RecordRelease({len(self.values)} records; {self.guarantee.sentence})"
+
+
+def release_records(values: Any, column: Column, *, epsilon: float, rows_per_person: int = 1) -> RecordRelease:
+    """Return every record with noise of its own: not even the table's keeper has to be trusted with the output.
+
+    A person's privacy loss is ``rows_per_person`` times ``epsilon``, and adds up over columns. The output must be
+    stored and given again: drawn anew, the noise averages out.
+
+    Proof: numbers: clamped to the public bounds, rounded to a grid of 2^-12 of the range; two records are at most
+    ``top`` steps apart, and exact discrete Laplace noise of scale top / epsilon is epsilon-DP for each. Categories
+    and yes/no: ``RandomizedResponse``. Missing records become the middle of the range, or "other": whether a record
+    has a value is private, too. Records of one person compose sequentially.
+
+    Args:
+        values: The column.
+        column: Its declaration: ``Number``, ``Integer``, ``Flag`` or ``Category``.
+        epsilon: The privacy loss of one record; there is no default.
+        rows_per_person: The most records of one person in it.
+
+    Examples:
+        >>> from pydplib import Flag
+        >>> released = release_records([True, False, True], Flag(), epsilon=2.51)
+        >>> len(released.values), round(released.flip_probability, 3)
+        (3, 0.075)
+    """
+    loss = check_epsilon(epsilon)
+    if isinstance(rows_per_person, bool) or not isinstance(rows_per_person, int) or rows_per_person < 1:
+        raise ParameterError("rows_per_person is the most records of one person: a whole number of at least 1.")
+    total = loss * rows_per_person
+    cost = Cost.pure(total, mechanism="local_records", relation="local")
+    guarantee = LocalDP(float(total), unit="person")
+    if isinstance(column, Number | Integer):
+        noisy, scale = _numbers(values, column, loss)
+        return RecordRelease(noisy, guarantee, cost, float(loss), None, scale)
+    if isinstance(column, Category | Flag):
+        known = list(column.values)
+        if isinstance(column, Category) and OTHER not in known:
+            known.append(OTHER)
+        response = RandomizedResponse(known, float(loss))
+        codes = _codes(to_array(values), known)
+        released = tuple(known[code] for code in response.release_codes(codes).tolist())
+        return RecordRelease(released, guarantee, cost, float(loss), response.flip_probability)
+    raise QuestionError(f"Records of a {column.kind} column cannot be released: no bounded noise protects them.")
+
+
+def _numbers(values: Any, column: Number | Integer, loss: Fraction) -> tuple[tuple[Any, ...], float]:
+    exponent = 0 if isinstance(column, Integer) else int(np.frexp(column.width)[1]) - _FINE
+    grid = Grid.between(float(column.low), float(column.high), exponent=exponent)
+    array = as_values(values).astype(np.float64)
+    middle = (column.low + column.high) / 2
+    there = np.where(np.isnan(array), middle, array)
+    steps = np.floor(np.clip(there, grid.low, grid.high) / grid.step + 0.5).astype(np.int64)
+    steps = np.clip(steps, grid.first, grid.last)
+    # Each record by itself: the sensitivity is that of one record, and every record pays it.
+    noisy = add_laplace(steps, grid.top / loss, sensitivity=grid.top)
+    scale = float(grid.top / loss) * grid.step
+    if isinstance(column, Integer):
+        return tuple(noisy.tolist()), scale
+    return tuple((noisy * grid.step).tolist()), scale
+
+
+def _codes(array: NDArray[Any], known: list[Any]) -> NDArray[np.int64]:
+    """Return the place of every record among the known values; unknown and missing ones count as "other" or False."""
+    places: dict[Any, int] = {(type(value) is bool, value): place for place, value in enumerate(known)}
+    if all(type(value) is bool for value in known):  # yes/no is often stored as 1 and 0
+        places |= {(False, int(value)): place for place, value in enumerate(known)}
+    default = known.index(OTHER) if OTHER in known else 0
+
+    def place(item: Any) -> int:
+        try:
+            plain = item.item() if hasattr(item, "item") else item
+            return places.get((type(plain) is bool, plain), default)
+        except Exception:
+            return default
+
+    return np.fromiter((place(item) for item in array.tolist()), dtype=np.int64, count=len(array))
+
+
+def first_rows(persons: NDArray[Any], most: int) -> NDArray[np.bool_]:
+    """Return which records are among the first ``most`` of their person; records of nobody are not.
+
+    Examples:
+        >>> first_rows(np.array(["a", "b", "a", "a"], dtype=object), 2).tolist()
+        [True, True, True, False]
+    """
+    seen: dict[Any, int] = {}
+    kept = np.zeros(len(persons), dtype=np.bool_)
+    for place, person in enumerate(persons.tolist()):
+        if person is None or person != person or person == "":
+            continue
+        name = str(person)
+        seen[name] = seen.get(name, 0) + 1
+        kept[place] = seen[name] <= most
+    return kept
