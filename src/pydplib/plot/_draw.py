@@ -12,6 +12,7 @@ from pydplib.plot._figure import Figure
 # drawing one kind imports nothing of the others; a room that adds a kind adds its line here.
 _DRAWERS: dict[str, str] = {
     "DPResult": "pydplib.plot._results:draw_result",
+    "Release": "pydplib.plot.releases:draw_release",
 }
 
 
