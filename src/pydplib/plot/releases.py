@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from pydplib.errors import ParameterError, did_you_mean
-from pydplib.plot._builders import Box, bar, box, bubbles, heatmap, line
+from pydplib.plot._cells import bubbles, heatmap
 from pydplib.plot._figure import Figure
+from pydplib.plot._series import Box, bar, box, line
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
