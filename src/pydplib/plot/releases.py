@@ -32,7 +32,7 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
     """
     if kind is not None and kind not in KINDS:
         raise ParameterError(f"Unknown kind '{kind}'.{did_you_mean(kind, KINDS)}")
-    words = {"title": title or _title(release), "caption": _caption(release, original is not None)}
+    words: dict[str, Any] = {"title": title or _title(release), "caption": _caption(release, original is not None)}
     chosen = kind or _kind(release)
     drawer = {"bar": _bars, "points": _points, "heatmap": _heatmap, "box": _boxes, "bubbles": _bubbles}[chosen]
     return drawer(release, original, words)
@@ -101,12 +101,12 @@ def _series(release: Any, original: Any) -> tuple[list[str], dict[str, Any], dic
     return labels, series, margins, axis_title
 
 
-def _bars(release: Any, original: Any, words: dict[str, str]) -> Figure:
+def _bars(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     labels, series, margins, x_title = _series(release, original)
     return bar(labels, series, margins=margins, x_title=x_title, y_title=_value_title(release), **words)
 
 
-def _points(release: Any, original: Any, words: dict[str, str]) -> Figure:
+def _points(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     labels, series, margins, x_title = _series(release, original)
     figure = line(labels, series, margins=margins, x_title=x_title, y_title=_value_title(release), **words)
     figure.update_xaxes(type="category")
@@ -114,7 +114,7 @@ def _points(release: Any, original: Any, words: dict[str, str]) -> Figure:
     return figure
 
 
-def _heatmap(release: Any, original: Any, words: dict[str, str]) -> Figure:
+def _heatmap(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     if len(release.axes) != 2:
         raise ParameterError("A heatmap needs a table of two columns; use kind='bar'.")
     down, across = release.axes
@@ -124,7 +124,7 @@ def _heatmap(release: Any, original: Any, words: dict[str, str]) -> Figure:
     )  # fmt: skip
 
 
-def _boxes(release: Any, original: Any, words: dict[str, str]) -> Figure:
+def _boxes(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     from pydplib.release.postprocess import box_data
 
     found = [one for one in box_data(release) if one.rows > 0]
@@ -138,7 +138,7 @@ def _boxes(release: Any, original: Any, words: dict[str, str]) -> Figure:
     )  # fmt: skip
 
 
-def _bubbles(release: Any, original: Any, words: dict[str, str]) -> Figure:
+def _bubbles(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     if len(release.axes) != 2:
         raise ParameterError("Bubbles need a table of two columns; use kind='bar'.")
     across, up = release.axes
