@@ -153,7 +153,7 @@ def find_recoding(
 
 def _optimal(problem: Problem, loss: str, deadline: float | None, progress: Any) -> Found:
     objective = make_objective(loss, problem)
-    if float(np.prod([float(s) for s in problem.shape])) > LARGE_LATTICE:
+    if problem.nodes > LARGE_LATTICE:
         from pydplib.anonymity.boxes import search_boxes
 
         return search_boxes(problem, objective, deadline=deadline, progress=progress)

@@ -90,9 +90,7 @@ def _by_stages(
     return {name: (distinct_texts(labels[name]), ids[name]) for name in names}, ~open_rows
 
 
-def _by_cuts(
-    recipe: Recipe, coded: dict[str, Coded], rows: int
-) -> tuple[dict[str, tuple[list[Any], Ints]], Bools]:
+def _by_cuts(recipe: Recipe, coded: dict[str, Coded], rows: int) -> tuple[dict[str, tuple[list[Any], Ints]], Bools]:
     """Replay the cuts of a Mondrian partition; rows with values it has not seen are left out."""
     names = list(coded)
     ranks = np.zeros((len(names), rows), dtype=np.int64)

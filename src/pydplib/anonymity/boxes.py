@@ -25,7 +25,9 @@ class BoxSearch:
     lower corner: together a bound for the whole box. A box whose upper corner fails too much is empty.
     """
 
-    def __init__(self, problem: Problem, objective: Objective, *, deadline: float | None, progress: Progress | None) -> None:
+    def __init__(
+        self, problem: Problem, objective: Objective, *, deadline: float | None, progress: Progress | None
+    ) -> None:
         self.problem, self.objective = problem, objective
         self.deadline, self.progress = deadline, progress
         self.judge = Judge(problem)
@@ -46,7 +48,7 @@ class BoxSearch:
         """Describe the state."""
         loss = None if self.best is None else float(self.loss)
         return SearchInfo(
-            "heuristic with bound", int(min(np.prod([float(s) for s in self.problem.shape]), 2.0**62)), self.judge.checks,
+            "heuristic with bound", self.problem.nodes, self.judge.checks,
             loss, self.loss if complete and loss is not None else min(self.bound, self.loss), complete,
             time.monotonic() - self.began,
         )  # fmt: skip
@@ -139,8 +141,12 @@ class BoxSearch:
             middle = (low[axis] + high[axis]) // 2
             lower_high = (*high[:axis], middle, *high[axis + 1 :])
             upper_low = (*low[:axis], middle + 1, *low[axis + 1 :])
-            heapq.heappush(heap, (max(bound, self.objective.box_bound(low, lower_high, verdict)), next(number), low, lower_high))
-            heapq.heappush(heap, (max(bound, self.objective.box_bound(upper_low, high, verdict)), next(number), upper_low, high))
+            heapq.heappush(
+                heap, (max(bound, self.objective.box_bound(low, lower_high, verdict)), next(number), low, lower_high)
+            )
+            heapq.heappush(
+                heap, (max(bound, self.objective.box_bound(upper_low, high, verdict)), next(number), upper_low, high)
+            )
         self.bound = self.loss
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from pydplib.anonymity.models import (
 )
 from pydplib.anonymity.problem import Rule
 from pydplib.anonymity.resolved import Ints
-from pydplib.anonymity.view import View, look_at, spread_of
+from pydplib.anonymity.view import Spread, View, look_at, spread_of
 from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
 
 _SLACK = 1e-7
@@ -129,7 +129,35 @@ def certify(
         population: Per model with a population, how many people have each combination of labels.
     """
     view = look_at(frame, names, person=person, linked=linked)
-    measured: dict[tuple[str, Any, Any, bool], SensitiveMeasures] = {}
+
+    def cells() -> list[tuple[str | None, ...]]:
+        first = np.zeros(view.classes, dtype=np.int64)
+        first[view.of_row] = np.arange(view.rows)
+        coded = [frame.coded(name) for name in names]
+        columns = ([_text(column.values[i]) for i in column.codes[first].tolist()] for column in coded)
+        return list(zip(*columns, strict=True))
+
+    words = "persons counted once per class" if person is not None and not linked else "one row is one person"
+    if linked:
+        words = "persons by all of their rows"
+    made = certify_view(
+        view, rules, reference, lambda name, against: spread_of(view, frame.coded(name), against), words, cells,
+        population or {},
+    )  # fmt: skip
+    return made, view
+
+
+def certify_view(
+    view: View,
+    rules: Sequence[Rule],
+    reference: Mapping[str, Mapping[Any, float]],
+    spread: Callable[[str, Mapping[Any, float] | None], Spread],
+    counted: str,
+    cells: Callable[[], list[tuple[str | None, ...]]],
+    population: Mapping[int, Counter[tuple[Any, ...]]],
+) -> Certificate:
+    """Measure every rule on the classes of an output, wherever they were counted."""
+    measured: dict[tuple[str, Any, int, bool], SensitiveMeasures] = {}
 
     def measure(rule: Rule, *, against_input: bool) -> SensitiveMeasures:
         name = rule.sensitive or ""
@@ -138,24 +166,20 @@ def certify(
             order, tree = rule.model.order, rule.model.hierarchy
         key = (name, order, id(tree), against_input)
         if key not in measured:
-            spread = spread_of(view, frame.coded(name), reference[name] if against_input else None)
-            measured[key] = measure_spread(spread, order=order, hierarchy=tree)
+            found = spread(name, reference[name] if against_input else None)
+            measured[key] = measure_spread(found, order=order, hierarchy=tree)
         return measured[key]
 
-    statements = [_state(rule, view, measure, frame, names, population or {}) for rule in rules]
-    words = "persons counted once per class" if person is not None and not linked else "one row is one person"
-    if linked:
-        words = "persons by all of their rows"
+    statements = [_state(rule, view, measure, cells, population) for rule in rules]
     k = int(view.size.min()) if len(view.size) else 0
-    return Certificate(tuple(statements), view.rows, view.people, view.classes, k, words), view
+    return Certificate(tuple(statements), view.rows, view.people, view.classes, k, counted)
 
 
 def _state(
     rule: Rule,
     view: View,
     measure: Any,
-    frame: Frame,
-    names: Sequence[str],
+    cells: Callable[[], list[tuple[str | None, ...]]],
     population: Mapping[int, Counter[tuple[Any, ...]]],
 ) -> Statement:
     model, name = rule.model, str(rule.model)
@@ -167,7 +191,7 @@ def _state(
     if isinstance(model, KMap) and model.population is None:
         return Statement(name, None, k >= model.sample_size, k)
     if isinstance(model, KMap | DeltaPresence):
-        return _population_statement(model, view, frame, names, population[id(model)])
+        return _population_statement(model, view, cells(), population[id(model)])
     here = measure(rule, against_input=False)
     if isinstance(model, AlphaK):
         return Statement(name, rule.sensitive, here.alpha <= model.alpha + _SLACK and k >= model.k, here.alpha)
@@ -201,13 +225,9 @@ def _relative(model: Any, measures: SensitiveMeasures) -> tuple[float, bool]:
 
 
 def _population_statement(
-    model: KMap | DeltaPresence, view: View, frame: Frame, names: Sequence[str], behind: Counter[tuple[Any, ...]]
+    model: KMap | DeltaPresence, view: View, cells: list[tuple[str | None, ...]], behind: Counter[tuple[Any, ...]]
 ) -> Statement:
-    first = np.zeros(view.classes, dtype=np.int64)
-    first[view.of_row] = np.arange(view.rows)
-    coded = [frame.coded(name) for name in names]
-    cells = zip(*([column.values[i] for i in column.codes[first]] for column in coded), strict=True)
-    people = np.array([behind[tuple(map(_text, row))] for row in cells], dtype=np.float64)
+    people = np.array([behind[row] for row in cells], dtype=np.float64)
     if isinstance(model, KMap):
         return Statement(str(model), None, bool((people >= model.k).all()), float(people.min()))
     chance = view.size / np.maximum(people, 1)

@@ -126,7 +126,12 @@ class TupleClasses:
     """Classes made of distinct tuples."""
 
     def __init__(
-        self, evaluator: Evaluator, node: Node, source: TupleClasses | None, groups: Groups | None, keys: Ints | None = None
+        self,
+        evaluator: Evaluator,
+        node: Node,
+        source: TupleClasses | None,
+        groups: Groups | None,
+        keys: Ints | None = None,
     ) -> None:
         problem = evaluator.problem
         self.problem, self.node = problem, node
@@ -180,7 +185,9 @@ class TupleClasses:
         """Per column, the cost of the rows in some classes."""
         rep, rows = self.rep[which], self.rows[which]
         # Not a matrix product: for short vectors its threads cost more than they bring.
-        return np.array([(table[codes[rep]] * rows).sum() for table, codes in zip(tables, self.problem.codes, strict=True)])
+        return np.array(
+            [(table[codes[rep]] * rows).sum() for table, codes in zip(tables, self.problem.codes, strict=True)]
+        )
 
     def entries(self, name: str) -> tuple[Ints, Ints, Ints]:
         """Return (class, value, count) of a sensitive column for all classes, kept for later nodes."""
@@ -222,5 +229,3 @@ def kept_histogram(owner: Ints, value: Ints, count: Ints, keep: Bools, values: i
     owner, value, count = merge_entries(number[owner[inside]], value[inside], count[inside], max(values, 1))
     start = np.flatnonzero(np.diff(owner, prepend=-1))
     return Histogram(start, owner, value, count)
-
-

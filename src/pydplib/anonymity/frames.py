@@ -31,13 +31,13 @@ class Frame:
     def __init__(self, table: Any) -> None:
         import narwhals as nw
 
-        if isinstance(table, Frame):
-            self.native, self._frame = table.native, table._frame
-            return
         if isinstance(table, Mapping):
             raise DataError("A table is a data frame (pandas, Polars, PyArrow), a DuckDB relation or a path.")
+        if isinstance(table, Frame):
+            table = table.native
+        self._frame: Any
         try:
-            self._frame: Any = nw.from_native(table, eager_only=True)
+            self._frame = nw.from_native(table, eager_only=True)
         except TypeError:
             lazy = _collected(table)
             if lazy is None:
@@ -46,7 +46,7 @@ class Frame:
                     f"Got {type(table).__name__}."
                 ) from None
             self._frame = lazy
-        self.native = self._frame.to_native()
+        self.native: Any = self._frame.to_native()
         names = list(self._frame.columns)
         if len(set(names)) != len(names):
             raise DataError("The table has two columns of the same name. Rename one of them.")
@@ -159,7 +159,7 @@ def _encode_pandas(native: Any) -> tuple[Ints, list[Any]]:
     dtype = native.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _used_only(native.cat.codes.to_numpy().astype(np.int64), dtype.categories.tolist())
-    if dtype == object:
+    if dtype.kind == "O" and dtype.name == "object":
         return _encode_objects(native.tolist())
     codes, values = pd.factorize(native)
     return codes.astype(np.int64, copy=False), values.tolist()

@@ -251,7 +251,9 @@ class TableHierarchy(Hierarchy):
         if gap:
             raise HierarchyGap(name, gap)
         # A missing value that the file lists is a leaf like any other; marked so that it is not special-cased.
-        shown = [_Listed if value is None and line is not None else value for value, line in zip(values, lines, strict=True)]
+        shown = [
+            _Listed if value is None and line is not None else value for value, line in zip(values, lines, strict=True)
+        ]
         found = [line for line in lines if line is not None]
         labels: list[list[Any]] = [_first_values(values, lines)]
         labels += [[self.rows[line][level] for line in found] for level in range(1, self.height + 1)]

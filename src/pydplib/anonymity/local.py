@@ -171,7 +171,7 @@ def recode_locally(
     recoding = recode_nodes(problem, at_node, nodes)
     cost = _loss(objective, problem, at_node, nodes)
     info = SearchInfo(
-        "cells" if cells else "local", int(min(np.prod([float(s) for s in problem.shape]), 2**62)), checked, cost, 0.0,
+        "cells" if cells else "local", problem.nodes, checked, cost, 0.0,
         False, time.monotonic() - began,
     )  # fmt: skip
     if progress is not None:
@@ -219,7 +219,11 @@ def sub_problem(problem: Problem, tuples: Ints) -> Problem:
     place = np.full(len(problem.weight), -1, dtype=np.int64)
     place[tuples] = np.arange(len(tuples))
     out = Problem(
-        problem.columns, [codes[tuples] for codes in problem.codes], problem.weight[tuples], problem.rules, problem.limit
+        problem.columns,
+        [codes[tuples] for codes in problem.codes],
+        problem.weight[tuples],
+        problem.rules,
+        problem.limit,
     )
     out.sensitive = problem.sensitive
     for name, pairs in problem.pairs.items():
@@ -254,9 +258,15 @@ def recode_nodes(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> Reco
         kept = column.keeps_values and all(nodes[i][a] == 0 for i in used)
         columns.append(
             RecodedColumn(
-                column.name, tuple(distinct_texts(parts)), ids.astype(np.int64), np.array(cost), np.array(share),
-                np.array(step), np.array(mass), kept,
-            )  # fmt: skip
+                column.name,
+                tuple(distinct_texts(parts)),
+                ids.astype(np.int64),
+                np.array(cost),
+                np.array(share),
+                np.array(step),
+                np.array(mass),
+                kept,
+            )
         )
     return Recoding(tuple(columns), at_node < 0, stages=_stages(problem, at_node, nodes, used))
 

@@ -90,7 +90,9 @@ class SeparableLoss:
     rows cost is at least all rows' cost minus the failing rows' cost at w (costs only grow upwards).
     """
 
-    def __init__(self, name: str, problem: Problem, tables: Sequence[Sequence[Floats]], full: float, offset: float) -> None:
+    def __init__(
+        self, name: str, problem: Problem, tables: Sequence[Sequence[Floats]], full: float, offset: float
+    ) -> None:
         self.name, self.problem, self.tables, self.full = name, problem, tables, full
         self.columns = len(problem.columns)
         self.totals = []

@@ -133,9 +133,9 @@ def _ranks(domain: Sequence[Any], order: Sequence[Any] | None) -> tuple[Ints, in
         # Numbers before texts before missing; other kinds by how they are written.
         listed = sorted(
             (v for v in domain if v is not None),
-            key=lambda v: (isinstance(v, str), 0.0, str(v))
-            if not isinstance(v, int | float)
-            else (False, float(v), ""),
+            key=lambda v: (
+                (isinstance(v, str), 0.0, str(v)) if not isinstance(v, int | float) else (False, float(v), "")
+            ),
         )
     if None in domain:
         listed.append(None)
@@ -151,7 +151,7 @@ def _ordered(gap: Floats, rank: Ints, ranks: int) -> float:
     if ranks <= 1:
         return 0.0
     laid = np.zeros((len(gap), ranks))
-    np.add.at(laid, (slice(None), rank), gap)
+    laid[:, rank] = gap  # every value has a rank of its own
     return float((np.abs(np.cumsum(laid, axis=1)).sum(axis=1) / (ranks - 1)).max(initial=0.0))
 
 

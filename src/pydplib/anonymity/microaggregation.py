@@ -111,7 +111,9 @@ def _aggregate(problem: Problem, a: int, part: Ints, number: int) -> RecodedColu
     people = np.bincount(part, weights=problem.weight, minlength=number)
     labels: list[Any]
     if numbers is not None:
-        labels = (np.bincount(part, weights=numbers[codes] * problem.weight, minlength=number) / people).round(6).tolist()
+        labels = (
+            (np.bincount(part, weights=numbers[codes] * problem.weight, minlength=number) / people).round(6).tolist()
+        )
         span = float(numbers.max() - numbers.min()) or 1.0
         low, high = np.full(number, np.inf), np.full(number, -np.inf)
         np.minimum.at(low, part, numbers[codes])
@@ -119,10 +121,13 @@ def _aggregate(problem: Problem, a: int, part: Ints, number: int) -> RecodedColu
         cost = (high - low) / span
     else:
         width = len(column.values)
-        table = np.bincount(part * width + codes, weights=problem.weight, minlength=number * width).reshape(number, width)
+        table = np.bincount(part * width + codes, weights=problem.weight, minlength=number * width).reshape(
+            number, width
+        )
         labels = [column.values[i] for i in table.argmax(axis=1).tolist()]
         cost = 1 - table.max(axis=1) / people
-    distinct, ids = {}, np.zeros(number, dtype=np.int64)
+    distinct: dict[Any, int] = {}
+    ids = np.zeros(number, dtype=np.int64)
     for i, label in enumerate(labels):
         ids[i] = distinct.setdefault(label, len(distinct))
     names = list(distinct)

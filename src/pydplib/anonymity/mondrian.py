@@ -12,6 +12,7 @@ from pydplib.anonymity.classes import kept_histogram
 from pydplib.anonymity.grouping import add_by_key, combine, group
 from pydplib.anonymity.judging import passing
 from pydplib.anonymity.models import KAnonymity
+from pydplib.anonymity.plain import show
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, value_counts
 from pydplib.anonymity.resolved import Bools, Floats, Ints, Resolved
@@ -243,7 +244,7 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
     first = sets.first
     ends = np.append(start[1:], len(owner))
     counts = value_counts(problem, a)
-    texts = ["missing" if value is None else str(value) for value in column.values]
+    texts = [show(value) for value in column.values]
     parts: list[tuple[Any, Any]] = []
     number_of = (ends - start)[first].astype(np.float64)
     cost = np.minimum((number_of - 1) / (domain - 1), 1.0) if domain > 1 else np.zeros(len(first))
@@ -265,7 +266,9 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
     if len(start):
         id_of_part[owner[start]] = sets.into
     single = column.keeps_values and bool((ends - start == 1).all())
-    return RecodedColumn(column.name, tuple(distinct_texts(parts)), id_of_part[part], cost, share, cost, mass, kept=single)
+    return RecodedColumn(
+        column.name, tuple(distinct_texts(parts)), id_of_part[part], cost, share, cost, mass, kept=single
+    )
 
 
 def _lowest_label(
@@ -281,4 +284,10 @@ def _lowest_label(
             return column.labels[level][i], tuple(members.tolist()), cost, share, float(counts[members].sum())
     cost = (len(codes) - 1) / (domain - 1) if domain > 1 else 0.0
     names = ", ".join(texts[code] for code in codes.tolist())
-    return f"{{{names}}}", tuple(codes.tolist()), min(cost, 1.0), min(len(codes) / domain, 1.0), float(counts[codes].sum())
+    return (
+        f"{{{names}}}",
+        tuple(codes.tolist()),
+        min(cost, 1.0),
+        min(len(codes) / domain, 1.0),
+        float(counts[codes].sum()),
+    )

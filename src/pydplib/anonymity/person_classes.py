@@ -75,7 +75,9 @@ class PersonClasses:
         assert pairs.person is not None
         values = len(self.problem.sensitive[name].share)
         owner = self._class_of(pairs.owner, pairs.person)
-        keys, _ = combine([owner, pairs.person, pairs.value], [len(self.size), self._persons.number, values], len(owner))
+        keys, _ = combine(
+            [owner, pairs.person, pairs.value], [len(self.size), self._persons.number, values], len(owner)
+        )
         first = group(keys).first
         ones = np.ones(len(first), dtype=np.int64)
         out = kept_histogram(owner[first], pairs.value[first], ones, keep, values)

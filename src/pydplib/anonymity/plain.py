@@ -32,3 +32,19 @@ def from_plain(value: Any) -> Any:
         if "date" in value:
             return dt.date.fromisoformat(value["date"])
     return value
+
+
+def show(value: Any) -> str:
+    """Return a value as a reader expects it: a day without a time, a whole number without a point.
+
+    Examples:
+        >>> show(dt.datetime(2020, 1, 2)), show(3.0), show(None)
+        ('2020-01-02', '3', 'missing')
+    """
+    if value is None:
+        return "missing"
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        return value.date().isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)

@@ -12,10 +12,10 @@ import numpy as np
 
 from pydplib.anonymity.automatic import hierarchy_from_values, hierarchy_of
 from pydplib.anonymity.frames import Coded, Frame
+from pydplib.anonymity.grouping import group
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.models import DeltaPresence, KMap, Model
 from pydplib.anonymity.problem import Persons, Problem, Rule, describe_sensitive, distinct_tuples, make_pairs
-from pydplib.anonymity.grouping import group
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.anonymity.resolved import Ints, Resolved
 from pydplib.anonymity.verification import names_of, person_codes
@@ -159,7 +159,9 @@ def prepare(
         owner = person_codes(frame.coded(person))
         if not linked and len(owner) and int(np.bincount(owner).max()) == 1:
             owner = None  # one row each: counting rows counts persons
-    problem = build_problem(frame, columns, coded, quasi, watched, rules, row_limit(suppression, len(frame)), owner, linked, history)
+    problem = build_problem(
+        frame, columns, coded, quasi, watched, rules, row_limit(suppression, len(frame)), owner, linked, history
+    )
     add_populations(problem, quasi, hierarchies)
     notes = _notes(hierarchies, columns)
     reference = {

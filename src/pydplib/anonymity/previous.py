@@ -63,7 +63,10 @@ class LazyTrace:
             self._made = Trace(
                 people_of(task.frame, task.person, [*task.quasi, *task.sensitive]),
                 np.where(gone, -1, numbers),
-                {name: [task.coded[name].values[i] for i in task.coded[name].codes.tolist()] for name in task.sensitive},
+                {
+                    name: [task.coded[name].values[i] for i in task.coded[name].codes.tolist()]
+                    for name in task.sensitive
+                },
             )
         return self._made
 
@@ -106,7 +109,9 @@ class History:
         signature = classes.fixed
         number = len(self.gone)
         lost = ~fine
-        vanished = self.gone + np.bincount(signature[lost], weights=classes.rows[lost], minlength=number).astype(np.int64)
+        vanished = self.gone + np.bincount(signature[lost], weights=classes.rows[lost], minlength=number).astype(
+            np.int64
+        )
         vanished[0] = 0
         open_ = vanished > 0
         if not open_.any():
@@ -325,7 +330,8 @@ def _closed_parts(together: Bools) -> list[tuple[Ints, Ints]]:
     todo, out = set(range(rows)), []
     open_columns = set(range(columns))
     while todo:
-        mine, theirs = {todo.pop()}, set()
+        mine: set[int] = {todo.pop()}
+        theirs: set[int] = set()
         new_rows = set(mine)
         while new_rows:
             reached = np.flatnonzero(together[sorted(new_rows)].any(axis=0))

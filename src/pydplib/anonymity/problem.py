@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,6 +93,11 @@ class Problem:
         return tuple(height + 1 for height in self.heights)
 
     @property
+    def nodes(self) -> int:
+        """The number of nodes of the lattice."""
+        return math.prod(self.shape)
+
+    @property
     def all_monotone(self) -> bool:
         """Whether "all classes pass" at a node implies the same at every node above.
 
@@ -154,7 +160,9 @@ def rank_values(values: Sequence[Any], order: Sequence[Any] | None) -> tuple[Int
             raise DataError(f"TCloseness(order=...) misses {lost} of the column's values. List all of them.")
         ranks = len(place) + int(None in values and None not in place)
         return np.array([place.get(value, len(place)) for value in values], dtype=np.int64), ranks
-    keys = [(value is None, isinstance(value, str), str(value) if isinstance(value, str) else value) for value in values]
+    keys = [
+        (value is None, isinstance(value, str), str(value) if isinstance(value, str) else value) for value in values
+    ]
     try:
         by = sorted(range(len(values)), key=lambda i: keys[i])
     except TypeError:

@@ -37,7 +37,7 @@ class Pseudonym:
         secret = key.encode() if isinstance(key, str) else key
         if consistent and (secret is None or len(secret) < _LEAST_KEY):
             raise ParameterError(
-                f"Consistent pseudonyms need a secret key of at least {_LEAST_KEY} bytes, e.g. secrets.token_bytes(32). "
+                f"Consistent pseudonyms need a secret key of at least {_LEAST_KEY} bytes (secrets.token_bytes). "
                 "Keep it: it is what links the pseudonyms to people."
             )
         object.__setattr__(self, "key", secret)

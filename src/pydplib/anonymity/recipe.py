@@ -147,7 +147,9 @@ class Recipe:
         try:
             values = json.loads(text)
             if values["version"] != VERSION:
-                raise ParameterError(f"This recipe has version {values['version']}; this pydplib reads version {VERSION}.")
+                raise ParameterError(
+                    f"This recipe has version {values['version']}; this pydplib reads version {VERSION}."
+                )
             rules = []
             for entry in values["models"]:
                 entry = dict(entry)
@@ -206,4 +208,6 @@ def _tuples(value: Any) -> Any:
     if isinstance(value, Mapping):
         plain = from_plain(value)
         return plain if plain is not value else {key: _tuples(item) for key, item in value.items()}
-    return tuple(_tuples(item) for item in value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    return (
+        tuple(_tuples(item) for item in value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    )

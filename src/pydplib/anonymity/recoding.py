@@ -69,12 +69,13 @@ class Recoding:
 
 def label_mass(column: Resolved, level: int, counts: Floats) -> Floats:
     """Return how many rows every label of a level covers."""
-    return np.bincount(column.levels[level], weights=counts, minlength=len(column.labels[level]))
+    return np.bincount(column.levels[level], weights=counts, minlength=len(column.labels[level])).astype(np.float64)
 
 
 def value_counts(problem: Problem, a: int) -> Floats:
     """Return how many rows have every value of a column."""
-    return np.bincount(problem.codes[a], weights=problem.weight, minlength=len(problem.columns[a].values))
+    weight = problem.weight
+    return np.bincount(problem.codes[a], weights=weight, minlength=len(problem.columns[a].values)).astype(np.float64)
 
 
 def recode_levels(problem: Problem, node: Node, suppressed: Bools, rows: Bools | None = None) -> Recoding:

@@ -99,7 +99,7 @@ class AnonymizationResult:
 
     def __str__(self) -> str:
         parts = [
-            f"{self.method}: {self.search}",
+            str(self.search),
             str(self.suppressed) + ".",
             str(self.risk),
             str(self.certificate),

@@ -201,7 +201,9 @@ def risk(
         raise DataError("Name at least one quasi-identifier.")
     frame.check_columns(names, "quasi-identifier")
     if fraction is not None and not 0 < fraction <= 1:
-        raise ParameterError(f"fraction is the share of the population in the table, above 0 and at most 1. Got {fraction!r}.")
+        raise ParameterError(
+            f"fraction is the share of the population in the table, above 0 and at most 1. Got {fraction!r}."
+        )
     owner = None
     if person is not None:
         frame.check_columns([person], "person")

@@ -90,7 +90,7 @@ class Search:
         bound = self.loss if complete or not left.any() else min(float(self.bound[left].min()), self.loss)
         return SearchInfo(
             "optimal",
-            int(np.prod([float(s) for s in self.problem.shape])),
+            self.problem.nodes,
             self.judge.checks,
             None if self.best is None else float(self.loss),
             float(bound),

@@ -152,7 +152,11 @@ def verify(
     if previous:
         from pydplib.anonymity.previous import compare_releases
 
-        trees = {n: h for n, h in quasi_identifiers.items() if h is not None} if isinstance(quasi_identifiers, Mapping) else {}
+        trees = (
+            {n: h for n, h in quasi_identifiers.items() if h is not None}
+            if isinstance(quasi_identifiers, Mapping)
+            else {}
+        )
         across = compare_releases(frame, names, watched, previous, trees)
     return Verification(
         rows=len(frame),

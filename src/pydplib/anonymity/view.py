@@ -114,6 +114,7 @@ class Spread:
     domain: tuple[Any, ...]
     share: Floats
     entries: tuple[Ints, Ints]
+    weight: Ints | None = None
 
     def blocks(self) -> Iterator[tuple[Ints, Floats]]:
         """Yield (classes, counts per class and value of the domain)."""
@@ -121,15 +122,17 @@ class Spread:
         m, classes = max(len(self.domain), 1), self.view.classes
         step = max(_BLOCK // m, 1)
         if classes <= step:
-            flat = np.bincount(owner * m + value, minlength=classes * m)
+            flat = np.bincount(owner * m + value, self.weight, minlength=classes * m)
             yield np.arange(classes), flat.reshape(classes, m).astype(np.float64)
             return
         order = np.argsort(owner, kind="stable")
         owner, value = owner[order], value[order]
+        weight = None if self.weight is None else self.weight[order]
         for first in range(0, classes, step):
             last = min(first + step, classes)
             low, high = np.searchsorted(owner, [first, last])
-            flat = np.bincount((owner[low:high] - first) * m + value[low:high], minlength=(last - first) * m)
+            part = None if weight is None else weight[low:high]
+            flat = np.bincount((owner[low:high] - first) * m + value[low:high], part, minlength=(last - first) * m)
             yield np.arange(first, last), flat.reshape(last - first, m).astype(np.float64)
 
 
@@ -142,12 +145,25 @@ def spread_of(view: View, column: Coded, reference: Mapping[Any, float] | None =
         once = np.unique(np.stack((view.person, column.codes)), axis=1)[1]
     else:
         once = value
+    counts = np.bincount(once, minlength=len(column.values))
+    return spread_against(view, column, owner, value, None, counts, reference)
+
+
+def spread_against(
+    view: View,
+    column: Coded,
+    owner: Ints,
+    value: Ints,
+    weight: Ints | None,
+    counts: Any,
+    reference: Mapping[Any, float] | None,
+) -> Spread:
+    """Return the spread of (class, value) entries against the table's own or another distribution."""
     if reference is None:
-        counts = np.bincount(once, minlength=len(column.values))
         share = counts / max(int(counts.sum()), 1)
-        return Spread(view, column, column.values, share, (owner, value))
+        return Spread(view, column, column.values, share, (owner, value), weight)
     domain = tuple(dict.fromkeys([*reference, *column.values]))
     place = {item: i for i, item in enumerate(domain)}
     renumber = np.array([place[item] for item in column.values], dtype=np.int64)
     share = np.array([reference.get(item, 0.0) for item in domain])
-    return Spread(view, column, domain, share, (owner, renumber[value] if len(renumber) else value))
+    return Spread(view, column, domain, share, (owner, renumber[value] if len(renumber) else value), weight)
