@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
+from pydplib._toml import toml_key, toml_value
 from pydplib.errors import SchemaError, did_you_mean, shown
 
 Label: TypeAlias = Literal["identifier", "sensitive", "quasi", "public"]
@@ -254,7 +255,12 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Free text or a name: can be dropped or replaced by a pseudonym, never released."""
+    """Free text or a name: can be dropped or replaced by a pseudonym, never released.
+
+    Examples:
+        >>> Text().label
+        'identifier'
+    """
 
     kind: ClassVar[str] = "text"
     label: Label = "identifier"
@@ -408,10 +414,10 @@ class Schema:
         """Return the schema as TOML text, the form in which owners keep it."""
         table = self.to_dict()
         columns = table.pop("columns")
-        lines = [f"{key} = {_toml_value(value)}" for key, value in table.items()]
+        lines = [f"{key} = {toml_value(value)}" for key, value in table.items()]
         for name, entry in columns.items():
-            lines.append(f"\n[columns.{_toml_key(name)}]")
-            lines.extend(f"{key} = {_toml_value(value)}" for key, value in entry.items())
+            lines.append(f"\n[columns.{toml_key(name)}]")
+            lines.extend(f"{key} = {toml_value(value)}" for key, value in entry.items())
         return "\n".join(lines) + "\n"
 
     @classmethod
@@ -478,18 +484,3 @@ def _column_from_dict(name: str, entry: object) -> Column:
         return cls(**values)
     except SchemaError as error:
         raise SchemaError(f"Column '{name}': {error}") from None
-
-
-def _toml_key(name: str) -> str:
-    plain = name.isascii() and all(c.isalnum() or c in "-_" for c in name)
-    return name if plain else _toml_value(name)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return repr(value)
