@@ -227,3 +227,19 @@ def test_grid_epsilon_is_at_least_range_over_scale_and_hardly_more(low, high, sc
 def test_guarantee_note_when_bounds_are_given_points_to_the_public_way(ages) -> None:
     notes = dp.dp_calculate(ages, "mean", "high", bounds=(18, 100)).notes
     assert any("selector='public'" in note for note in notes)
+
+
+def test_public_categories_when_missing_is_one_of_them_do_not_depend_on_a_missing_value() -> None:
+    options = {"record_epsilon": 1.0, "categories": ["n", "y"], "on_missing": "category"}
+    without, with_gap = (dp.dp_calculate([*["n", "y"] * 5, last], "count", **options) for last in ("y", None))
+    assert without.to_dict() == with_gap.to_dict()
+    assert isinstance(with_gap.guarantee, LocalDP)
+    assert set(dp.dp_calculate(["n", "y"] * 200, "count", **options).dp_data) == {"n", "y", ""}
+
+
+def test_public_categories_are_not_taken_from_the_type_of_a_column() -> None:
+    import pandas as pd
+
+    column = pd.Series(pd.Categorical(["n", "y"], categories=["y", "n"], ordered=True))
+    with pytest.raises(ParameterError, match="categories"):
+        dp.dp_calculate(column, "count", "high", selector="public")

@@ -101,10 +101,18 @@ def _meant_for(result: DPResult) -> str:
 
 
 def _per_record(result: DPResult) -> str:
-    number = _number(result.record_epsilon)
+    number = _rounded_up(result.record_epsilon)
     if isinstance(result.guarantee, LocalDP):
         return f"epsilon {number} for every record; another call on the same data adds to it"
     return f"epsilon {number} from the noise alone; not a guarantee, see below"
+
+
+def _rounded_up(value: float) -> str:
+    """Return four digits, rounded up: a loss is never understated, here as in the guarantee's sentence."""
+    if not math.isfinite(value) or value <= 0:
+        return _number(value)
+    digit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return _number(math.ceil(value / digit * (1 - 1e-12)) * digit)
 
 
 def _number(value: float) -> str:

@@ -20,50 +20,66 @@ def encode_categories(
     *,
     name: str,
     categories: Sequence[Any] | None,
+    with_missing: bool,
 ) -> Coded:
     """Return text (or anything countable) as positions in an ordered list of categories.
 
     Args:
         column: The opened column.
         values: Its values that were kept.
-        missing: Where 'missing' is a category of its own.
+        missing: Where a value is missing.
         name: ``"char"`` or ``"string"``.
         categories: The order; else that of the column's type, else the sorted values.
+        with_missing: Whether 'missing' is a category of its own.
     """
     if column.family == "float":
         check_finite(values if missing is None else values[~missing])
+    declared = None if categories is None else _declared(categories)
+    gap = _gap(column, declared)
     listed: list[Any] = values.tolist()
-    gap = "" if column.family == "text" and column.missing is None else None
     if missing is not None:
         listed = [gap if absent else v for v, absent in zip(listed, missing.tolist(), strict=True)]
     unique = set(listed)
-    members, ordered = _order(unique, categories if categories is not None else column.categories, gap, missing)
+    if declared is None:
+        members = _from_data(unique, column, gap, missing)
+    else:
+        # Appended whether or not a value is missing: the number of categories decides the noise, and must be public.
+        members = (*declared, gap) if with_missing and gap not in declared else declared
+        if not unique <= set(members):
+            raise DataError(
+                f"Some values are not among the {len(declared)} categories given. Correct them, "
+                "or add what is missing to categories=."
+            )
     if name == "char" and any(len(str(v)) != 1 for v in unique if v != gap):
         raise DataError("data_type='char' needs single characters; some values are longer. Use data_type='string'.")
     position = {member: i for i, member in enumerate(members)}
     codes = np.fromiter((position[v] for v in listed), dtype=np.int64, count=len(listed))
-    return Coded(codes, name, "category", members, ordered)
+    return Coded(codes, name, "category", members, declared=declared is not None)
 
 
-def _order(
-    unique: set[Any], categories: Sequence[Any] | None, gap: Any, missing: Mask | None
-) -> tuple[tuple[Any, ...], bool]:
-    """Return the categories in order; 'missing', where it is a category, comes last."""
-    if categories is None:
-        present = unique - {gap} if missing is not None else unique
+def _declared(categories: Sequence[Any]) -> tuple[Any, ...]:
+    members = tuple(categories)
+    if isinstance(categories, str) or len(set(members)) != len(members) or len(members) < 2:
+        raise ParameterError("categories= must be a list of at least two different values, in their order.")
+    return members
+
+
+def _gap(column: Column, declared: tuple[Any, ...] | None) -> Any:
+    """Return what stands for 'missing': what the caller declared, else empty text or None, as it came."""
+    if declared is not None:
+        known = [member for member in declared if member is None or member == ""]
+        return known[0] if known else "" if column.family == "text" else None
+    return "" if column.family == "text" and column.missing is None else None
+
+
+def _from_data(unique: set[Any], column: Column, gap: Any, missing: Mask | None) -> tuple[Any, ...]:
+    """Return the categories in the order of the column's own type, else sorted; 'missing' comes last."""
+    present = unique - {gap} if missing is not None else unique
+    if column.categories is not None:
+        members = column.categories
+    else:
         try:
             members = tuple(sorted(present))
         except TypeError:  # an int/string column: numbers before words
             members = tuple(sorted(present, key=lambda v: (isinstance(v, str), str(v))))
-        return (members if missing is None else (*members, gap)), False
-    members = tuple(categories)
-    if isinstance(categories, str) or len(set(members)) != len(members) or len(members) < 2:
-        raise ParameterError("categories= must be a list of at least two different values, in their order.")
-    if missing is not None and gap not in members:
-        members = (*members, gap)
-    if not unique <= set(members):
-        raise DataError(
-            f"Some values are not among the {len(categories)} categories given. Correct them, "
-            "or add what is missing to categories=."
-        )
-    return members, True
+    return members if missing is None else (*members, gap)

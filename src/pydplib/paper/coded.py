@@ -24,14 +24,14 @@ class Coded:
         data_type: The paper's name of the data type.
         kind: How the values are treated.
         members: The categories in their order; a code is a position in it.
-        ordered: Whether that order was given (by the caller, or by the column's own type).
+        declared: Whether the caller gave them, so that they are public.
     """
 
     codes: NDArray[Any]
     data_type: str
     kind: Kind
     members: tuple[Any, ...] = ()
-    ordered: bool = False
+    declared: bool = False
 
     def __repr__(self) -> str:
         return f"Coded({self.data_type}, {len(self.codes)} values)"  # never the values: they are private

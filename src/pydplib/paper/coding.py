@@ -52,7 +52,9 @@ def encode(
             "Use on_missing='drop' for numbers, dates and true/false."
         )
     if kind == "category":
-        members = encode_categories(column, kept, missing, name=name, categories=categories)
+        members = encode_categories(
+            column, kept, missing, name=name, categories=categories, with_missing=on_missing == "category"
+        )
         return members, keep
     if categories is not None:
         raise ParameterError(f"categories= describe text; the data type here is {name}. Use bounds=(low, high).")

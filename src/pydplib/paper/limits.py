@@ -22,7 +22,7 @@ def declared_bounds(bounds: tuple[Any, Any] | None, coded: Coded, plan: Plan) ->
     if coded.kind in ("bool", "category"):
         if bounds is not None:
             raise ParameterError(f"bounds= are for numbers and dates; the data type is {coded.data_type}.")
-        if plan.public and coded.kind == "category" and not coded.ordered:
+        if plan.public and coded.kind == "category" and not coded.declared:
             raise ParameterError("selector='public' needs the public list categories=[...] for text.")
         return None
     if bounds is None:

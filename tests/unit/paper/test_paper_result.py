@@ -85,13 +85,13 @@ def test_closed_form_of_large_columns_needs_little_memory() -> None:
     """Peak of what is allocated, output included: at most three times the input (so four with the input itself)."""
     import tracemalloc
 
-    for data in (np.random.default_rng(0).normal(65, 9, 2_000_000), np.arange(2_000_000) % 83 + 18):
-        for options in ({}, {"is_range": True}, {"bounds": (18, 100)}):
+    for data in (np.random.default_rng(0).normal(65, 9, 1_000_000), np.arange(1_000_000) % 83 + 18):
+        for options in ({"bounds": (18, 100)}, {"is_range": True}):
             tracemalloc.start()
             dp.dp_calculate(data, "mean", "high", **options)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-            assert peak < 3 * data.nbytes + 2**24, (data.dtype, options)
+            assert peak < 3 * data.nbytes, (data.dtype, options)
 
 
 def test_release_path_uses_no_random_module() -> None:
