@@ -14,6 +14,7 @@ settings.load_profile("pydplib")
 SERVERS = ("spark", "postgres", "browser")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # One server of a kind per run, not one per worker.
     for item in items:
