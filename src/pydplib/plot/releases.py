@@ -32,8 +32,11 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
     """
     if kind is not None and kind not in KINDS:
         raise ParameterError(f"Unknown kind '{kind}'.{did_you_mean(kind, KINDS)}")
-    words: dict[str, Any] = {"title": title or _title(release), "caption": _caption(release, original is not None)}
     chosen = kind or _kind(release)
+    words: dict[str, Any] = {
+        "title": title or _title(release),
+        "caption": _caption(release, chosen, original is not None),
+    }
     drawer = {"bar": _bars, "points": _points, "heatmap": _heatmap, "box": _boxes, "bubbles": _bubbles}[chosen]
     return drawer(release, original, words)
 
@@ -56,10 +59,13 @@ def _title(release: Any) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _caption(release: Any, shows_original: bool) -> str:
+def _caption(release: Any, kind: str, shows_original: bool) -> str:
     words = [release.guarantee.sentence, f"Cost: {release.cost}."]
     if release.margins95 is not None and release.margin_unit == "value":
-        words.append("Error bars: how far the noise may have moved a number (95 %); sampling error is not in them.")
+        if kind in ("bar", "points"):
+            words.append("Error bars: how far the noise may have moved a number (95 %); sampling error is not in them.")
+        elif kind in ("heatmap", "bubbles"):
+            words.append(f"The noise may have moved each number by {max(release.margins95):.3g} (95 %).")
     if shows_original:
         words.append("Shows the original values as well: for the data owner only.")
     return " ".join(words)
@@ -119,15 +125,23 @@ def _heatmap(release: Any, original: Any, words: dict[str, Any]) -> Figure:
         raise ParameterError("A heatmap needs a table of two columns; use kind='bar'.")
     down, across = release.axes
     return heatmap(
-        across.labels, down.labels, np.asarray(release.value, dtype=float).round(), value_title=_value_title(release),
+        across.labels, down.labels, _tidied(release), value_title=_value_title(release),
         x_title=_axis_title(across), y_title=_axis_title(down), **words,
     )  # fmt: skip
+
+
+def _tidied(release: Any) -> np.ndarray[Any, Any]:
+    from pydplib.release.postprocess import tidy_table
+
+    return np.asarray(tidy_table(release).value, dtype=float)
 
 
 def _boxes(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     from pydplib.release.postprocess import box_data
 
-    found = [one for one in box_data(release) if one.rows > 0]
+    # Groups that the noise alone could have made are left out: judged by noisy numbers only.
+    least = max(release.margins95 or (0,))
+    found = [one for one in box_data(release) if one.rows > 2 * least] or list(box_data(release))
     binned = next(axis for axis in reversed(release.axes) if axis.kind == "bins")
     others = [axis for axis in release.axes if axis is not binned]
     boxes = [Box(one.low, one.q1, one.median, one.q3, one.high) for one in found]
@@ -145,6 +159,6 @@ def _bubbles(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     x = [label for label in across.labels for _ in up.labels]
     y = [label for _ in across.labels for label in up.labels]
     return bubbles(
-        x, y, np.round(release.values), size_title=_value_title(release), x_title=_axis_title(across),
+        x, y, _tidied(release).ravel(), size_title=_value_title(release), x_title=_axis_title(across),
         y_title=_axis_title(up), **words,
     )  # fmt: skip

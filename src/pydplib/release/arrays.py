@@ -324,6 +324,7 @@ def _release(
         simultaneous95=noisy.simultaneous if axes else None,
         margin_unit=margin_unit,
         sizes=None if noisy.sizes is None else _row(noisy.sizes),
+        noisy=_row(noisy.raw) if axes and noisy.raw is not None else None,
     )
 
 

@@ -33,6 +33,7 @@ class Noisy:
     margins: NDArray[Any] | None = None
     simultaneous: float | None = None
     sizes: Floats | None = None
+    raw: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class CountNoise:
         margin = self.margin
         values = np.maximum(shown, 0)
         low, high = np.maximum(shown - margin, 0), np.maximum(shown + margin, 0)
-        return Noisy(values, low, high, np.full(shown.shape, margin), self.simultaneous)
+        return Noisy(values, low, high, np.full(shown.shape, margin), self.simultaneous, raw=shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def tidy_table(release: Release) -> Release:
         True
     """
     _check_counts(release)
-    whole = whole_numbers(non_negative(release.values))
+    whole = whole_numbers(non_negative(_noisy(release)))
     return replace(release, values=tuple(int(value) for value in whole))
 
 
@@ -146,7 +146,7 @@ def points(release: Release, *, backend: str | None = None) -> Any:
     _check_counts(release)
     if not release.axes:
         raise ParameterError("points() needs a table with at least one axis; this release is a single number.")
-    counts = whole_numbers(non_negative(release.values)).ravel()
+    counts = whole_numbers(non_negative(_noisy(release))).ravel()
     columns: dict[str, list[Any]] = {axis.name or "value": [] for axis in release.axes}
     for key, count in zip(release.keys, counts.tolist(), strict=True):
         for place, (axis, part) in enumerate(zip(release.axes, key, strict=True)):
@@ -164,6 +164,11 @@ def points(release: Release, *, backend: str | None = None) -> Any:
     return build_frame(columns, backend or release.backend)
 
 
+def _noisy(release: Release) -> tuple[float, ...]:
+    """Return the counts as the noise left them: only with the negative ones is the total unbiased."""
+    return release.values if release.noisy is None else release.noisy
+
+
 def _check_counts(release: Release) -> None:
     if release.statistic not in ("count", "histogram", "crosstab"):
         raise ParameterError(f"A table of counts is needed: count, histogram or crosstab. Got '{release.statistic}'.")
@@ -177,7 +182,7 @@ def _by_group(release: Release) -> tuple[Floats, Any, list[str]]:
             "Box plots need a binned number: Histogram('age', by='pirads') or Crosstab('pirads', 'age')."
         )
     place = binned[-1]
-    table = np.moveaxis(np.asarray(release.value, dtype=np.float64), place, -1)
+    table = np.moveaxis(np.asarray(_noisy(release), dtype=np.float64).reshape(release.shape), place, -1)
     others = [axis for i, axis in enumerate(release.axes) if i != place]
     labels = [""]
     for axis in others:

@@ -99,6 +99,7 @@ class Prepared:
             simultaneous95=noisy.simultaneous if axes else None,
             margin_unit="ranks" if quantiles else "value",
             sizes=_row(noisy.sizes),
+            noisy=_row(noisy.raw) if axes else None,
             unit=resolved.unit,
             notes=self._notes(),
         )

@@ -49,6 +49,7 @@ class Release:
         simultaneous95: The margin that all values keep at once, where several were released together.
         margin_unit: ``"value"``, or ``"ranks"`` for quantiles.
         sizes: Noisy numbers of rows behind each value, where the mechanism gives them for nothing.
+        noisy: Counts as the noise left them, some below 0, where ``values`` shows 0; tables are tidied from these.
         unit: The unit of the values.
         expected_noise: The expected noise in percent of the reference magnitude, where one is public.
         notes: What else a reader must know, in sentences.
@@ -77,6 +78,7 @@ class Release:
     simultaneous95: float | None = None
     margin_unit: MarginUnit = "value"
     sizes: tuple[float, ...] | None = None
+    noisy: tuple[float, ...] | None = None
     unit: str = ""
     expected_noise: float | None = None
     notes: tuple[str, ...] = ()
@@ -86,7 +88,7 @@ class Release:
 
     def __post_init__(self) -> None:
         cells = int(np.prod([len(axis.keys) for axis in self.axes])) if self.axes else 1
-        for name in ("values", "low95", "high95", "margins95", "sizes"):
+        for name in ("values", "low95", "high95", "margins95", "sizes", "noisy"):
             numbers = getattr(self, name)
             if numbers is None:
                 continue
