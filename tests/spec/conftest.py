@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import pydplib as dp
 from pydplib.engine import Table
 
-ENGINES = ["duckdb", "parquet", "pandas", "polars", "sqlite", "postgres", "spark"]
+ENGINES = ["duckdb", "parquet", "relation", "pandas", "polars", "sqlite", "postgres", "spark"]
 MARKS = {"postgres": pytest.mark.postgres, "spark": pytest.mark.spark}
 PARAMS = [pytest.param(name, marks=MARKS.get(name, ())) for name in ENGINES]
 
@@ -87,12 +88,13 @@ def _places(engine: str, request: pytest.FixtureRequest, folders: pytest.TempPat
         session = request.getfixturevalue("spark_session")
         return lambda data, schema: dp.load(session.createDataFrame(data), schema)
     folder = folders.mktemp(engine)
-    if engine == "parquet":
+    if engine in ("parquet", "relation"):
 
         def put_parquet(data: pa.Table, schema: dp.Schema) -> Table:
             path = folder / f"{uuid.uuid4().hex}.parquet"
             pq.write_table(data, path)
-            return dp.load(path, schema)
+            # A relation of the caller, who knows nothing of NaN and statistics.
+            return dp.load(path if engine == "parquet" else duckdb.sql(f"FROM '{path}'"), schema)
 
         return put_parquet
     if engine == "sqlite":

@@ -152,6 +152,15 @@ _TEXTS = {
 }
 
 
+class ForeignDuckDBDialect(Dialect):
+    """DuckDB over a view or relation of the caller, who may read Parquet without ``can_have_nan``."""
+
+    def is_nan(self, number: str) -> str:
+        """Ask whether a double is NaN, in a way that the optimiser does not answer from Parquet statistics."""
+        # Whichever of the two is answered from statistics, the other one is not: a NaN is null, or is NaN.
+        return f"COALESCE(ISNAN(NULLIF({number}, 'nan'::DOUBLE)), {number} IS NOT NULL)"
+
+
 class PostgresDialect(Dialect):
     """PostgreSQL: strict casts, numerics wider than a double, collations."""
 

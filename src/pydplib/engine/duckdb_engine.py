@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydplib.engine.dialects import Dialect
+from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
 from pydplib.engine.sql import Source
-from pydplib.engine.sqlengine import Run, SqlEngine
+from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError
 from pydplib.schema import Schema
 
 _DIALECT = Dialect()
+_FOREIGN = ForeignDuckDBDialect()
 
 
 def open_connection(memory_limit: str | None) -> Any:
@@ -58,14 +59,14 @@ def from_file(path: str, schema: Schema, *, memory_limit: str | None = None) -> 
 def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
     """Read a pandas frame or an Arrow table in place."""
     connection = open_connection(memory_limit)
-    connection.register("pydplib_frame", frame)
+    guarded("DuckDB", lambda: connection.register("pydplib_frame", frame), opening=True)
     return _engine(connection.execute, connection, "pydplib_frame", schema, close=connection.close)
 
 
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
     """Read a table of an open DuckDB connection, which stays the caller's."""
     name = ".".join(_DIALECT.quote(part) for part in table.split("."))
-    return _engine(connection.execute, connection, name, schema)
+    return _engine(connection.execute, connection, name, schema, dialect=_FOREIGN)
 
 
 def from_relation(relation: Any, schema: Schema) -> SqlEngine:
@@ -74,17 +75,18 @@ def from_relation(relation: Any, schema: Schema) -> SqlEngine:
     def run(statement: str) -> Any:
         return relation.query("pydplib_relation", statement)
 
-    return _engine(run, relation, "pydplib_relation", schema)
+    return _engine(run, relation, "pydplib_relation", schema, dialect=_FOREIGN)
 
 
-def _engine(execute: Any, keep_alive: Any, source: str, schema: Schema, *, close: Any = None) -> SqlEngine:
+def _engine(
+    execute: Any, keep_alive: Any, source: str, schema: Schema, *, close: Any = None, dialect: Dialect = _DIALECT
+) -> SqlEngine:
     def run(statement: str) -> Sequence[Sequence[Any]]:
         answer = execute(statement)
         return [] if answer is None else answer.fetchall()
 
-    described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"))
+    described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"), opening=True)
     storages = {str(row[0]): _DIALECT.storage(str(row[1])) for row in described}
-    checked: Run = run
-    engine = SqlEngine("DuckDB", schema, _DIALECT, Source(source, storages), checked, close=close)
+    engine = SqlEngine("DuckDB", schema, dialect, Source(source, storages), run, close=close)
     engine._keep_alive = keep_alive  # type: ignore[attr-defined]
     return engine

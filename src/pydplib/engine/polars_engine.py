@@ -36,7 +36,7 @@ class PolarsEngine:
     def __init__(self, frame: pl.LazyFrame, schema: Schema) -> None:
         self.schema = schema
         self._frame = frame
-        self._types = dict(guarded(self.name, frame.collect_schema))
+        self._types = dict(guarded(self.name, frame.collect_schema, opening=True))
         self._names = column_names(schema)
         check_present(schema, self._types)
         for name, column in schema.columns.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from pydplib.engine.dialects import PostgresDialect
 from pydplib.engine.plan import Plan
@@ -72,11 +72,11 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     options.pop("table", None)
     if not table:
         raise ParameterError("A PostgreSQL database holds many tables: load(url, schema, table='reports').")
-    address = urlunsplit(parts._replace(query=urlencode(options)))
+    address = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote)))
     import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
     connection = _Connection(address)
     name = ".".join(_DIALECT.quote(part) for part in table.split("."))
-    described = guarded("PostgreSQL", lambda: connection.run(_TYPES.format(table=_DIALECT.text(name))))
+    described = guarded("PostgreSQL", lambda: connection.run(_TYPES.format(table=_DIALECT.text(name))), opening=True)
     if not described:
         raise EngineError(
             f"The PostgreSQL database shows no table or view '{table}' to this role. Check the name (schema.table) "

@@ -34,7 +34,7 @@ class Engine(Protocol):
         ...
 
 
-def guarded(engine: str, work: Callable[[], Answer]) -> Answer:
+def guarded(engine: str, work: Callable[[], Answer], *, opening: bool = False) -> Answer:
     """Run ``work``; turn whatever the engine says into a generic error.
 
     An engine's own text may quote cells. The error is raised after the handler has ended, so that
@@ -46,6 +46,11 @@ def guarded(engine: str, work: Callable[[], Answer]) -> Answer:
         raise
     except Exception:  # noqa: S110 - whatever it is, its text stays inside
         pass
+    if opening:
+        raise EngineError(
+            f"The table could not be opened on {engine}. The engine's own message is withheld, because it may quote "
+            "data or a password. Check the address, the name of the table and the right to read it."
+        )
     raise EngineError(
         f"The {engine} engine could not run the question. Its own message is withheld, because it may quote "
         "data. See what was run with explain(plan), and check that the table is reachable."

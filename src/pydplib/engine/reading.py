@@ -48,6 +48,8 @@ def read_table(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
     ]
     for answer in answers:
         for row in answer.rows:
+            if row[0] is None or (answer.is_cells and row[1] is None):
+                continue  # rows of no public key, or of no cell
             if answer.is_cells:
                 values[answer.measures[0]][int(row[0]), int(row[1])] = int(row[2])
             else:

@@ -61,9 +61,11 @@ class SparkEngine(SqlEngine):
 def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None = None) -> SparkEngine:
     """Read a DataFrame of a running session, which stays the caller's."""
     view = f"pydplib_{uuid.uuid4().hex}"
-    described = guarded("Spark", lambda: [(f.name, f.dataType.simpleString()) for f in frame.schema.fields])
+    described = guarded(
+        "Spark", lambda: [(f.name, f.dataType.simpleString()) for f in frame.schema.fields], opening=True
+    )
     storages = {name: _DIALECT.storage(kind) for name, kind in described}
-    guarded("Spark", lambda: frame.createOrReplaceTempView(view))
+    guarded("Spark", lambda: frame.createOrReplaceTempView(view), opening=True)
     return SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
 
 
@@ -81,7 +83,7 @@ def from_url(url: str, schema: Schema, *, path: str) -> SparkEngine:
         return builder.getOrCreate()
 
     running = sql.SparkSession.getActiveSession()
-    session = guarded("Spark", start)
-    frame = guarded("Spark", lambda: session.read.parquet(path))
+    session = guarded("Spark", start, opening=True)
+    frame = guarded("Spark", lambda: session.read.parquet(path), opening=True)
     # A session that was running before is the caller's to stop.
     return from_frame(frame, schema, close=None if running is not None else session.stop)

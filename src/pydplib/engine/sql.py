@@ -83,16 +83,14 @@ class Compiler:
             columns = [f"{self.value_sql(plan.measures[i])} AS v{i}" for i in scalars]
             sums = [self._sum(plan.measures[i], f"v{i}") for i in scalars]
             inner = self._select([f"{key} AS k" if not sampled else "k", *unknown, f"{weight} AS w", *columns], origin)
-            found.append(Query(self._grouped(head, inner, groups, sums, "k IS NOT NULL"), tuple(scalars), False))
+            found.append(Query(self._grouped(head, inner, groups, sums), tuple(scalars), False))
         for i, measure in enumerate(plan.measures):
             if measure.kind == "cells":
                 inner = self._select(
                     [f"{key} AS k" if not sampled else "k", f"{weight} AS w", f"{self.cell_sql(measure)} AS cell"],
                     origin,
                 )
-                text = self._grouped(
-                    head, inner, ["k", "cell"], [self.dialect.total("w")], "k IS NOT NULL AND cell IS NOT NULL"
-                )
+                text = self._grouped(head, inner, ["k", "cell"], [self.dialect.total("w")])
                 found.append(Query(text, (i,), True))
         return found
 
@@ -273,11 +271,24 @@ class Compiler:
         cell, kind = self.name(column), self.schema.column(column)
         if isinstance(keys, Bins):
             return self._cells_between(cell, keys.numbers)
-        choices = []
-        for position, key in enumerate(keys or ()):
-            condition = f"{cell} IS NULL" if key is None else f"{cell} = {self._literal(key, kind)}"
-            choices.append(f"WHEN {condition} THEN {position}")
-        return f"CASE {' '.join(choices)} END"
+        listed = [key for key in keys or () if key is not None]
+        positions = [position for position, key in enumerate(keys or ()) if key is not None]
+        numbers = [self._number_of_key(key, kind) for key in listed]
+        first, steps = numbers[0] if numbers else 0, range(len(numbers))
+        if numbers == [first + i for i in steps] and positions == list(steps):
+            # Neighbouring codes in public order need no chain of comparisons.
+            low, high = (self._literal(key, kind) for key in (listed[0], listed[-1]))
+            whole = cell if isinstance(kind, Category | Flag) else self.dialect.as_whole(cell)
+            chosen = f"WHEN {cell} >= {low} AND {cell} <= {high} THEN {whole} - ({first})"
+        else:
+            pairs = zip(listed, positions, strict=True)
+            chosen = " ".join(f"WHEN {cell} = {self._literal(key, kind)} THEN {i}" for key, i in pairs)
+        if len(listed) < len(keys or ()):
+            chosen += f" WHEN {cell} IS NULL THEN {(keys or ()).index(None)}"
+        return f"CASE {chosen} END"
+
+    def _number_of_key(self, key: object, kind: Column) -> int:
+        return category_code(kind)[key] if isinstance(kind, Category) else int(key)  # type: ignore[index, call-overload]
 
     def _cells_between(self, number: str, edges: Sequence[float]) -> str:
         """Return the position of a number among edges: a tree of comparisons, exact on every engine."""
@@ -339,8 +350,8 @@ class Compiler:
     def _select(self, columns: Sequence[str], origin: str) -> str:
         return f"SELECT {', '.join(columns)} FROM {origin}"
 
-    def _grouped(self, head: str, inner: str, groups: Sequence[str], sums: Sequence[str], kept: str) -> str:
+    def _grouped(self, head: str, inner: str, groups: Sequence[str], sums: Sequence[str]) -> str:
+        # No WHERE k IS NOT NULL: optimisers would evaluate the key twice. The reader drops that group.
         return (
-            f"{head}\nSELECT {', '.join([*groups, *sums])}\nFROM ({inner}) measured\nWHERE {kept}\n"
-            f"GROUP BY {', '.join(groups)}"
+            f"{head}\nSELECT {', '.join([*groups, *sums])}\nFROM ({inner}) measured\nGROUP BY {', '.join(groups)}"
         ).strip()

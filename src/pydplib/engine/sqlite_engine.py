@@ -25,7 +25,7 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
     if not Path(path).is_file():
         raise DataError(f"There is no file '{path}'.")
     address = f"file:{quote(str(Path(path).resolve()))}?mode=ro"
-    connection = guarded("SQLite", lambda: sqlite3.connect(address, uri=True, check_same_thread=False))
+    connection = guarded("SQLite", lambda: sqlite3.connect(address, uri=True, check_same_thread=False), opening=True)
     connection.create_function("pydplib_fold", 1, _fold, deterministic=True)
     connection.create_function("pydplib_number", 1, _number, deterministic=True)
 
@@ -33,9 +33,9 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
         return connection.execute(statement).fetchall()
 
     # Temporary tables hold bounded rows: in memory, not in a file beside the data.
-    guarded("SQLite", lambda: run("PRAGMA temp_store = MEMORY"))
+    guarded("SQLite", lambda: run("PRAGMA temp_store = MEMORY"), opening=True)
     text = _DIALECT.text(table)
-    described = guarded("SQLite", lambda: run(f"SELECT name FROM pragma_table_info({text})"))
+    described = guarded("SQLite", lambda: run(f"SELECT name FROM pragma_table_info({text})"), opening=True)
     if not described:
         raise EngineError(f"The SQLite file has no table or view '{table}'.")
     storages = {str(name): _DIALECT.storage("") for (name,) in described}
