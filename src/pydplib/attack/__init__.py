@@ -1,40 +1,46 @@
 """Attacks on what was released, so that the owner sees what leaks before anyone else does; and the audit.
 
-Names are loaded when first used.
-
 Examples:
     >>> from pydplib import attack
-    >>> attack.AttackResult.of_tries("guess", hits=5, tries=10, baseline=0.5, sentence="Chance.").advantage
-    0.0
+    >>> secrets = [True, False, True, True] * 10
+    >>> attack.reconstruction(attack.ExactAnswers(), secrets, seed=1).success
+    1.0
+    >>> attack.reconstruction(attack.SoundMode(0.1, budget=0.2), secrets, seed=1).beats_baseline
+    False
 """
 
-from __future__ import annotations
+# Imported at once, not when first used: several modules are named like the function in them, and the
+# function must win. Each of them imports what is heavy only where it works.
+from pydplib.attack.averaging import averaging
+from pydplib.attack.bounds import epsilon_at_least, js_divergence, laplace_success, most_advantage, most_success
+from pydplib.attack.differencing import differencing
+from pydplib.attack.floating_point import floating_point
+from pydplib.attack.membership import membership, outlier_membership
+from pydplib.attack.reconstruction import reconstruction
+from pydplib.attack.record_targets import CoinFlips, NaiveGaussian, NaiveUniform, PaperMode
+from pydplib.attack.result import AttackResult
+from pydplib.attack.targets import ExactAnswers, SmallCountsHidden, SoundMode, Target, standard_targets
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pydplib.attack.result import AttackResult as AttackResult
-
-# Module under pydplib.attack -> its public names.
-_BY_MODULE: dict[str, tuple[str, ...]] = {
-    "result": ("AttackResult",),
-}
-
-_NAMES = {name: module for module, names in _BY_MODULE.items() for name in names}
-
-__all__ = sorted(_NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(import_module(f"pydplib.attack.{_NAMES[name]}"), name)
-        globals()[name] = value
-        return value
-    from pydplib.errors import did_you_mean
-
-    raise AttributeError(f"pydplib.attack has no name '{name}'.{did_you_mean(name, __all__)}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = [
+    "AttackResult",
+    "CoinFlips",
+    "ExactAnswers",
+    "NaiveGaussian",
+    "NaiveUniform",
+    "PaperMode",
+    "SmallCountsHidden",
+    "SoundMode",
+    "Target",
+    "averaging",
+    "differencing",
+    "epsilon_at_least",
+    "floating_point",
+    "js_divergence",
+    "laplace_success",
+    "membership",
+    "most_advantage",
+    "most_success",
+    "outlier_membership",
+    "reconstruction",
+    "standard_targets",
+]

@@ -1,0 +1,123 @@
+"""Averaging: ask the same question again and again until the noise is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pydplib.attack._checks import as_column, at_least
+from pydplib.attack.result import AttackResult
+from pydplib.attack.targets import Floats, Target
+from pydplib.errors import ParameterError
+
+_CANDIDATES = 400
+
+
+def averaging(
+    target: Target,
+    values: ArrayLike,
+    *,
+    calls: Sequence[int] = (1, 10, 100),
+    tolerance: float = 1.0,
+    population: ArrayLike | None = None,
+    seed: int | None = None,
+) -> AttackResult:
+    """Ask about every person again and again, and guess the value from all answers together.
+
+    In plain words: noise that is drawn afresh at every call can be averaged away, as a blurred photograph
+    becomes sharp when many of the same scene are laid over each other. The attacker here is as good as one
+    can be: he knows the law of the noise and how the values are spread in the population, and names the
+    value whose surroundings (plus and minus ``tolerance``) are most likely. Against answers that are
+    given once and kept, a second call brings nothing.
+
+    Args:
+        target: Who answers.
+        values: The private column.
+        calls: Numbers of calls to try, ascending; success is that of the last.
+        tolerance: How near a guess must come to count as right.
+        population: What the attacker knows about values in general; by default the column's own spread.
+        seed: For a repeatable run.
+
+    Examples:
+        >>> from pydplib.attack import PaperMode, SoundMode, averaging
+        >>> ages = np.random.default_rng(2).normal(65, 8, 300)
+        >>> averaging(PaperMode("low"), ages, seed=1).success > 0.95
+        True
+        >>> result = averaging(SoundMode(0.5, bounds=(18, 100)), ages, seed=1)
+        >>> result.success < result.baseline + 0.1
+        True
+    """
+    column = as_column(values)
+    counts = [at_least("calls", count, 1) for count in calls]
+    if not counts or sorted(set(counts)) != counts or not tolerance >= 0:
+        raise ParameterError("calls are ascending whole numbers, and tolerance is at least 0.")
+    rng = np.random.default_rng(seed)
+    candidates, prior, reach = _knowledge(column if population is None else as_column(population), tolerance)
+    facing = target.facing(column)
+    answers = facing.about_each(column, counts[-1], rng)
+    hits = []
+    for count in counts:
+        guess = _best_guess(facing.log_likelihood(answers[:count], candidates), candidates, prior, reach)
+        hits.append(int(np.count_nonzero(np.abs(guess - column) <= tolerance + 1e-9)))
+    blind = _best_guess(np.zeros((1, len(candidates))), candidates, prior, reach)[0]
+    baseline = float(np.mean(np.abs(blind - column) <= tolerance + 1e-9))
+    result = AttackResult.of_tries(
+        "averaging",
+        target=target.name,
+        hits=hits[-1],
+        tries=len(column),
+        baseline=baseline,
+        sentence="",
+        details={
+            "calls": counts,
+            "success_by_calls": [hit / len(column) for hit in hits],
+            "different_answers": int(min(len(answers), counts[-1])),
+            "tolerance": tolerance,
+        },
+    )
+    return replace(result, sentence=_sentence(result, counts[-1]))
+
+
+def _knowledge(population: Floats, tolerance: float) -> tuple[Floats, Floats, int]:
+    """Return candidate values, their prior weights, and how many candidates lie within the tolerance."""
+    values = np.unique(population)
+    if len(values) <= 2:
+        return values, np.array([np.mean(population == value) for value in values]), 0
+    low, high = float(values[0]), float(values[-1])
+    # The tolerance is a whole number of steps, so that the window around a guess is the whole tolerance.
+    fine = max((high - low) / _CANDIDATES, 1e-12)
+    steps = max(1, round(tolerance / fine)) if tolerance > 0 else 1
+    step = tolerance / steps if tolerance > 0 else fine
+    candidates = np.arange(low - tolerance, high + tolerance + step, step)
+    seen = np.histogram(population, np.append(candidates - step / 2, candidates[-1] + step / 2))[0].astype(np.float64)
+    # A little smoothing: what is known is the shape, not where single people stand.
+    width = max(1, round(len(candidates) / 40))
+    kernel = np.convolve(np.ones(width), np.ones(width))
+    prior = np.convolve(seen, kernel / kernel.sum(), mode="same") + 1e-6
+    return candidates, prior / prior.sum(), steps if tolerance > 0 else 0
+
+
+def _best_guess(likelihood: Floats, candidates: Floats, prior: Floats, reach: int) -> NDArray[np.float64]:
+    """Return, for each person, the candidate whose surroundings have the largest posterior weight."""
+    weight = likelihood + np.log(prior)
+    weight -= weight.max(axis=1, keepdims=True)
+    np.exp(weight, out=weight)
+    if not reach:
+        return np.asarray(candidates[weight.argmax(axis=1)])
+    upto = np.cumsum(np.pad(weight, ((0, 0), (reach + 1, reach))), axis=1)
+    window = upto[:, 2 * reach + 1 :] - upto[:, : -2 * reach - 1]
+    return np.asarray(candidates[window.argmax(axis=1)])
+
+
+def _sentence(result: AttackResult, calls: int) -> str:
+    kept = result.details["different_answers"] < calls
+    if kept and not result.success > result.baseline + 0.1:
+        return f"The same question gets the same answer: after {calls} calls no more is known than after one."
+    if result.beats_baseline:
+        return (
+            f"After {calls} calls {result.success:.0%} of the values are known; guessing knows {result.baseline:.0%}."
+        )
+    return f"After {calls} calls no more is known than by guessing."

@@ -1,0 +1,103 @@
+"""What differential privacy allows an attacker, and what samples prove: bounds on success and on epsilon."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.attack._binomial import share_at_least, share_at_most
+from pydplib.errors import DataError, ParameterError
+
+
+def most_success(epsilon: float, delta: float = 0.0) -> float:
+    """Return how often a fair guess between two cases can be right at most: (e^epsilon + delta)/(e^epsilon + 1).
+
+    Proof: for any event S, P(S) <= e^epsilon Q(S) + delta and 1 - Q(S) <= e^epsilon (1 - P(S)) + delta; the guess
+    is right with (P(S) + 1 - Q(S))/2. Adding both, weighted, gives the bound (Wasserman and Zhou 2010; Kairouz,
+    Oh, Viswanath 2015).
+
+    Examples:
+        >>> round(most_success(1.0), 4), most_success(0.0)
+        (0.7311, 0.5)
+    """
+    if not (epsilon >= 0 and 0 <= delta <= 1):
+        raise ParameterError("epsilon must be at least 0 and delta a share between 0 and 1.")
+    fall = math.exp(-epsilon)
+    return min(1.0, (1 + delta * fall) / (1 + fall))
+
+
+def most_advantage(epsilon: float, delta: float = 0.0) -> float:
+    """Return the largest advantage, true positives minus false positives: (e^epsilon - 1 + 2 delta)/(e^epsilon + 1).
+
+    Examples:
+        >>> round(most_advantage(1.0), 4)
+        0.4621
+    """
+    return 2 * most_success(epsilon, delta) - 1
+
+
+def laplace_success(distance: float, scale: float) -> float:
+    """Return how often one of two values is told from one Laplace-noisy release: 1 - exp(-distance / (2 scale)) / 2.
+
+    The best rule is "the nearer of the two"; it fails where the noise carries the value over the middle.
+
+    Examples:
+        >>> laplace_success(0.0, 1.0), round(laplace_success(2.0, 1.0), 4)
+        (0.5, 0.8161)
+    """
+    return 1 - math.exp(-abs(distance) / (2 * scale)) / 2
+
+
+def epsilon_at_least(
+    hits: int, tries: int, other_hits: int, other_tries: int, *, delta: float = 0.0, chance: float = 0.001
+) -> float:
+    """Return an epsilon that a mechanism has at least, unless a chance event of probability ``chance`` happened.
+
+    An event came up ``hits`` times in ``tries`` runs on one data set and ``other_hits`` times in
+    ``other_tries`` runs on its neighbour. Both shares are bounded by Clopper and Pearson, each with half of
+    ``chance``; then epsilon >= ln((p - delta) / q).
+
+    Examples:
+        >>> round(epsilon_at_least(5000, 10_000, 1839, 10_000), 2)  # true value: 1
+        0.9
+        >>> epsilon_at_least(10, 100, 90, 100)
+        0.0
+    """
+    low = share_at_least(hits, tries, chance=chance / 2)
+    high = share_at_most(other_hits, other_tries, chance=chance / 2)
+    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+
+
+def js_divergence(first: NDArray[np.float64], second: NDArray[np.float64], *, bins: int = 50) -> float:
+    """Return the Jensen-Shannon divergence of two samples in bits, over bins that both share.
+
+    0: the two look alike; 1: they never overlap. An average: it does not see the rare outputs that give one
+    person away, and so is no measure of privacy by itself.
+
+    Args:
+        first: Outputs on one data set.
+        second: Outputs on its neighbour.
+        bins: How many, of equal width over the range of both.
+
+    Examples:
+        >>> js_divergence(np.zeros(10), np.ones(10)), js_divergence(np.arange(9.0), np.arange(9.0))
+        (1.0, 0.0)
+    """
+    one, two = (np.asarray(sample, dtype=np.float64) for sample in (first, second))
+    if not (one.size and two.size and np.isfinite(one).all() and np.isfinite(two).all()):
+        raise DataError("A divergence needs two samples of finite numbers.")
+    low, high = min(one.min(), two.min()), max(one.max(), two.max())
+    if low == high:
+        return 0.0
+    edges = np.linspace(low, high, bins + 1)
+    p = np.histogram(one, edges)[0] / one.size
+    q = np.histogram(two, edges)[0] / two.size
+    middle = (p + q) / 2
+    return float((_entropy_bits(middle) - (_entropy_bits(p) + _entropy_bits(q)) / 2).clip(0.0, 1.0))
+
+
+def _entropy_bits(shares: NDArray[np.float64]) -> np.float64:
+    seen = shares[shares > 0]
+    return np.float64(-(seen * np.log2(seen)).sum())
