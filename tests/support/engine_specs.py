@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -221,3 +222,8 @@ def render() -> str:
             lines.append(f"- {measure.kind}{f' ({asked})' if asked else ''} -> {shown}")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    page = Path(__file__).parents[2] / "docs" / "reference" / "engine-specs.md"
+    page.write_text(render(), encoding="utf-8")

@@ -1,0 +1,57 @@
+"""The pages about engines run as they are printed, and the list of promises is the one that is tested."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from engine_specs import render
+
+DOCUMENTS = Path(__file__).parents[3] / "docs"
+BLOCKS = re.findall(r"```python\n(.*?)```", (DOCUMENTS / "how-to" / "tables-where-they-live.md").read_text(), re.S)
+REPORTS = pa.table({"patient_id": [1, 1, 2], "age": [61.0, 62.0, 70.0], "pirads": [2, 3, 9]})
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(REPORTS, tmp_path / "reports.parquet")
+    found: dict[str, Any] = {}
+    exec(BLOCKS[0], found)
+    return found
+
+
+def test_files_page_runs(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    exec(BLOCKS[1], names)
+    assert "pirads  category" in capsys.readouterr().out
+
+
+@pytest.mark.postgres
+def test_postgres_page_runs(names: dict[str, Any], postgres_server: Any) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE reports (patient_id int, age float8, pirads int)")
+    address = "postgresql://reader@db.hospital.example/registry"
+    assert address in BLOCKS[2]
+    exec(BLOCKS[2].replace(address, postgres_server.reader_url), names)
+    assert names["table"].engine.name == "PostgreSQL"
+    names["table"].close()
+
+
+@pytest.mark.spark
+def test_spark_page_runs(names: dict[str, Any], spark_cluster: Any, spark_session: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "reports.parquet")
+    cluster = BLOCKS[3].replace("spark://spark.hospital.example:7077", spark_cluster.url)
+    for block in (cluster, BLOCKS[4]):
+        exec(block.replace('"reports.parquet"', repr(path)), {**names, "spark": spark_session})
+    assert spark_session.range(1).count() == 1  # the caller's session is still open
+
+
+def test_promises_page_is_the_tested_list() -> None:
+    page = DOCUMENTS / "reference" / "engine-specs.md"
+    assert page.read_text(encoding="utf-8") == render(), "write it again: python tests/support/engine_specs.py"
