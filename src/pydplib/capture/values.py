@@ -75,7 +75,9 @@ def read_value(question: Question, raw: object) -> Value | None:
 def _read_integer(question: Question, raw: object) -> int:
     if isinstance(raw, str) and _WHOLE.fullmatch(raw.strip()):
         number = int(raw.strip().split(".")[0])
-    elif isinstance(raw, bool) or not isinstance(raw, Integral | float) or not math.isfinite(raw) or raw != int(raw):
+    elif isinstance(raw, float) and raw.is_integer():  # NaN and infinity are none
+        number = int(raw)
+    elif isinstance(raw, bool | float) or not isinstance(raw, Integral):
         raise Unreadable("must be a whole number")
     else:
         number = int(raw)

@@ -130,12 +130,12 @@ def _check_modifiers(resource: Mapping[str, Any], notes: Notes) -> None:
 
 def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[str, Any]:
     """Read the head of the questionnaire."""
-    url = text_of(resource.get("url")).strip()
+    url = "".join(text_of(resource.get("url")).split()).replace("|", "%7C")
     given = text_of(resource.get("id")) or tail(url) or text_of(resource.get("name")) or "questionnaire"
     identifier = re.sub(r"[^A-Za-z0-9.\-]+", "-", given).strip("-.")[:64] or "questionnaire"
     if resource.get("id") != identifier:
         notes.adapted("", "id", f"'{identifier}' is the template's id")
-    version = text_of(resource.get("version")).strip()
+    version = "-".join(text_of(resource.get("version")).replace("|", " ").split())
     if not version:
         notes.adapted("", "version", "there is none; it is version 1 here")
     for key, usual in (("status", "active"), ("subjectType", ["Patient"])):
@@ -157,11 +157,12 @@ def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[s
             head["max_reports_per_person"] = value
         elif extension_url != names.CHECK:
             notes.left_out("", tail(extension_url), "an extension that is not known here")
+    title = text_of(resource.get("title"))
     description = "\n\n".join(text for text in (text_of(resource.get("description")), *texts) if text)
     return head | {
         "id": identifier,
         "version": version or "1",
-        "title": text_of(resource.get("title")) or text_of(resource.get("name")) or identifier,
+        "title": title if title.strip() else text_of(resource.get("name")).strip() or identifier,
         "description": description,
         "url": "" if url == names.CANONICAL + identifier else url,
         "publisher": text_of(resource.get("publisher")),

@@ -33,15 +33,16 @@ def _option(answer: Mapping[str, Any], item: str, notes: Notes) -> Option | None
     system = code = title = ""
     stored: str | int | None = None
     if kind == "Coding" and isinstance(value, Mapping):
-        system, code, title = (text_of(value.get(key)).strip() for key in ("system", "code", "display"))
+        system, title = "".join(text_of(value.get("system")).split()), text_of(value.get("display"))
         for key in value:
             if key not in ("system", "code", "display"):
                 notes.left_out(item, f"answerOption.{key}", "only system, code and display are kept")
-        stored = code or title
+        code = " ".join(text_of(value.get("code")).split())
+        stored = code or " ".join(title.split())
     elif kind == "Integer" and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= BIGGEST_INTEGER:
         stored = value
     elif kind in ("String", "Date", "Time"):
-        stored = text_of(value).strip()
+        stored = " ".join(text_of(value).split())
     if stored is None or stored == "":
         notes.left_out(item, f"answerOption.value{kind}", "an option needs a code, a text or a whole number")
         return None
@@ -79,12 +80,12 @@ def _value_set(reference: object, item: str, contained: Mapping[str, Mapping[str
         if rules or (isinstance(compose, Mapping) and "exclude" in compose):
             notes.left_out(item, "answerValueSet", "only values that the value set lists one by one are taken")
     for entry, system in found:
-        code, title = text_of(entry.get("code")).strip(), text_of(entry.get("display")).strip()
+        code, title = " ".join(text_of(entry.get("code")).split()), text_of(entry.get("display")).strip()
         for key in entry:
             if key not in ("system", "code", "display"):
                 notes.left_out(item, f"answerValueSet, {key}", "only system, code and display are kept")
         if code:
-            options.append(Option(code, title, system=text_of(system).strip()))
+            options.append(Option(code, title, system="".join(text_of(system).split())))
     notes.adapted(item, "answerValueSet", f"the {len(options)} values of the value set became options")
     return options
 

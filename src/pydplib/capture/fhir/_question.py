@@ -134,7 +134,7 @@ def _why(url: str) -> str:
 def _unit(value: object) -> str:
     if not isinstance(value, Mapping):
         return ""
-    return text_of(value.get("code")) or text_of(value.get("display"))
+    return " ".join((text_of(value.get("code")) or text_of(value.get("display"))).split())
 
 
 def _take_bound(which: str, value: object, question: dict[str, Any]) -> bool:

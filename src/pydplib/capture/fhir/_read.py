@@ -94,7 +94,8 @@ def take_codes(entry: Mapping[str, Any], item: str, notes: Notes) -> tuple[Code,
         for key in coding:
             if key not in ("system", "code", "display"):
                 notes.left_out(item, f"code.{key}", "only system, code and display are kept")
-        codes.append(Code(*(text_of(coding.get(key)) for key in ("system", "code", "display"))))
+        system, code = "".join(text_of(coding.get("system")).split()), " ".join(text_of(coding["code"]).split())
+        codes.append(Code(system, code, text_of(coding.get("display"))))
     return tuple(codes)
 
 

@@ -14,6 +14,8 @@ from pydplib.capture.values import BIGGEST_DECIMAL, BIGGEST_INTEGER, MOST_CHARAC
 from pydplib.errors import did_you_mean
 
 _TEMPLATE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9.\-]{0,63}")
+_CODE = re.compile(r"\S+( \S+)*")  # FHIR's codes: single blanks inside, none at the ends
+_ADDRESS = re.compile(r"[^\s|]*")
 MOST_REPEATS = 1000
 
 
@@ -31,6 +33,10 @@ def lint_items(template: Template) -> Iterator[Problem]:
                 f"The id '{shorten(item.id)}' must be a text of 1 to 200 characters without braces, brackets or "
                 "blanks at the ends.",
             )
+        if any(not _CODE.fullmatch(code.code) or not _ADDRESS.fullmatch(code.system) for code in item.codes):
+            yield Problem(
+                "code", item.id, f"Item '{shorten(item.id)}' has a code or system with blanks, or without code."
+            )
         if isinstance(item, Group):
             yield from _lint_group(item)
         else:
@@ -40,8 +46,12 @@ def lint_items(template: Template) -> Iterator[Problem]:
 def _lint_head(template: Template) -> Iterator[Problem]:
     if not _TEMPLATE_ID.fullmatch(template.id):
         yield Problem("head", "", f"The template's id '{shorten(template.id)}' may have letters, digits, '-' and '.'.")
-    if not template.version:
-        yield Problem("head", "", 'The template has no version. Add one, e.g. version = "1".')
+    if not template.version or not _ADDRESS.fullmatch(template.version):
+        yield Problem("head", "", 'The template needs a version without blanks and "|", e.g. version = "1".')
+    if not template.title.strip():
+        yield Problem("head", "", "The template has no title. Add one: it heads the form and the report.")
+    if not _ADDRESS.fullmatch(template.url):
+        yield Problem("head", "", 'The url of the template has blanks or "|". Remove them.')
     if not template.items:
         yield Problem("empty", "", "The template has no items. Add a question.")
     if template.max_reports_per_person < 1:
@@ -88,6 +98,8 @@ def _lint_question(question: Question) -> Iterator[Problem]:
     kind = question.kind
     if question.unit and kind not in ("integer", "decimal"):
         yield Problem("unit", question.id, f"{where} is a {kind}: only numbers have a unit. Remove it.")
+    elif question.unit and not _CODE.fullmatch(question.unit):
+        yield Problem("unit", question.id, f"{where} has a unit with blanks at its ends or in a row. Write it as UCUM.")
     if question.decimals is not None and not (kind == "decimal" and 0 <= question.decimals <= 9):
         yield Problem("decimals", question.id, f"{where}: decimals is a number from 0 to 9, for decimals only.")
     if question.max_length is not None and not (kind == "text" and 1 <= question.max_length <= MOST_CHARACTERS):
@@ -131,8 +143,14 @@ def _lint_options(question: Question, where: str) -> Iterator[Problem]:
     for option in question.options:
         if isinstance(option.value, int) and abs(option.value) > BIGGEST_INTEGER:
             yield Problem("options", question.id, f"{where} has an option beyond {BIGGEST_INTEGER}.")
-        if isinstance(option.value, str) and (not option.value or option.value != option.value.strip()):
-            yield Problem("options", question.id, f"{where} has an option that is empty or has blanks at its ends.")
+        words = (option.code or str(option.value), str(option.value))
+        if not all(_CODE.fullmatch(word) for word in words) or not _ADDRESS.fullmatch(option.system):
+            yield Problem(
+                "options",
+                question.id,
+                f"{where} has an option whose value, code or system is empty or has blanks at its ends or in a row. "
+                "Use short values and put the words into the title.",
+            )
 
 
 def _lint_bounds(question: Question, where: str) -> Iterator[Problem]:
