@@ -21,7 +21,10 @@ COMMANDS: dict[str, str] = {
     "figures": "Draw the paper's figures as interactive pages and pictures.",
     "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",
     "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
+    "price": "Say what a question would cost and how accurate it would be, without touching data.",
+    "release": "Answer one question with noise, paid from the recipient's budget.",
     "roles": "Show who gets how much noise.",
+    "schema": "Propose a schema for a file, or check a finished one.",
     "template": "List, lint, show, export, import and compare report templates (PI-RADS, FHIR, your own).",
 }
 

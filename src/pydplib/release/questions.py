@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from pydplib.engine import Bins, Condition, public_keys
 from pydplib.engine.conditions import canonical_conditions
@@ -16,6 +16,9 @@ from pydplib.schema import Date, Integer, Number, Schema, Text
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any] | None
 """Groups: a column, several, or column -> its public keys (a list, ``Bins``, None for unknown keys)."""
 
+Conditions: TypeAlias = Condition | Iterable[Condition]
+"""One condition or several, all of which must hold."""
+
 MOST_INTEGER_KEYS = 50
 """An integer column with more values than this is grouped by bins, not value by value."""
 
@@ -25,16 +28,25 @@ class Question:
     """What all questions share: groups and conditions. Use ``Count``, ``Mean`` and the others."""
 
     ask: ClassVar[str] = ""
-    by: tuple[tuple[str, Any], ...] = field(default=(), kw_only=True)
-    where: tuple[Condition, ...] = field(default=(), kw_only=True)
+    by: By = field(default=(), kw_only=True)
+    where: Conditions = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", _groups(self.by))
-        given: Any = self.where
-        where = (given,) if isinstance(given, Condition) else tuple(given)
+        where = (self.where,) if isinstance(self.where, Condition) else tuple(self.where)
         if not all(isinstance(condition, Condition) for condition in where):
             raise QuestionError("where= takes conditions such as [dp.Where('age').between(60, 70)].")
         object.__setattr__(self, "where", where)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, Any], ...]:
+        """The groups as (column, keys); ``...`` stands for what the schema declares, None for unknown keys."""
+        return cast(tuple[tuple[str, Any], ...], self.by)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions, all of which must hold."""
+        return cast(tuple[Condition, ...], self.where)
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -45,12 +57,12 @@ class Question:
     @property
     def fields(self) -> frozenset[str]:
         """All columns that the answer speaks of."""
-        return frozenset(self.measured) | {name for name, _ in self.by}
+        return frozenset(self.measured) | {name for name, _ in self.pairs}
 
     @property
     def filters(self) -> frozenset[str]:
         """All columns that the conditions look at."""
-        return frozenset(condition.column for condition in self.where)
+        return frozenset(condition.column for condition in self.conditions)
 
     def _own(self) -> dict[str, Any]:
         """Return what only this kind of question has, as plain values."""
@@ -60,9 +72,9 @@ class Question:
         """Return the question as plain values."""
         plain: dict[str, Any] = {"ask": self.ask, **self._own()}
         if self.by:
-            plain["by"] = [_group_dict(name, keys) for name, keys in self.by]
+            plain["by"] = [_group_dict(name, keys) for name, keys in self.pairs]
         if self.where:
-            plain["where"] = [condition.to_dict() for condition in self.where]
+            plain["where"] = [condition.to_dict() for condition in self.conditions]
         return plain
 
     @classmethod
@@ -84,7 +96,7 @@ class Question:
         if of is not None:
             plain["of" if target is Count else "column"] = of
         try:
-            return target(**plain, by=by, where=where)  # type: ignore[arg-type]
+            return target(**plain, by=by, where=where)
         except TypeError:
             raise QuestionError(f"The question '{kind}' has an unknown or a missing part.") from None
 
@@ -94,24 +106,24 @@ class Question:
         groups = self.groups(schema)
         if groups:
             plain["by"] = [_group_dict(name, keys) for name, keys in groups.items()]
-        where = canonical_conditions(self.where, schema)
+        where = canonical_conditions(self.conditions, schema)
         if where:
             plain["where"] = [condition.to_dict() for condition in where]
         return plain
 
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return column -> public keys, ``Bins``, or None, with the schema's values filled in."""
-        return {name: _fill(schema, name, keys) for name, keys in self.by}
+        return {name: _fill(schema, name, keys) for name, keys in self.pairs}
 
     def __repr__(self) -> str:
         parts = [repr(name) for name in self.measured]
         parts += [f"{key}={value!r}" for key, value in self._own().items() if key != "of"]
         if self.by:
-            named = dict(self.by)
+            named = dict(self.pairs)
             plain = all(keys is ... for keys in named.values())
             parts.append(f"by={list(named) if plain else named!r}")
         if self.where:
-            parts.append("where=[" + ", ".join(str(condition) for condition in self.where) + "]")
+            parts.append("where=[" + ", ".join(str(condition) for condition in self.conditions) + "]")
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
@@ -249,7 +261,7 @@ class Histogram(_OfColumn):
         super().__post_init__()
         if self.edges is not None:
             object.__setattr__(self, "edges", Bins(self.edges).edges)
-        if self.column in dict(self.by):
+        if self.column in dict(self.pairs):
             raise QuestionError(f"Histogram('{self.column}') counts '{self.column}' already; leave it out of by=.")
 
     def _own(self) -> dict[str, Any]:
@@ -295,7 +307,7 @@ class Crosstab(Question):
         *columns: str,
         bins: Mapping[str, Iterable[Any]] | None = None,
         by: By = None,
-        where: Iterable[Condition] = (),
+        where: Conditions = (),
     ) -> None:
         given = dict(bins or {})
         named = _groups(by)
@@ -318,7 +330,7 @@ class Crosstab(Question):
         return ()
 
     def __repr__(self) -> str:
-        where = f", where={[str(condition) for condition in self.where]}" if self.where else ""
+        where = f", where={[str(condition) for condition in self.conditions]}" if self.where else ""
         return f"Crosstab({', '.join(repr(name) for name in self.columns)}{where})"
 
 

@@ -71,7 +71,7 @@ class Resolved:
     @property
     def bounds(self) -> tuple[float, float]:
         """The public bounds of the measured column, narrowed by the conditions on it."""
-        where = canonical_conditions(self.question.where, self.schema)
+        where = canonical_conditions(self.question.conditions, self.schema)
         return narrowed_bounds(self.column, self.question.measured[0], where)
 
     @property
@@ -103,7 +103,7 @@ class Resolved:
 
     def plan(self, measures: list[Measure]) -> Plan:
         """Return the engine's plan of these measures."""
-        return Plan(self.schema, measures=measures, where=self.question.where, by=self.groups, bound=self.bound)
+        return Plan(self.schema, measures=measures, where=self.question.conditions, by=self.groups, bound=self.bound)
 
 
 def resolve(question: Question, schema: Schema) -> Resolved:
@@ -125,7 +125,7 @@ def resolve(question: Question, schema: Schema) -> Resolved:
         )
     for name in sorted(question.fields | question.filters):
         column = schema.column(name)
-        if isinstance(column, Text) and name not in dict(question.by):
+        if isinstance(column, Text) and name not in dict(question.pairs):
             raise QuestionError(f"Column '{name}' is free text: no statistic speaks of it.")
         if name == schema.person:
             raise QuestionError(f"'{name}' is the person column: no statistic speaks of it.")

@@ -1,0 +1,103 @@
+"""What ``pydplib release`` and ``pydplib price`` share: the options of a question, and the session they make."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pydplib.errors import ParameterError, PolicyError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OPTIONS = [
+    click.argument("file"),
+    click.option("--schema", "schema_file", required=True, help="The schema file (TOML): what is public."),
+    click.option("--question", "-q", required=True, help='In words: "mean age by pirads where age between 60 and 70".'),
+    click.option("--epsilon", type=float, help="The privacy loss."),
+    click.option("--margin", type=float, help="The accuracy wanted: the 95 % margin, in the answer's unit."),
+    click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The band of noise."),
+    click.option("--delta", type=float, help="For unknown keys only: the chance that a lone key is shown."),
+    click.option("--recipient", required=True, help="Who gets the answer and pays for it."),
+    click.option("--role", default="third_party", show_default=True, help="The recipient's role."),
+    click.option("--budget", type=float, help="The recipient's epsilon in all; by default the role's."),
+    click.option("--ledger", "ledger_file", required=True, help="The ledger (SQLite); made if there is none."),
+    click.option("--policy", "policy_file", help="The owner's policy (TOML); by default the built-in one."),
+    click.option("--snapshot", default="current", show_default=True, help="The published state of the table."),
+    click.option("--table", help="The table's name, where FILE is a database."),
+    click.option("--memory-limit", help="DuckDB's memory limit, e.g. 4GB."),
+]
+
+
+def asking(function: Function) -> Function:
+    """Add the options of a question to a command."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@contextmanager
+def open_session(given: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Load the table, open the ledger and give (session, question); close both at the end."""
+    from pydplib.budget import SqliteLedger
+    from pydplib.engine import load
+    from pydplib.guarantee import PureDP
+    from pydplib.release import Session
+    from pydplib.release.grammar import parse_question
+
+    schema = named_schema(given["schema_file"], given["file"])
+    question = parse_question(given["question"], schema)
+    policy = read_policy(given["policy_file"])
+    budget = None if given["budget"] is None else PureDP(given["budget"])
+    with (
+        load(given["file"], schema, table=given["table"], memory_limit=given["memory_limit"]) as table,
+        SqliteLedger(given["ledger_file"]) as ledger,
+    ):
+        session = Session(
+            table,
+            recipient=given["recipient"],
+            role=given["role"],
+            budget=budget,
+            ledger=ledger,
+            policy=policy,
+            snapshot=given["snapshot"],
+        )
+        yield session, question
+
+
+def price_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return how the answer is to be paid: epsilon, margin or noise factor."""
+    return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta")}
+
+
+def named_schema(schema_file: str, file: str) -> Any:
+    """Return the schema; a table without a name of its own gets that of its file."""
+    from pydplib.schema import Schema
+
+    schema = Schema.load(schema_file)
+    if schema.name != "table":
+        return schema
+    stem = Path(file).stem if "://" not in file else "table"
+    name = stem if stem.isprintable() and stem.strip() == stem and stem else "table"
+    values = schema.to_dict() | {"name": name}
+    if values.get("lineage") == "table":
+        values["lineage"] = name
+    return Schema.from_dict(values)
+
+
+def read_policy(path: str | None) -> Any:
+    """Return the policy of a TOML file, or the built-in one."""
+    from pydplib.policy import Policy
+
+    if path is None:
+        return Policy()
+    try:
+        return Policy.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"The policy file '{path}' cannot be read.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"The policy file '{path}' is not valid TOML: {error}.") from None

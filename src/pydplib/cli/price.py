@@ -1,0 +1,45 @@
+"""``pydplib price``: what a question would cost and how accurate it would be, without touching data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from pydplib.cli._asking import asking, open_session, price_options
+
+
+@click.command("price", context_settings={"help_option_names": ["-h", "--help"]})
+@asking
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(as_json: bool, **given: Any) -> None:
+    r"""Say what a question about FILE would cost and which margin to expect. Touches no data, spends nothing.
+
+    \b
+    Example:
+      pydplib price reports.parquet --schema schema.toml --question "median age" \
+        --noise-factor high --recipient partner --ledger ledger.db
+    """
+    with open_session(given) as (session, question):
+        price = session.price(question, **price_options(given))
+    if not as_json:
+        click.echo(str(price))
+        return
+    content = {
+        "question": price.question,
+        "epsilon": price.epsilon,
+        "delta": price.delta,
+        "at_most": price.at_most,
+        "free": price.free,
+        "affordable": price.affordable,
+        "margin95": price.margin95,
+        "margin_unit": price.margin_unit,
+        "unit": price.unit,
+        "noise_percent": price.noise_percent,
+        "left": price.left.epsilon,
+        "after": None if price.after is None else price.after.epsilon,
+        "guarantee": price.guarantee.sentence,
+        "notes": list(price.notes),
+    }
+    click.echo(json.dumps(content, indent=2, ensure_ascii=False))

@@ -1,0 +1,92 @@
+"""``pydplib release``: one question, paid first, answered with noise; as text, JSON, CSV, a page or a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pydplib.cli._asking import asking, open_session, price_options
+from pydplib.errors import ParameterError
+
+
+@click.command("release", context_settings={"help_option_names": ["-h", "--help"]})
+@asking
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
+@click.option("--html", "as_html", is_flag=True, help="Write a page with a figure (needs --output).")
+@click.option("--png", "as_png", is_flag=True, help="Write a picture (needs --output).")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+def command(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path | None, **given: Any) -> None:
+    r"""Answer a question about FILE with noise, and write down who was told.
+
+    FILE is CSV, Parquet, a SQLite file, or postgresql://... The question reads
+    STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...]; statistics are count, count persons, sum,
+    mean, variance, median, quantiles, histogram and crosstab. The same question again costs nothing.
+
+    \b
+    Example:
+      pydplib release reports.parquet --schema schema.toml --question "mean age by pirads" \
+        --noise-factor high --recipient partner --ledger ledger.db
+    """
+    form = _form(as_json, as_csv, as_html, as_png, output)
+    with open_session(given) as (session, question):
+        release = session.release(question, **price_options(given))
+        left = session.remaining
+    if form in ("html", "png"):
+        _draw(release, form, output)
+        click.echo(f"Wrote {output}. Left for '{given['recipient']}': {left}.")
+        return
+    text = {"json": release.to_json, "csv": lambda: _csv(release), "text": lambda: str(release)}[form]()
+    if output is not None:
+        _write(output, text)
+        click.echo(f"Wrote {output}. Left for '{given['recipient']}': {left}.")
+        return
+    click.echo(text, nl=not text.endswith("\n"))
+    if form == "text":
+        click.echo(f"  left       {left}")
+
+
+def _form(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path | None) -> str:
+    chosen = [name for name, on in (("json", as_json), ("csv", as_csv), ("html", as_html), ("png", as_png)) if on]
+    if len(chosen) > 1:
+        raise ParameterError("Choose one of --json, --csv, --html and --png.")
+    if not chosen and output is not None:
+        suffix = output.suffix.lower().lstrip(".")
+        chosen = [suffix] if suffix in ("json", "csv", "html", "png") else []
+    form = chosen[0] if chosen else "text"
+    if form in ("html", "png") and output is None:
+        raise ParameterError(f"--{form} needs a file: --output answer.{form}.")
+    return form
+
+
+def _csv(release: Any) -> str:
+    from pydplib.release.frames import release_columns
+
+    columns = release_columns(release)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return out.getvalue()
+
+
+def _draw(release: Any, form: str, output: Path | None) -> None:
+    from pydplib import plot
+
+    assert output is not None
+    figure = release.plot()
+    if form == "html":
+        plot.to_html(figure, output)
+    else:
+        plot.to_png(figure, output)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+    except OSError:
+        raise ParameterError(f"'{path}' cannot be written.") from None

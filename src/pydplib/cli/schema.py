@@ -1,0 +1,166 @@
+"""``pydplib schema init|check``: propose a schema for a file, with the bounds left empty, and check a finished one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pydplib.errors import DataError, EngineError, ParameterError, SchemaError
+
+_PERSON = re.compile(
+    r"(patient|person|subject|anonym|insured|member|participant|case)[ _-]?(id|nr|no|number|key)?$", re.I
+)
+_IDENTIFIER = re.compile(r"(^|[ _-])(id|name|phone|mail|address|birth|ssn|mrn|insurance)([ _-]|$)|_id$", re.I)
+_FEW = 30  # a text column with at most so many different values is proposed as a category
+
+
+@click.group("schema", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Propose a schema for a file, or check a finished one."""
+
+
+@command.command("init")
+@click.argument("file")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
+def init(file: str, output: Path | None, person: str | None) -> None:
+    """Propose a schema for FILE (CSV or Parquet): kinds from the columns, bounds and categories left empty.
+
+    Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
+    """
+    text = propose(file, person=person)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    if output.exists():
+        raise ParameterError(f"'{output}' exists already. Choose another --output; a schema is the owner's work.")
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError:
+        raise ParameterError(f"'{output}' cannot be written.") from None
+    click.echo(f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {output} {file}")
+
+
+@command.command("check")
+@click.argument("schema_file")
+@click.argument("file", required=False)
+@click.option("--table", help="The table's name, where FILE is a database.")
+def check(schema_file: str, file: str | None, table: str | None) -> None:
+    """Check that a schema is complete and, with FILE, that the table's columns fit it. Looks at no row."""
+    from pydplib.engine import load
+    from pydplib.schema import Schema
+
+    schema = Schema.load(schema_file)
+    if file is not None:
+        with load(file, schema, table=table) as loaded:
+            click.echo(str(loaded))
+    who = (
+        f"person '{schema.person}', at most {schema.max_rows_per_person} rows each"
+        if schema.person
+        else ("no person column: every row counts as another person")
+    )
+    size = f"public size {schema.size}" if schema.size else "size not public"
+    click.echo(f"The schema is complete: {len(schema.columns)} columns; {who}; {size}.")
+
+
+def propose(file: str, *, person: str | None = None) -> str:
+    """Return a schema file for a CSV or Parquet file, its bounds and categories left empty.
+
+    Only names, storage types and "few different values or many" are read; no value of the data is in the text.
+    """
+    columns = _describe(file)
+    names = [name for name, _, _ in columns]
+    if person is not None and person not in names:
+        raise ParameterError(f"The file has no column '{person}'.")
+    who = person or next((name for name in names if _PERSON.search(name)), None)
+    stem = Path(file).stem
+    lines = [
+        "# What is public about this table. Fill in the empty entries by what is possible in the real world;",
+        "# data never choose bounds or categories. Then run: pydplib schema check",
+        f'name = "{_plain(stem)}"',
+    ]
+    if who is None:
+        lines.append('# person = ""  # the column that says whose row it is; without it every row is another person')
+    else:
+        lines += [
+            f"person = {_quoted(who)}  # whose row it is: please check",
+            "max_rows_per_person = 1  # most rows of one person that count in full",
+        ]
+    lines.append("# size = 0  # the number of persons, only if it is public")
+    for name, storage, few in columns:
+        lines += ["", f"[columns.{_quoted(name)}]", *_entry(name, storage, few, name == who)]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
+    if is_person or _IDENTIFIER.search(name):
+        return ['kind = "text"  # an identifier: never released', 'label = "identifier"']
+    if storage == "BOOLEAN":
+        return ['kind = "flag"']
+    if storage.startswith(("DATE", "TIMESTAMP")):
+        return ['kind = "date"', 'low = ""  # first possible day, e.g. "2017-01-01"', 'high = ""  # last possible day']
+    if storage in (
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "HUGEINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "UBIGINT",
+    ):
+        hint = '  # or "category" with values = [1, 2, 3]' if few else ""
+        return [f'kind = "integer"{hint}', 'low = ""  # smallest possible value', 'high = ""  # largest possible value']
+    if storage in ("FLOAT", "DOUBLE", "REAL") or storage.startswith("DECIMAL"):
+        return [
+            'kind = "number"', 'low = ""  # smallest possible value', 'high = ""  # largest possible value',
+            '# unit = ""', "# step = 1  # the grid of medians and sums, if the values have one",
+        ]  # fmt: skip
+    if few:
+        return ['kind = "category"', 'values = []  # every possible value; others count as "other"']
+    return ['kind = "text"  # free text: never released']
+
+
+def _describe(file: str) -> list[tuple[str, str, bool]]:
+    """Return name, storage type and whether there are few different values, for every column."""
+    suffix = Path(file).suffix.lower()
+    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq"):
+        raise ParameterError(f"schema init reads .csv and .parquet files. Got '{Path(file).name}'.")
+    if not any(sign in file for sign in "*?[") and not Path(file).exists():
+        raise DataError(f"There is no file '{file}'.")
+    import duckdb
+
+    reader = "read_parquet" if suffix in (".parquet", ".pq") else "read_csv"
+    source = f"{reader}('{file.replace(chr(39), chr(39) * 2)}')"
+    found: list[tuple[str, str, bool]] | None = None
+    try:
+        with duckdb.connect(":memory:") as connection:
+            described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 - quoted above
+            names = [str(row[0]) for row in described]
+            counts = ", ".join(f'approx_count_distinct("{name.replace(chr(34), chr(34) * 2)}")' for name in names)
+            few: Any = connection.execute(f"SELECT {counts} FROM {source}").fetchone()  # noqa: S608 - quoted above
+            found = [
+                (name, str(row[1]), int(count) <= _FEW) for name, row, count in zip(names, described, few, strict=True)
+            ]
+    except Exception:
+        found = None
+    if found is None:
+        # DuckDB's own message may quote a row.
+        raise EngineError(f"'{Path(file).name}' could not be read as {'Parquet' if reader.endswith('et') else 'CSV'}.")
+    if not found:
+        raise SchemaError("The file has no columns.")
+    return found
+
+
+def _plain(text: str) -> str:
+    return "".join(c for c in text if c.isprintable() and c not in '"\\') or "table"
+
+
+def _quoted(name: str) -> str:
+    import json
+
+    return json.dumps(name, ensure_ascii=False)

@@ -1,0 +1,267 @@
+"""The small, closed language of questions: STATISTIC [COLUMN] [by COLUMN[, COLUMN]] [where COLUMN OP VALUE [and ...]].
+
+Examples of questions: ``count persons by pirads``, ``mean age by pirads where age between 60 and 70``,
+``crosstab age, pirads``, ``median age where bph = yes and pirads in 4, 5``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from pydplib.engine import Condition, Where
+from pydplib.errors import QuestionError, did_you_mean
+from pydplib.release.questions import (
+    Count,
+    Crosstab,
+    Histogram,
+    Mean,
+    Median,
+    Quantiles,
+    Question,
+    Sum,
+    Variance,
+)
+from pydplib.schema import OTHER, Category, Date, Flag, Integer, Number, Schema
+
+STATISTICS: dict[str, type[Question]] = {
+    "count": Count,
+    "sum": Sum,
+    "mean": Mean,
+    "average": Mean,
+    "variance": Variance,
+    "median": Median,
+    "quantiles": Quantiles,
+    "histogram": Histogram,
+    "crosstab": Crosstab,
+}
+"""The first word of a question -> what it asks."""
+
+_TOKEN = re.compile(r"\s*(?:(\"[^\"]*\"|'[^']*')|(<=|>=|!=|<|>|=|,|\(|\))|([^\s,()<>=!\"']+))")
+_SIGNS = {"<": "less_than", "<=": "at_most", ">": "more_than", ">=": "at_least", "=": "eq", "!=": "ne"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+    quoted: bool = False
+
+    @property
+    def word(self) -> str:
+        return "" if self.quoted else self.text.lower()
+
+
+def parse_question(text: str, schema: Schema) -> Question:
+    """Read a question in words. An error points at the word that is wrong.
+
+    Args:
+        text: The question.
+        schema: The table's public facts: column names and values are checked against it.
+
+    Examples:
+        >>> from pydplib.schema import Flag
+        >>> schema = Schema({"age": Number(18, 100), "bph": Flag()})
+        >>> parse_question("mean age by bph where age between 60 and 70", schema)
+        Mean('age', by=['bph'], where=[age between 60 and 70])
+        >>> parse_question("maen age", schema)
+        Traceback (most recent call last):
+        ...
+        pydplib.errors.QuestionError: 'maen' is no statistic. Did you mean 'mean'?
+          maen age
+          ^^^^
+    """
+    return _Parser(text, schema).question()
+
+
+class _Parser:
+    def __init__(self, text: str, schema: Schema) -> None:
+        self.text = " ".join(text.split())
+        self.schema = schema
+        self.tokens = self._tokens()
+        self.place = 0
+
+    def _tokens(self) -> list[_Token]:
+        found, position = [], 0
+        while position < len(self.text):
+            match = _TOKEN.match(self.text, position)
+            if match is None:
+                self._fail_at(position, position + 1, "This sign has no meaning in a question.")
+            quoted = match.group(1)
+            start = match.start(match.lastindex or 0)
+            found.append(_Token(quoted[1:-1] if quoted else match.group().strip(), start, match.end(), bool(quoted)))
+            position = match.end()
+            if not self.text[position:].strip():
+                break
+        return found
+
+    # -- errors that point -----------------------------------------------------------------------
+
+    def _fail_at(self, start: int, end: int, message: str) -> NoReturn:
+        raise QuestionError(f"{message}\n  {self.text}\n  {' ' * start}{'^' * max(1, end - start)}")
+
+    def _fail(self, token: _Token | None, message: str) -> NoReturn:
+        if token is None:
+            self._fail_at(len(self.text), len(self.text) + 1, message)
+        self._fail_at(token.start, token.end, message)
+
+    def _peek(self) -> _Token | None:
+        return self.tokens[self.place] if self.place < len(self.tokens) else None
+
+    def _next(self, wanted: str) -> _Token:
+        token = self._peek()
+        if token is None:
+            self._fail(None, f"The question ends where {wanted} is needed.")
+        self.place += 1
+        return token
+
+    def _take(self, *words: str) -> bool:
+        token = self._peek()
+        if token is not None and token.word in words:
+            self.place += 1
+            return True
+        return False
+
+    # -- the grammar -----------------------------------------------------------------------------
+
+    def question(self) -> Question:
+        first = self._next("a statistic")
+        if first.word not in STATISTICS:
+            self._fail(first, f"'{first.text}' is no statistic.{did_you_mean(first.word, STATISTICS)}")
+        kind = STATISTICS[first.word]
+        self._take("of")
+        if kind is Crosstab:
+            columns = self._columns("crosstab")
+            if self._take("by"):
+                columns += self._columns("by")
+            if len(columns) < 2:
+                self._fail(self._peek(), "A crosstab needs two columns: crosstab age, pirads.")
+            question: Question = Crosstab(*columns, where=self._where())
+            self._end()
+            return question
+        if kind is Count:
+            of: Literal["rows", "persons"] = "persons" if self._take("persons", "people", "patients") else "rows"
+            self._take("rows")
+            by = self._by()
+            question = Count(of, by=by, where=self._where())
+        else:
+            column = self._column(f"the column of '{first.word}'")
+            by = self._by()
+            build: Callable[..., Question] = kind
+            question = build(column, by=by, where=self._where())
+        self._end()
+        return question
+
+    def _end(self) -> None:
+        token = self._peek()
+        if token is not None:
+            self._fail(
+                token, f"'{token.text}' is not expected here. A question reads: statistic column by ... where ..."
+            )
+
+    def _by(self) -> list[str]:
+        return self._columns("by") if self._take("by") else []
+
+    def _columns(self, after: str) -> list[str]:
+        found = [self._column(f"a column after '{after}'")]
+        while self._take(","):
+            found.append(self._column("a column after the comma"))
+        return found
+
+    def _column(self, wanted: str) -> str:
+        token = self._next(wanted)
+        names = {name.lower(): name for name in self.schema.columns}
+        if token.text in self.schema.columns:
+            return token.text
+        if token.text.lower() in names:
+            return names[token.text.lower()]
+        self._fail(token, f"The table has no column '{token.text}'.{did_you_mean(token.text, self.schema.columns)}")
+
+    def _where(self) -> list[Condition]:
+        if not self._take("where"):
+            return []
+        found = [self._condition()]
+        while self._take("and"):
+            found.append(self._condition())
+        return found
+
+    def _condition(self) -> Condition:
+        name = self._column("a column after 'where' or 'and'")
+        where = Where(name)
+        sign = self._next("a comparison (=, <, between, in, is)")
+        if sign.word == "between":
+            low = self._value(name)
+            if not self._take("and"):
+                self._fail(self._peek(), "'between' reads: between LOW and HIGH.")
+            return where.between(low, self._value(name))
+        if sign.word in ("in", "not"):
+            if sign.word == "not" and not self._take("in"):
+                self._fail(self._peek(), "'not' reads: not in VALUE, VALUE.")
+            values = self._values(name)
+            return where.is_in(values) if sign.word == "in" else where.not_in(values)
+        if sign.word == "is":
+            if self._take("missing"):
+                return where.is_missing()
+            if self._take("present"):
+                return where.is_present()
+            return where.eq(self._value(name))
+        if sign.word in _SIGNS:
+            value = self._value(name)
+            compared: Condition = getattr(where, _SIGNS[sign.word])(value)
+            return compared
+        known = [*_SIGNS, "between", "in", "not in", "is missing", "is present"]
+        self._fail(sign, f"'{sign.text}' is no comparison.{did_you_mean(sign.word, known)}")
+
+    def _values(self, column: str) -> list[Any]:
+        bracket = self._take("(")
+        found = [self._value(column)]
+        while self._take(","):
+            found.append(self._value(column))
+        if bracket and not self._take(")"):
+            self._fail(self._peek(), "A bracket is not closed.")
+        return found
+
+    def _value(self, column: str) -> Any:
+        token = self._next(f"a value of '{column}'")
+        kind = self.schema.column(column)
+        if isinstance(kind, Category):
+            return self._known(token, column, [*kind.values, OTHER])
+        if isinstance(kind, Flag):
+            yes, no = ("yes", "true", "1", "y"), ("no", "false", "0", "n")
+            if token.text.lower() not in yes + no:
+                self._fail(token, f"Column '{column}' is yes or no; '{token.text}' is neither.")
+            return token.text.lower() in yes
+        if isinstance(kind, Date):
+            try:
+                return dt.date.fromisoformat(token.text)
+            except ValueError:
+                self._fail(token, f"Column '{column}' holds days, written like 2017-01-31.")
+        if isinstance(kind, Number | Integer):
+            try:
+                number = float(token.text)
+                if number != number or number in (float("inf"), float("-inf")):
+                    raise ValueError
+            except ValueError:
+                self._fail(token, f"Column '{column}' holds numbers; '{token.text}' is none.")
+            return int(number) if number.is_integer() else number
+        self._fail(token, f"Column '{column}' is free text: no condition can look at it.")
+
+    def _known(self, token: _Token, column: str, values: Iterable[Any]) -> Any:
+        known = {str(value).lower(): value for value in values}
+        # Values of several words need no quotes; the longest one that is declared counts.
+        words, place, found = token.text.lower(), self.place, None
+        if words in known:
+            found = (known[words], place)
+        while not token.quoted and place < len(self.tokens) and self.tokens[place].word not in ("", "and", ",", ")"):
+            words = f"{words} {self.tokens[place].word}"
+            place += 1
+            if words in known:
+                found = (known[words], place)
+        if found is None:
+            self._fail(token, f"'{token.text}' is no declared value of '{column}'.{did_you_mean(token.text, known)}")
+        self.place = found[1]
+        return found[0]
