@@ -34,9 +34,7 @@ def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], 
         row["weight"] = weight
     rows = [row for row in rows if row["weight"] and row["key"] is not None]
     if plan.has_unknown_keys:
-        keys = tuple(
-            sorted({row["key"] for row in rows}, key=lambda k: [(isinstance(p, str), str(type(p)), str(p)) for p in k])
-        )
+        keys = tuple(sorted({row["key"] for row in rows}, key=lambda key: key_order(key, plan)))
     else:
         keys = plan.keys
     return keys, [[added(rows, key, measure) for key in keys] for measure in plan.measures]
@@ -153,6 +151,12 @@ def key_of(values: dict[str, Any], plan: Plan) -> tuple[Any, ...] | None:
                 return None
             found.append(value)
     return tuple(found)
+
+
+def key_order(key: tuple[Any, ...], plan: Plan) -> list[Any]:
+    """Return what keys found by an engine are sorted by: public order, or the value itself."""
+    lists = [keys.keys if isinstance(keys, Bins) else keys for keys in plan.by.values()]
+    return [part if keys is None else keys.index(part) for part, keys in zip(key, lists, strict=True)]
 
 
 def weights(rows: list[dict[str, Any]], plan: Plan) -> list[int]:

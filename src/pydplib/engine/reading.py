@@ -64,17 +64,22 @@ def _read_unknown(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
     columns = list(plan.by.items())
     lists = [keys.keys if isinstance(keys, Bins) else keys or (None,) for _, keys in columns]
     unknown = [i for i, (_, keys) in enumerate(columns) if keys is None]
-    found: list[tuple[tuple[Key, ...], list[int]]] = []
+    found: dict[tuple[Any, ...], tuple[tuple[Key, ...], list[int]]] = {}
     for row in rows:
+        if row[0] is None:
+            continue  # rows of no public key
         position = int(row[0])
         key: list[Key] = [None] * len(columns)
+        order: list[Any] = [None] * len(columns)
         for i in reversed(range(len(columns))):
             if i not in unknown:
-                position, digit = divmod(position, len(lists[i]))
-                key[i] = lists[i][digit]
+                position, order[i] = divmod(position, len(lists[i]))
+                key[i] = lists[i][order[i]]
         for i, cell in zip(unknown, row[1:], strict=False):
-            key[i] = cell if isinstance(cell, str) else int(cell)
-        found.append((tuple(key), [int(value) for value in row[1 + len(unknown) :]]))
-    found.sort(key=lambda item: [(isinstance(part, str), str(type(part)), str(part)) for part in item[0]])
-    table = np.array([numbers for _, numbers in found], np.int64).reshape(len(found), len(plan.measures))
-    return ExactTable(plan, tuple(key for key, _ in found), tuple(np.ascontiguousarray(column) for column in table.T))
+            key[i] = order[i] = cell if isinstance(cell, str) else int(cell)
+        found[tuple(order)] = (tuple(key), [int(value) for value in row[1 + len(unknown) :]])
+    in_order = [found[order] for order in sorted(found)]
+    table = np.array([numbers for _, numbers in in_order], np.int64).reshape(len(in_order), len(plan.measures))
+    return ExactTable(
+        plan, tuple(key for key, _ in in_order), tuple(np.ascontiguousarray(column) for column in table.T)
+    )

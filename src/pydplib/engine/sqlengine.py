@@ -67,7 +67,8 @@ class SqlEngine:
             # Bounding is the dear part: do it once for all statements of the plan.
             with self.bounded(plan) as engine:
                 return engine.aggregate(plan)
-        return read_table(plan, [self._read(query) for query in queries])
+        answers = [self._read(query) for query in queries]
+        return guarded(self.name, lambda: read_table(plan, answers))
 
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:
@@ -122,7 +123,8 @@ class BoundedEngine:
 
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the integers of a narrower plan, from the rows as they were bounded."""
-        return read_table(plan, [self._engine._read(query) for query in self._queries(plan)])
+        answers = [self._engine._read(query) for query in self._queries(plan)]
+        return guarded(self.name, lambda: read_table(plan, answers))
 
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:

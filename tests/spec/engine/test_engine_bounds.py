@@ -84,6 +84,12 @@ PLANS = {
     "sample, no row key": Plan(
         SCHEMA, by=["bph"], bound=Bound("id", 3, mode="sample", salt="pepper"), measures=[Measure("count"), SUM]
     ),
+    "sample, unknown and public keys": Plan(
+        SCHEMA,
+        by={"lesions": None, "bph": (True, None)},
+        bound=Bound("id", 2, mode="sample", max_groups=3, row_key="report", salt="salt"),
+        measures=[Measure("count"), SUM],
+    ),
     "sample, unknown keys": Plan(
         SCHEMA,
         by={"site": None},
