@@ -7,6 +7,7 @@ from pydplib.anonymity.builders import Dates, Intervals, Masking
 from pydplib.anonymity.certificate import Certificate, Statement
 from pydplib.anonymity.coding import TopBottom
 from pydplib.anonymity.hierarchies import Hierarchy, HierarchyGap, TableHierarchy
+from pydplib.anonymity.lattice import Lattice, LatticeNode, lattice_of
 from pydplib.anonymity.losses import Loss
 from pydplib.anonymity.measures import SensitiveMeasures
 from pydplib.anonymity.models import (
@@ -44,6 +45,8 @@ __all__ = [
     "KAnonymity",
     "KMap",
     "LDiversity",
+    "Lattice",
+    "LatticeNode",
     "Loss",
     "Masking",
     "Model",
@@ -60,6 +63,7 @@ __all__ = [
     "TopBottom",
     "Verification",
     "anonymize",
+    "lattice_of",
     "risk",
     "verify",
 ]

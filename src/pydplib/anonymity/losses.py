@@ -176,7 +176,9 @@ class ClassLoss:
 
     def _below(self, failing: int) -> float:
         rest = self.problem.rows - failing
-        return self._loss(float(rest) * self.k, rest // self.k, failing)
+        # What else is suppressed further down may count as one more class.
+        classes = rest // self.k + (failing == 0)
+        return self._loss(float(rest) * self.k, classes, failing)
 
     def _above(self, verdict: Verdict) -> float:
         rows = verdict.classes.rows

@@ -53,6 +53,11 @@ class LazyTrace:
     def __repr__(self) -> str:
         return "Trace(private)"
 
+    @property
+    def problem(self) -> Problem:
+        """The table as the search saw it."""
+        return self._parts[0].problem
+
     def read(self) -> Trace:
         """Return the trace."""
         if self._made is None:
