@@ -17,11 +17,11 @@ run: $(VENV)/.ready-run ## Set up .venv and write the demo report.
 
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
 	@scripts/setup_system.sh chromium postgresql java
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.ready-dev ## Run the long statistical and load tests.
 	@scripts/setup_system.sh chromium postgresql java
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS)
 
 check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
 	@$(BIN)/ruff check .

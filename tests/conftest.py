@@ -1,6 +1,8 @@
-"""What all tests share: servers run on one worker each, and skips are said out loud."""
+"""What all tests share: one server of a kind per run, and skips that are said out loud."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,16 +13,31 @@ settings.register_profile(
 )
 settings.load_profile("pydplib")
 
-SERVERS = ("spark", "postgres", "browser")
+# Marker -> words in a test's id. Tests that share a server run on one worker, so that it starts once;
+# the scheduler knows ids only, not markers.
+SERVERS = {"spark": ("spark", "cluster"), "postgres": ("postgres",)}
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def _server_of(nodeid: str) -> str | None:
+    return next((server for server, words in SERVERS.items() if any(word in nodeid for word in words)), None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByServerOrFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _server_of(nodeid) or nodeid.split("::", 1)[0]
+
+    return ByServerOrFile(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # One server of a kind per run, not one per worker.
     for item in items:
         for server in SERVERS:
-            if item.get_closest_marker(server):
-                item.add_marker(pytest.mark.xdist_group(server))
+            if item.get_closest_marker(server) and _server_of(item.nodeid) is None:
+                raise pytest.UsageError(f"{item.nodeid} needs {server}: say so in the test's or the file's name")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
