@@ -44,6 +44,8 @@ lock: ## Resolve the pinned versions anew (needs uv).
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/run.lock
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/dev.lock
+	uv pip compile benchmarks/peers.in --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/bench.lock
 
 clean: ## Remove what the commands above made.
 	rm -rf $(VENV) .venv-bench pydplib-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
