@@ -1,0 +1,201 @@
+"""The configuration of ``pydplib anonymize``: a TOML file that says which column is what, and what must hold."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from pydplib.anonymity import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    DeltaPresence,
+    Hierarchy,
+    KAnonymity,
+    KMap,
+    LDiversity,
+    Model,
+    Pseudonym,
+    TCloseness,
+)
+from pydplib.cli._hierarchy_specs import read_hierarchy_spec
+from pydplib.errors import HierarchyError, ParameterError, SchemaError, did_you_mean
+from pydplib.schema import Schema
+
+MODELS: dict[str, type[Model]] = {
+    "k-anonymity": KAnonymity,
+    "alpha-k": AlphaK,
+    "l-diversity": LDiversity,
+    "t-closeness": TCloseness,
+    "beta-likeness": BetaLikeness,
+    "delta-disclosure": DeltaDisclosure,
+    "k-map": KMap,
+    "delta-presence": DeltaPresence,
+}
+_ENTRIES = (
+    "checked", "sheet", "schema", "person", "identifiers", "keep", "sensitive", "suppression", "method", "loss",
+    "labels", "quasi_identifiers", "pseudonyms", "models",
+)  # fmt: skip
+
+OpenTable = Callable[[Path], Any]
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a configuration file says.
+
+    Attributes:
+        checked: Whether a person has looked at guesses; ``--init`` writes false.
+        quasi_identifiers: Column -> hierarchy, or None for an automatic one.
+        sensitive: Column -> models of its own.
+        models: Models for the whole table and for every sensitive column.
+        identifiers: Column -> pseudonym, or None where it is dropped.
+        keep: Columns that are handed over as they are.
+        person: The column that says whose row it is.
+        options: Suppression, method, loss and labels, as ``anonymize`` takes them.
+        schema: Public facts for automatic hierarchies.
+        sheet: The sheet of a workbook.
+    """
+
+    quasi_identifiers: Mapping[str, Hierarchy | None]
+    models: tuple[Model, ...]
+    sensitive: Mapping[str, tuple[Model, ...]] = field(default_factory=dict)
+    identifiers: Mapping[str, Pseudonym | None] = field(default_factory=dict)
+    keep: tuple[str, ...] = ()
+    person: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    schema: Schema | None = None
+    sheet: str | None = None
+    checked: bool = True
+
+    @property
+    def needs_memory(self) -> bool:
+        """Whether the table has to be loaded: several rows per person, consistent pseudonyms, populations."""
+        linked = any(pseudonym is not None and pseudonym.consistent for pseudonym in self.identifiers.values())
+        every = [*self.models, *(model for own in self.sensitive.values() for model in own)]
+        return self.person is not None or linked or any(getattr(m, "population", None) is not None for m in every)
+
+
+def read_config(path: Path, open_table: OpenTable) -> Config:
+    """Read a configuration file; errors name the entry that is wrong.
+
+    Args:
+        path: The file.
+        open_table: Loads a population table, whose path is relative to the configuration.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"The configuration '{path}' cannot be read. Write one with --init.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"The configuration '{path.name}' is not valid TOML: {error}.") from None
+    try:
+        return _read(values, path.parent, open_table)
+    except (ParameterError, HierarchyError, SchemaError) as error:
+        raise type(error)(f"In '{path.name}': {error}") from None
+
+
+def _read(values: Mapping[str, Any], folder: Path, open_table: OpenTable) -> Config:
+    for key in values:
+        if key not in _ENTRIES:
+            raise ParameterError(f"Unknown entry '{key}'.{did_you_mean(key, _ENTRIES)}")
+    quasi = values.get("quasi_identifiers")
+    if isinstance(quasi, list):
+        quasi = dict.fromkeys(quasi, "automatic")
+    if not isinstance(quasi, Mapping) or not quasi:
+        raise ParameterError("Name at least one quasi-identifier: [quasi_identifiers.age].")
+    sensitive: dict[str, list[Model]] = {name: [] for name in _names(values, "sensitive")}
+    models: list[Model] = []
+    entries = values.get("models")
+    if not isinstance(entries, list) or not entries:
+        raise ParameterError('Name at least one model: [[models]] with model = "k-anonymity" and k = 5.')
+    for entry in entries:
+        model, columns = _read_model(entry, folder, open_table)
+        for column in columns:
+            if column not in sensitive:
+                raise ParameterError(f"{model} is about '{column}', which is not among the sensitive columns.")
+            sensitive[column].append(model)
+        if not columns:
+            models.append(model)
+    identifiers: dict[str, Pseudonym | None] = dict.fromkeys(_names(values, "identifiers"))
+    for name, entry in dict(values.get("pseudonyms") or {}).items():
+        identifiers[name] = _read_pseudonym(name, entry, folder)
+    person, schema, sheet, checked = (values.get(key) for key in ("person", "schema", "sheet", "checked"))
+    for key, value in (("person", person), ("schema", schema), ("sheet", sheet)):
+        if value is not None and not (isinstance(value, str) and value):
+            raise ParameterError(f"{key} must be a text in quotes.")
+    if checked is not None and not isinstance(checked, bool):
+        raise ParameterError("checked must be true or false.")
+    return Config(
+        quasi_identifiers={name: read_hierarchy_spec(name, spec, folder) for name, spec in quasi.items()},
+        models=tuple(models),
+        sensitive={name: tuple(own) for name, own in sensitive.items()},
+        identifiers=identifiers,
+        keep=_names(values, "keep"),
+        person=person,
+        options={key: values[key] for key in ("suppression", "method", "loss", "labels") if key in values},
+        schema=None if schema is None else Schema.load(folder / schema),
+        sheet=sheet,
+        checked=checked is not False,
+    )
+
+
+def _names(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    given = values.get(key, [])
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(f'{key} is a list of columns: {key} = ["name", ...].')
+    return tuple(names)
+
+
+def _read_model(entry: Any, folder: Path, open_table: OpenTable) -> tuple[Model, tuple[str, ...]]:
+    """Return a model, and the sensitive columns that it is about, if it names some."""
+    if not isinstance(entry, Mapping):
+        raise ParameterError('A model is a table: [[models]] with model = "k-anonymity" and k = 5.')
+    values = dict(entry)
+    name = values.pop("model", None)
+    if name not in MODELS:
+        raise ParameterError(f"Unknown model '{name}'.{did_you_mean(name, MODELS)}")
+    kind = MODELS[name]
+    columns = _names(values, "sensitive")
+    values.pop("sensitive", None)
+    if columns and not kind.needs_sensitive:
+        raise ParameterError(f"{name} is about the whole table: leave 'sensitive' out.")
+    known = [spec.name for spec in fields(kind)]
+    for key in values:
+        if key not in known:
+            raise ParameterError(f"{name}: unknown '{key}'.{did_you_mean(key, known)}")
+    if "population" in values:
+        values["population"] = open_table(folder / str(values["population"]))
+    if "hierarchy" in values:
+        values["hierarchy"] = read_hierarchy_spec(name, values["hierarchy"], folder)
+    if "order" in values:
+        values["order"] = tuple(values["order"])
+    try:
+        return kind(**values), columns
+    except TypeError:
+        raise ParameterError(f"{name}: needs {', '.join(known[:2] if kind is AlphaK else known[:1])}.") from None
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from None
+
+
+def _read_pseudonym(name: str, entry: Any, folder: Path) -> Pseudonym:
+    if not isinstance(entry, Mapping):
+        raise ParameterError(f"Pseudonyms of '{name}' need a table: [pseudonyms.{name}].")
+    known = ("consistent", "key_file", "prefix")
+    for key in entry:
+        if key not in known:
+            raise ParameterError(f"Pseudonyms of '{name}': unknown '{key}'.{did_you_mean(key, known)}")
+    secret = None
+    if "key_file" in entry:
+        # The key stays out of the configuration, which is shown to others.
+        try:
+            secret = (folder / str(entry["key_file"])).read_bytes()
+        except OSError:
+            raise ParameterError(
+                f"The key file of '{name}' cannot be read. Make one: openssl rand -out pseudonyms.key 32"
+            ) from None
+    return Pseudonym(key=secret, consistent=bool(entry.get("consistent", False)), prefix=str(entry.get("prefix", "")))

@@ -1,0 +1,149 @@
+"""Files that appear whole or not at all, and never over others unless asked."""
+
+# Names and paths enter SQL through identifier() and literal() only.
+# ruff: noqa: S608
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from pydplib.cli._sql import identifier, literal
+from pydplib.errors import EngineError, ParameterError, import_extra
+
+_ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel"}
+_EXCEL_ROWS = 1_048_575
+
+
+def check_targets(targets: Sequence[tuple[str, Path | None]], inputs: Sequence[Path], *, force: bool) -> None:
+    """Say before any work whether all outputs can be written.
+
+    Args:
+        targets: Option and file, None where it is not asked for.
+        inputs: Files that are read, which no output may replace.
+        force: Whether existing files may be replaced.
+    """
+    wanted = [(option, path) for option, path in targets if path is not None]
+    seen: dict[Path, str] = {}
+    for option, path in wanted:
+        if not path.parent.is_dir():
+            raise ParameterError(f"The folder of {option} does not exist: {path.parent}. Make it first.")
+        for source in inputs:
+            if path.exists() and source.exists() and os.path.samefile(source, path):
+                raise ParameterError(f"{option} would replace '{path.name}', which is read. Choose another name.")
+        place = path.resolve()
+        if place in seen:
+            raise ParameterError(f"{option} and {seen[place]} are the same file. Choose two names.")
+        seen[place] = option
+        if path.exists() and not force:
+            raise ParameterError(f"'{path}' exists already. Choose another name for {option}, or replace it: --force.")
+
+
+class Staging:
+    """Files that are being written beside their places."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Path, Path]] = []
+
+    def part(self, target: Path) -> Path:
+        """Return where to write what shall become ``target``."""
+        path = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+        self.parts.append((path, target))
+        return path
+
+    def write_text(self, target: Path, text: str) -> None:
+        """Write a text that shall become ``target``."""
+        try:
+            self.part(target).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise EngineError(f"'{target.name}' cannot be written: {error.strerror}.") from None
+
+
+@contextmanager
+def staged() -> Iterator[Staging]:
+    """Yield a place for outputs; at the end all of them appear, and after an error or Ctrl-C none."""
+    staging = Staging()
+    try:
+        yield staging
+        for part, target in staging.parts:
+            os.replace(part, target)
+    except OSError as error:
+        raise EngineError(f"An output cannot be written: {error.strerror}.") from None
+    finally:
+        for part, _ in staging.parts:
+            part.unlink(missing_ok=True)
+
+
+def output_format(path: Path) -> Literal["csv", "parquet", "excel"]:
+    """Return the format that the name of an output says."""
+    kind = _ENDINGS.get(path.suffix.lower())
+    if kind is None:
+        raise ParameterError(f"An output ends in .csv, .parquet or .xlsx. Got '{path.name}'.")
+    return kind  # type: ignore[return-value]
+
+
+def write_table(
+    connection: Any, data: Any, part: Path, kind: str, *, separator: str = ";", commas: frozenset[str] = frozenset()
+) -> None:
+    """Write an anonymized table.
+
+    Args:
+        connection: A DuckDB connection.
+        data: A data frame, or the path of a Parquet file.
+        part: Where to.
+        kind: CSV, Parquet or Excel.
+        separator: What separates the columns of a CSV.
+        commas: Columns whose numbers have a decimal comma.
+    """
+    import duckdb
+
+    if isinstance(data, Path):
+        source = f"read_parquet({literal(str(data))})"
+    else:
+        connection.register("released", data)
+        source = "released"
+    described = connection.sql(f"SELECT * FROM {source} LIMIT 0")
+    parts = []
+    for name, sql_type in zip(described.columns, map(str, described.types), strict=True):
+        column = identifier(name)
+        if kind == "csv" and name in commas and sql_type in ("DOUBLE", "FLOAT"):
+            column = f"replace(CAST({column} AS VARCHAR), '.', ',') AS {column}"
+        parts.append(column)
+    query = f"SELECT {', '.join(parts)} FROM {source}"
+    if kind == "excel":
+        _write_excel(connection, query, part, described.columns)
+        return
+    options = f"FORMAT csv, HEADER, DELIMITER {literal(separator)}" if kind == "csv" else "FORMAT parquet"
+    try:
+        connection.execute(f"COPY ({query}) TO {literal(str(part))} ({options})").fetchall()
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error:
+        raise EngineError(
+            "The output cannot be written. Check the folder, its rights and the room on the disk."
+        ) from None
+
+
+def _write_excel(connection: Any, query: str, part: Path, names: Sequence[str]) -> None:
+    openpyxl = import_extra("openpyxl", what="Writing an Excel file", extra="excel")
+    rows = connection.execute(query).fetchall()
+    if len(rows) > _EXCEL_ROWS:
+        raise ParameterError("The table has more rows than an Excel sheet can hold. Write .csv or .parquet.")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("anonymized")
+    cell_of = import_extra("openpyxl.cell", what="Writing an Excel file", extra="excel").WriteOnlyCell
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        made = cell_of(sheet, value=value)
+        made.data_type = "s"  # a text that begins with '=' stays a text, not a formula
+        return made
+
+    sheet.append([cell(name) for name in names])
+    for row in rows:
+        sheet.append([cell(value) for value in row])
+    book.save(part)

@@ -1,0 +1,125 @@
+"""Files to UTF-8 text with a line of names: encodings, separators, Excel sheets."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import datetime as dt
+import gzip
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra
+
+_CHUNK = 2**20
+_SEPARATORS = ",;\t|"
+# Windows' own letters between 0x80 and 0x9f, where Latin-1 has nothing to show (the euro sign, quotes).
+_WINDOWS = {
+    code: bytes([code]).decode("cp1252") for code in range(0x80, 0xA0) if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
+}
+
+
+def _open_bytes(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+
+
+def encoding_of(path: Path) -> Literal["utf-8", "utf-16", "latin-1"]:
+    """Return UTF-16 if its mark is there, UTF-8 if the whole file is that, and Latin-1 for all else."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with _open_bytes(path) as file:
+            chunk = file.read(_CHUNK)
+            if chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return "utf-16"
+            while chunk:
+                decoder.decode(chunk)
+                chunk = file.read(_CHUNK)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "latin-1"
+    except (OSError, EOFError):
+        raise DataError("The file cannot be read. Check that it is complete and not damaged.") from None
+    return "utf-8"
+
+
+def write_utf8(path: Path, encoding: str, copy: Path) -> None:
+    """Write a copy in UTF-8."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with _open_bytes(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
+            while chunk := file.read(_CHUNK):
+                text = decoder.decode(chunk)
+                out.write(text.translate(_WINDOWS) if encoding == "latin-1" else text)
+            out.write(decoder.decode(b"", final=True))
+    except UnicodeDecodeError:
+        raise DataError(f"'{path.name}' begins as UTF-16 text but is damaged. Save it as UTF-8.") from None
+
+
+def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
+    """Return the names of the columns and what separates them."""
+    with _open_bytes(path) as file:
+        line = file.readline(_CHUNK).decode("utf-8").removeprefix("\ufeff")
+    if not line.strip():
+        raise DataError("The first line is empty. It must have the names of the columns.")
+    if separator is None:
+        unquoted = "".join(line.split('"')[::2])
+        separator = max(_SEPARATORS, key=unquoted.count)
+    names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
+    if "" in names:
+        raise DataError(
+            f"Column {names.index('') + 1} has no name in the first line. Name every column there; "
+            "a file without names needs such a line first."
+        )
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            raise DataError(f"Two columns are named '{name}' (large and small letters count as one). Rename one.")
+        seen.add(name.casefold())
+    return names, separator
+
+
+def sheet_to_csv(path: Path, sheet: str | None, copy: Path) -> None:
+    """Write one sheet as CSV, so that sheets and files are read by the same rules."""
+    openpyxl = import_extra("openpyxl", what="Reading an Excel file", extra="excel")
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception:
+        raise DataError(f"'{path.name}' cannot be read as an Excel file. Check that it is complete.") from None
+    try:
+        names = list(book.sheetnames)
+        if sheet is None and len(names) > 1:
+            raise ParameterError(f"'{path.name}' has several sheets. Choose one with --sheet: {', '.join(names)}.")
+        if sheet is not None and sheet not in names:
+            raise ParameterError(f"'{path.name}' has no sheet '{sheet}'.{did_you_mean(sheet, names)}")
+        with copy.open("w", encoding="utf-8", newline="") as out:
+            writer, width = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n"), 0
+            for row in book[sheet or names[0]].iter_rows(values_only=True):
+                cells = [_cell_text(cell) for cell in row]
+                if not width:
+                    # The first line with something in it has the names; sheets often begin with empty ones.
+                    width = max((i + 1 for i, cell in enumerate(cells) if cell), default=0)
+                    if width and any("\n" in cell for cell in cells):
+                        cells = [" ".join(cell.split()) for cell in cells]
+                if any(cells[width:]):
+                    raise DataError("The sheet has cells beyond its last named column. Name the column or clear them.")
+                if width and any(cells):
+                    writer.writerow(cells[:width] + [""] * (width - len(cells)))
+            if not width:
+                raise DataError("The sheet is empty. Choose another with --sheet.")
+    finally:
+        book.close()
+
+
+def _cell_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    if isinstance(cell, dt.datetime):
+        midnight = cell.time() == dt.time()
+        return cell.date().isoformat() if midnight else cell.isoformat(sep=" ", timespec="seconds")
+    return str(cell)
