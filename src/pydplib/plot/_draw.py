@@ -11,6 +11,7 @@ from pydplib.plot._figure import Figure
 # Name of a class (its own or a base's) -> the function that draws it. Written as text so that
 # drawing one kind imports nothing of the others; a room that adds a kind adds its line here.
 _DRAWERS: dict[str, str] = {
+    "AnonymizationResult": "pydplib.plot.anonymity:draw_anonymization",
     "DPResult": "pydplib.plot._results:draw_result",
     "Release": "pydplib.plot.releases:draw_release",
 }

@@ -1,0 +1,319 @@
+"""Figures of anonymization: risk histogram, class sizes, loss per column, risk against loss, the lattice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydplib.errors import ParameterError
+from pydplib.plot._figure import Figure, go
+from pydplib.plot._parts import colour_of, empty_figure, faint
+from pydplib.plot._series import bar, line
+from pydplib.plot._theme import TONES
+
+if TYPE_CHECKING:
+    from pydplib.anonymity import AnonymizationResult, Lattice, LatticeNode, Loss, Risk
+
+OWNER = "Shows exact numbers of the original as well: for the data owner only."
+# Smallest and largest class of a bin, and the chances of re-identification 1/size that it stands for. The edges are
+# the usual thresholds of 20, 9 and 5 %.
+CHANCES: tuple[tuple[int, float, str], ...] = (
+    (1, 1, "100 %"),
+    (2, 2, "50 %"),
+    (3, 4, "25 to 33 %"),
+    (5, 11, "9 to 20 %"),
+    (12, 19, "5.3 to 8.3 %"),
+    (20, float("inf"), "5 % or less"),
+)
+_EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierPoint:
+    """What one k costs: a point of the risk-utility frontier.
+
+    Attributes:
+        k: The k that was asked for.
+        risk: Highest chance of re-identification that was left, between 0 and 1.
+        expected: The mean chance.
+        loss: Granularity loss, between 0 and 1.
+        suppressed: Share of the rows that were left out.
+
+    Examples:
+        >>> FrontierPoint(5, 0.2, 0.03, 0.27, 0.05).k
+        5
+    """
+
+    k: int
+    risk: float
+    expected: float
+    loss: float
+    suppressed: float
+
+
+def chance_shares(risk: Risk) -> list[float]:
+    """Return the share of people (in %) per bin of ``CHANCES``."""
+    return [_share(risk.class_sizes, low, high, people=True) for low, high, _ in CHANCES]
+
+
+def size_bins(*risks: Risk) -> list[tuple[int, float, str]]:
+    """Return bins of class sizes (smallest, largest, label) that cover all classes of the risks."""
+    largest = max((size for risk in risks for size in risk.class_sizes), default=1)
+    starts = [edge for edge in _EDGES if edge <= largest]
+    out: list[tuple[int, float, str]] = []
+    for place, low in enumerate(starts):
+        if place + 1 == len(starts):
+            last = largest < _EDGES[-1]
+            high = float(_EDGES[_EDGES.index(low) + 1] - 1) if last else float("inf")
+        else:
+            high = float(starts[place + 1] - 1)
+        label = f"{low:,}+" if high == float("inf") else f"{low}" if high == low else f"{low}–{high:.0f}"
+        out.append((low, high, label))
+    return out
+
+
+def count_classes(risk: Risk, bins: Sequence[tuple[int, float, str]]) -> list[int]:
+    """Return the number of classes per bin."""
+    return [sum(n for size, n in risk.class_sizes.items() if low <= size <= high) for low, high, _ in bins]
+
+
+def _share(sizes: Mapping[int, int], low: float, high: float, *, people: bool) -> float:
+    total = sum(size * n for size, n in sizes.items()) or 1
+    return 100 * sum(size * n for size, n in sizes.items() if low <= size <= high) / total
+
+
+def risk_histogram(after: Risk, *, before: Risk | None = None, title: str = "", caption: str = "") -> Figure:
+    """Return how many people have which chance of being found, as bars.
+
+    Args:
+        after: Risk of the table that is released.
+        before: For the owner's eyes only: risk of the original.
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from pydplib.anonymity import risk
+        >>> risk_histogram(risk(pd.DataFrame({"age": [30, 30, 41, 41]}), ["age"])).data[0].y
+        (0.0, 100.0, 0.0, 0.0, 0.0, 0.0)
+    """
+    series = {} if before is None else {"original": chance_shares(before)}
+    return bar(
+        [label for _, _, label in CHANCES],
+        {**series, "released": chance_shares(after)},
+        x_title="chance of being found by somebody who knows the quasi-identifiers",
+        y_title="people in %",
+        title=title or "How easily people can be found",
+        caption=caption or (OWNER if before is not None else ""),
+    )
+
+
+def class_sizes(after: Risk, *, before: Risk | None = None, title: str = "", caption: str = "") -> Figure:
+    """Return how large the classes of people who look alike are, as bars.
+
+    Args:
+        after: Risk of the table that is released.
+        before: For the owner's eyes only: risk of the original.
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from pydplib.anonymity import risk
+        >>> class_sizes(risk(pd.DataFrame({"age": [30, 30, 41, 41, 52]}), ["age"])).data[0].y
+        (1.0, 2.0)
+    """
+    bins = size_bins(after, *([] if before is None else [before]))
+    series = {} if before is None else {"original": count_classes(before, bins)}
+    return bar(
+        [label for _, _, label in bins],
+        {**series, "released": count_classes(after, bins)},
+        x_title="people in a class",
+        y_title="classes",
+        title=title or "How many people look alike",
+        caption=caption or (OWNER if before is not None else ""),
+    )
+
+
+def loss_per_column(loss: Loss, *, title: str = "", caption: str = "") -> Figure:
+    """Return how much of every quasi-identifier was lost, as bars.
+
+    Args:
+        loss: Of an anonymization.
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+
+    Examples:
+        >>> from pydplib.anonymity import Loss
+        >>> loss_per_column(Loss(0.1, 0.2, 0.3, 90, 1.2, 0.1, {"age": 0.25})).data[0].y
+        (25.0,)
+    """
+    figure = bar(
+        list(loss.columns),
+        {"loss": [100 * value for value in loss.columns.values()]},
+        y_title="loss in %",
+        title=title or "How much of every column was lost",
+        caption=caption or "0 %: every value is as it was. 100 %: nothing of the column is left.",
+    )
+    figure.update_yaxes(range=[0, max(5.0, *(108 * value for value in loss.columns.values()))])
+    return figure
+
+
+def risk_utility(
+    points: Sequence[FrontierPoint], *, chosen: int | None = None, title: str = "", caption: str = ""
+) -> Figure:
+    """Return the frontier between risk and loss: what every k leaves of the risk, and what it costs.
+
+    Args:
+        points: One per k; see ``FrontierPoint``.
+        chosen: The k that was taken, which is marked.
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+
+    Examples:
+        >>> points = [FrontierPoint(2, 0.5, 0.1, 0.17, 0.05), FrontierPoint(5, 0.2, 0.03, 0.27, 0.05)]
+        >>> risk_utility(points, chosen=5).data[0].x
+        (50.0, 20.0)
+    """
+    if not points:
+        raise ParameterError("risk_utility needs at least one point.")
+    ordered = sorted(points, key=lambda point: point.k)
+    risks, losses = [100 * point.risk for point in ordered], [100 * point.loss for point in ordered]
+    figure = line(
+        risks,
+        {"frontier": losses},
+        x_title="highest chance of being found, in % (logarithmic)",
+        y_title="granularity loss in %",
+        title=title or "What less risk costs",
+        caption=caption
+        or "Every point is the best table for one k. Further left is safer, further down is more useful.",
+    )
+    figure.data[0].update(
+        mode="lines+markers+text",
+        text=[f"k = {point.k}" for point in ordered],
+        textposition="top right",
+        cliponaxis=False,
+        customdata=[[point.k, 100 * point.suppressed, 100 * point.expected] for point in ordered],
+        hovertemplate=(
+            "k = %{customdata[0]}: highest chance %{x:.3~g} %, mean %{customdata[2]:.3~g} %, loss %{y:.3~g} %, "
+            "%{customdata[1]:.3~g} % of the rows left out<extra></extra>"
+        ),
+    )
+    for point in ordered:
+        if point.k == chosen:
+            mark = {"symbol": "diamond", "size": 13, "color": TONES["high"], "line": {"width": 0}}
+            spot = {"x": [100 * point.risk], "y": [100 * point.loss], "marker": mark, "hoverinfo": "skip"}
+            figure.add_trace(go.Scatter(**spot, mode="markers", name="chosen", cliponaxis=False))
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if min(risks) * 0.7 <= tick <= max(risks) * 1.5]
+    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_yaxes(range=[0, max(5.0, 1.15 * max(losses))])
+    figure.update_layout(showlegend=False, margin={"r": 56})
+    return figure
+
+
+def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
+    """Return the lattice of a small search: every combination of levels, from the original up to "*".
+
+    Args:
+        found: As ``pydplib.anonymity.lattice_of`` returns it. For the owner's eyes.
+        title: What the figure shows.
+        caption: What is guaranteed about it, in words.
+
+    Examples:
+        >>> from pydplib.anonymity import Lattice, LatticeNode
+        >>> nodes = (LatticeNode((0,), None, 0.4, False), LatticeNode((1,), 0.1, 0.0, True))
+        >>> [trace.name for trace in lattice(Lattice(("age",), (1,), nodes, "granularity")).data[1:]]
+        ['too much would be suppressed', 'chosen']
+    """
+    place = _places(found)
+    figure = empty_figure("", "levels above the original", "", "", 460)
+    edges: tuple[list[float | None], list[float | None]] = ([], [])
+    for node in found.nodes:
+        for above in _parents(node.levels, found.heights):
+            for axis, (start, end) in zip(edges, zip(place[node.levels], place[above], strict=True), strict=True):
+                axis.extend((start, end, None))
+    grey = TONES["original"]
+    line_style = {"color": faint(grey, 0.35), "width": 1}
+    figure.add_trace(
+        go.Scatter(x=edges[0], y=edges[1], mode="lines", line=line_style, hoverinfo="skip", showlegend=False)
+    )
+    widest = max(sum(1 for _, y in place.values() if y == row) for row in {y for _, y in place.values()})
+    size = max(5, min(14, round(260 / widest)))
+    blue, orange = colour_of("", 0), TONES["high"]
+    kinds: tuple[tuple[str, dict[str, Any], list[LatticeNode]], ...] = (
+        (
+            "too much would be suppressed",
+            {"symbol": "circle", "color": faint(grey, 0.55), "size": max(size - 2, 4), "line": {"width": 0}},
+            [node for node in found.nodes if node.loss is None],
+        ),
+        (
+            "satisfies the models",
+            {"symbol": "circle", "color": blue, "size": size, "line": {"width": 0}},
+            [node for node in found.nodes if node.loss is not None and not node.chosen],
+        ),
+        (
+            "chosen",
+            {"symbol": "diamond", "color": orange, "size": size + 5, "line": {"width": 0}},
+            [node for node in found.nodes if node.chosen],
+        ),
+    )
+    for name, marker, nodes in kinds:
+        if nodes:
+            trace = go.Scatter(
+                x=[place[node.levels][0] for node in nodes],
+                y=[place[node.levels][1] for node in nodes],
+                text=[_say(node, found) for node in nodes],
+                name=name,
+                mode="markers",
+                marker=marker,
+                hovertemplate="%{text}<extra></extra>",
+                cliponaxis=False,
+            )
+            figure.add_trace(trace)
+    figure.update_xaxes(showticklabels=False, ticks="", showline=False, zeroline=False)
+    figure.update_yaxes(dtick=1 if sum(found.heights) <= 12 else 2, zeroline=False)
+    words = caption or (
+        f"One point per combination of levels of {', '.join(found.columns)}; lines lead one level up. {OWNER}"
+    )
+    figure.update_layout(showlegend=True, meta={"title": title or "Where the released table lies", "caption": words})
+    return figure
+
+
+def _places(found: Lattice) -> dict[tuple[int, ...], tuple[float, float]]:
+    rows: dict[int, list[tuple[int, ...]]] = {}
+    for node in found.nodes:
+        rows.setdefault(sum(node.levels), []).append(node.levels)
+    return {
+        levels: (place - (len(row) - 1) / 2, float(height))
+        for height, row in rows.items()
+        for place, levels in enumerate(row)
+    }
+
+
+def _parents(levels: tuple[int, ...], heights: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [
+        (*levels[:i], level + 1, *levels[i + 1 :])
+        for i, (level, height) in enumerate(zip(levels, heights, strict=True))
+        if level < height
+    ]
+
+
+def _say(node: LatticeNode, found: Lattice) -> str:
+    levels = ", ".join(f"{name} {level}" for name, level in zip(found.columns, node.levels, strict=True))
+    if node.loss is None:
+        return f"{levels}<br>at least {100 * node.suppressed:.3g} % would be suppressed"
+    return f"{levels}<br>{found.measure} {node.loss:.4g}, {100 * node.suppressed:.3g} % suppressed"
+
+
+def draw_anonymization(result: AnonymizationResult, *, original: Any = None, title: str = "") -> Figure:
+    """Return the risk histogram of a release, with its guarantee as the caption.
+
+    Args:
+        result: What ``anonymize`` returned.
+        original: For the owner's eyes only: anything true draws the risk before anonymization beside it.
+        title: What the figure shows.
+    """
+    words = [result.certificate.guarantee.sentence, *([OWNER] if original else [])]
+    before = result.risk.before if original else None
+    return risk_histogram(result.risk.after, before=before, title=title, caption=" ".join(words))
