@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from pydplib.engine.dialects import PostgresDialect
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
+from pydplib.engine.server_dialects import PostgresDialect
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import BoundedEngine, SqlEngine
 from pydplib.errors import EngineError, ParameterError, import_extra

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydplib.engine.dialects import SparkDialect
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
+from pydplib.engine.server_dialects import SparkDialect
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import BoundedEngine, SqlEngine
 from pydplib.errors import import_extra

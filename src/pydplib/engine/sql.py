@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydplib.engine.bounding import PRIME, WEIGHT_UNIT
+from pydplib.engine.bounding import WEIGHT_UNIT
 from pydplib.engine.columns import category_code, column_sql
 from pydplib.engine.conditions import Condition, day_number
 from pydplib.engine.dialects import Dialect, Storage
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys, Plan
 from pydplib.engine.reading import column_names
-from pydplib.errors import SchemaError
+from pydplib.engine.sampling import sampling_sql
+from pydplib.errors import SchemaError, did_you_mean
 from pydplib.schema import Category, Column, Date, Flag, Schema, Text
 
 
@@ -53,7 +54,7 @@ class Compiler:
         self.source = source
         self._columns = column_names(schema)
 
-    # -- the three public texts ------------------------------------------------------------------
+    # -- the two public texts ------------------------------------------------------------------
 
     def bounded(self, plan: Plan) -> str:
         """Return the SELECT whose rows are bounded: normalised columns, weight, groups."""
@@ -94,13 +95,13 @@ class Compiler:
                 found.append(Query(text, (i,), True))
         return found
 
-    # -- rows, weights, samples ------------------------------------------------------------------
+    # -- rows and weights ------------------------------------------------------------------
 
     def _bounding(self, plan: Plan) -> str:
         if plan.bound.mode == "sample":
-            return self._sampling(plan)
-        rows = f"WITH rows_ AS {self.dialect.inline} (\n{self._rows(plan)}\n)"
-        columns = ", ".join(self._names(plan)) or "1 AS one"
+            return sampling_sql(self, plan)
+        rows = f"WITH rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)"
+        columns = ", ".join(self.names(plan)) or "1 AS one"
         if plan.bound.person is None:
             return f"{rows},\nbounded AS {self.dialect.inline} (SELECT {columns} FROM rows_)"
         most = plan.bound.max_rows
@@ -112,9 +113,9 @@ class Compiler:
             "FROM rows_ JOIN weights ON rows_.p = weights.p)"
         )
 
-    def _rows(self, plan: Plan) -> str:
+    def rows(self, plan: Plan) -> str:
+        """Return the rows that a plan looks at: normalised columns, person, row key."""
         columns = [f"{self._column(name)} AS {self.name(name)}" for name in plan.columns]
-        # Unknown keys of integer columns are read with the columns; those of text as they are stored.
         person = plan.bound.person
         kept = []
         if person is not None:
@@ -129,80 +130,32 @@ class Compiler:
             return text
         return f"SELECT * FROM ({text}) normalised WHERE {' AND '.join(kept)}"
 
-    def _sampling(self, plan: Plan) -> str:
-        bound, names = plan.bound, self._names(plan)
-        unknown = [(i, name) for i, (name, keys) in enumerate(plan.by.items()) if keys is None]
-        keys = [f"{self.key_sql(plan.by)} AS k", *(f"{self.name(name)} AS u{i}" for i, name in unknown)]
-        groups = ["k", *(f"u{i}" for i, _ in unknown)]
-        present = " AND ".join(f"{group} IS NOT NULL" for group in groups)
-        carried = ["p", *names, *(["rk"] if bound.row_key is not None else [])]
-        folded = {"p": self._fold("p", self._person_storage(bound.person or "")), "k": self.dialect.as_bigint("k")}
-        folded |= {f"u{i}": self._fold(f"u{i}", self._unknown_storage(name)) for i, name in unknown}
-        if bound.row_key is not None:
-            content = {"rk": self._fold("rk", self._storage(bound.row_key))}
-        else:
-            texts = {name for name in plan.columns if isinstance(self.schema.column(name), Text)}
-            content = {n: self._fold(n, "float") for c in plan.columns if c not in texts for n in [self.name(c)]}
-        folds = ", ".join(f"{text} AS f_{name}" for name, text in (folded | content).items())
-        group_hash = self._mix([self._poly(f"f_{name}", plan, f"group {name}") for name in folded])
-        row_hash = self._mix([self._poly(f"f_{name}", plan, f"row {name}") for name in ("p", *content)])
-        # The tie-break is the whole row: what remains tied is equal in everything the plan looks at.
-        ties = [f"{tie} NULLS FIRST" for tie in (["rk"] if bound.row_key else []) + names]
-        partition = ["p", *groups] if bound.max_groups is not None else ["p"]
-        order = ["hr", *([] if bound.max_groups is not None else groups), *ties]
-        ranks = [f"ROW_NUMBER() OVER (PARTITION BY {', '.join(partition)} ORDER BY {', '.join(order)}) AS r"]
-        limit = f"r <= {bound.max_rows}"
-        if bound.max_groups is not None:
-            ranks.append(f"DENSE_RANK() OVER (PARTITION BY p ORDER BY hg, {', '.join(groups)}) AS g")
-            limit += f" AND g <= {bound.max_groups}"
-        final = ", ".join([*names, *groups])
-        return (
-            f"WITH rows_ AS (\n{self._rows(plan)}\n),\n"
-            f"keyed AS (SELECT {', '.join([*carried, *keys])} FROM rows_),\n"
-            f"folded AS (SELECT *, {folds} FROM keyed WHERE {present}),\n"
-            f"mixed AS (SELECT *, {group_hash} AS mg, {row_hash} AS mr FROM folded),\n"
-            f"hashed AS (SELECT *, {self._poly('mg', plan, 'groups')} AS hg, "
-            f"{self._poly('mr', plan, 'rows')} AS hr FROM mixed),\n"
-            f"ranked AS (SELECT *, {', '.join(ranks)} FROM hashed),\n"
-            f"bounded AS (SELECT {final} FROM ranked WHERE {limit})"
-        )
-
-    def _poly(self, value: str, plan: Plan, purpose: str) -> str:
-        a, b, c, d = plan.bound.coefficients(purpose)
-        return f"(((({a} * {value} + {b}) % {PRIME} * {value} + {c}) % {PRIME} * {value} + {d}) % {PRIME})"
-
-    def _mix(self, parts: Sequence[str]) -> str:
-        return f"(({' + '.join(parts)}) % {PRIME})"
-
-    def _fold(self, cell: str, storage: Storage) -> str:
-        # COALESCE: missing cells hash alike, and the tie-break orders them.
-        return f"COALESCE({self.dialect.fold(cell, storage)}, 0)"
-
     # -- columns ---------------------------------------------------------------------------------
 
     def name(self, column: str) -> str:
         """Return the name of a normalised column: the position in the schema, never the owner's spelling."""
         return self._columns[column]
 
-    def _names(self, plan: Plan) -> list[str]:
+    def names(self, plan: Plan) -> list[str]:
+        """Return the names of the normalised columns that a plan looks at."""
         return [self.name(column) for column in plan.columns]
 
-    def _storage(self, column: str | None) -> Storage:
-        storage = self.source.storages[column or ""]
-        return storage
+    def storage(self, column: str) -> Storage:
+        """Return how a physical column is stored."""
+        if column not in self.source.storages:
+            raise SchemaError(f"The table has no column '{column}'.{did_you_mean(column, self.source.storages)}")
+        return self.source.storages[column]
 
-    def _person_storage(self, column: str) -> Storage:
-        storage = self._storage(column)
+    def person_storage(self, column: str) -> Storage:
+        """Return how the person column is stored; it must hold numbers or texts."""
+        storage = self.storage(column)
         if storage not in ("integer", "text", "float", "decimal", "dynamic"):
             raise SchemaError(f"The person column '{column}' must hold numbers or texts, not {storage}.")
         return storage
 
-    def _unknown_storage(self, column: str) -> Storage:
-        return "text" if isinstance(self.schema.column(column), Text) else "float"
-
     def _column(self, column: str) -> str:
         kind: Column = self.schema.column(column)
-        storage, cell = self._storage(column), self.dialect.quote(column)
+        storage, cell = self.storage(column), self.dialect.quote(column)
         if isinstance(kind, Text):
             if storage not in ("integer", "text", "dynamic"):
                 raise SchemaError(f"Column '{column}' is stored as {storage}; unknown keys are texts or integers.")
@@ -210,8 +163,8 @@ class Compiler:
         return column_sql(self.dialect, cell, kind, storage)
 
     def _person(self, column: str) -> str:
-        cell, storage = self.dialect.quote(column), self._storage(column)
-        self._person_storage(column)
+        cell, storage = self.dialect.quote(column), self.storage(column)
+        self.person_storage(column)
         if storage == "text":
             return f"NULLIF({self.dialect.as_text(cell)}, '')"
         if storage == "dynamic":
@@ -223,7 +176,7 @@ class Compiler:
 
     def _row_key(self, column: str) -> str:
         cell = self.dialect.quote(column)
-        storage = self._storage(column)
+        storage = self.storage(column)
         if storage == "float":
             return self._person(column)
         if storage not in ("integer", "text", "dynamic"):

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pydplib.engine.dialects import NUMBER_PATTERN, SqliteDialect
+from pydplib.engine.dialects import NUMBER_PATTERN
 from pydplib.engine.protocol import guarded
+from pydplib.engine.server_dialects import SqliteDialect
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import DataError, EngineError

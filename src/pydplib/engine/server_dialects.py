@@ -1,0 +1,172 @@
+"""What PostgreSQL, SQLite and Spark say differently from DuckDB."""
+
+from __future__ import annotations
+
+from pydplib.engine.dialects import NUMBER_PATTERN, Dialect, Storage
+
+
+class PostgresDialect(Dialect):
+    """PostgreSQL: strict casts, numerics wider than a double, collations."""
+
+    name = "postgres"
+    text_as_day = False  # a text such as '2017-02-31' would be an error, and errors must not tell of cells
+
+    def double(self, value: float) -> str:
+        """Return a literal that is exactly this double."""
+        return f"float8 '{value:.17e}'"
+
+    def as_double(self, cell: str) -> str:
+        """Convert a number to a double."""
+        return f"CAST({cell} AS float8)"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it."""
+        return f"CAST(FLOOR({number}) AS bigint)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte, whatever the database's language."""
+        return f'(CAST({cell} AS text) COLLATE "C")'
+
+    def is_nan(self, number: str) -> str:
+        """Ask whether a double is NaN; here NaN equals itself."""
+        return f"{number} = float8 'NaN'"
+
+    def matches(self, cell: str, pattern: str) -> str:
+        """Ask whether a text matches a pattern."""
+        return f"{cell} ~ {self.text(pattern)}"
+
+    def decimal(self, cell: str) -> str:
+        """Convert a numeric to a double: beyond a double's range, PostgreSQL would raise an error."""
+        return (
+            f"CAST(CASE WHEN {cell} = numeric 'NaN' THEN NULL WHEN {cell} > numeric '1e300' THEN numeric '1e300' "
+            f"WHEN {cell} < numeric '-1e300' THEN numeric '-1e300' "
+            f"WHEN ABS({cell}) < numeric '1e-300' THEN numeric '0' ELSE {cell} END AS float8)"
+        )
+
+    def text_number(self, cell: str) -> str:
+        """Read a text as a double; what is no number is missing."""
+        return f"CASE WHEN {self.matches(cell, NUMBER_PATTERN)} THEN {self.decimal(f'CAST({cell} AS numeric)')} END"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} / {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28."""
+        return f"CAST(CAST('x0' || SUBSTR(MD5({cell}), 1, 7) AS bit(32)) AS bigint)"
+
+
+class SqliteDialect(Dialect):
+    """SQLite: each cell has its own type, no NaN, no FLOOR in every build."""
+
+    name = "sqlite"
+
+    def double(self, value: float) -> str:
+        """Return this double as an exact ratio: SQLite's own reading of long decimals may be off by a bit."""
+        numerator, denominator = value.as_integer_ratio()
+        text = f"CAST({numerator} AS REAL)" if abs(numerator) < 2**62 else f"{value!r}"
+        while denominator > 1:
+            part = min(denominator, 2**62)
+            text, denominator = f"({text} / CAST({part} AS REAL))", denominator // part
+        return text
+
+    def as_double(self, cell: str) -> str:
+        """Convert a number to a double."""
+        return f"CAST({cell} AS REAL)"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it."""
+        return f"(CAST({number} AS INTEGER) - ({number} < CAST({number} AS INTEGER)))"
+
+    def as_bigint(self, cell: str) -> str:
+        """Integers are 64 bits wide already."""
+        return f"CAST({cell} AS INTEGER)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte."""
+        return f"(CAST({cell} AS TEXT) COLLATE BINARY)"
+
+    def is_nan(self, number: str) -> str:
+        """SQLite stores NaN as NULL."""
+        return "FALSE"
+
+    def text_number(self, cell: str) -> str:
+        """Read a text as a double; the function is registered by the engine."""
+        return f"pydplib_number({cell})"
+
+    def text_day(self, cell: str) -> str:
+        """Read a text as a day; the calendar's own answer must be the text itself."""
+        return f"CASE WHEN DATE(SUBSTR({cell}, 1, 10)) = SUBSTR({cell}, 1, 10) THEN SUBSTR({cell}, 1, 10) END"
+
+    def day(self, iso: str) -> str:
+        """Return a day as SQLite keeps days: as text."""
+        return f"'{iso}'"
+
+    def days(self, day: str) -> str:
+        """Return the days since 1970-01-01 of a date."""
+        return f"(JULIANDAY({day}) - JULIANDAY('1970-01-01'))"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} / {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28; the function is registered by the engine."""
+        return f"pydplib_fold({cell})"
+
+    def fold(self, cell: str, storage: Storage) -> str:
+        """Fold a cell by its own type, so that numbers fold as they do where columns have types."""
+        if storage != "dynamic":
+            return super().fold(cell, storage)
+        return (
+            f"CASE TYPEOF({cell}) WHEN 'integer' THEN {self.hash_number(cell, 'integer')} "
+            f"WHEN 'real' THEN {self.hash_number(cell, 'float')} ELSE {self.hash_text(cell)} END"
+        )
+
+    def storage(self, type_name: str) -> Storage:
+        """Say nothing by the declared type: SQLite does not enforce it."""
+        return "dynamic"
+
+
+class SparkDialect(Dialect):
+    """Spark SQL: backticks, double literals with a D, DIV."""
+
+    name = "spark"
+    inline = ""
+
+    def quote(self, name: str) -> str:
+        """Return a name that cannot be read as anything else."""
+        return "`" + name.replace("`", "``") + "`"
+
+    def text(self, value: str) -> str:
+        """Return a text literal; Spark reads backslashes."""
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+    def double(self, value: float) -> str:
+        """Return a literal that is exactly this double."""
+        return f"{value:.17e}D"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it."""
+        return f"TRY_CAST(FLOOR({number}) AS BIGINT)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte."""
+        return f"CAST({cell} AS STRING)"
+
+    def matches(self, cell: str, pattern: str) -> str:
+        """Ask whether a text matches a pattern."""
+        # Java's $ also matches before a final line feed.
+        return f"{cell} RLIKE {self.text(pattern.removesuffix('$') + chr(92) + 'z')}"
+
+    def days(self, day: str) -> str:
+        """Return the days since 1970-01-01 of a date."""
+        return f"DATEDIFF({day}, DATE '1970-01-01')"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} DIV {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28."""
+        return f"CAST(CONV(SUBSTR(MD5({cell}), 1, 7), 16, 10) AS BIGINT)"
