@@ -1,0 +1,79 @@
+"""Black-box audits of whole releases: neighbouring tables, best event by sample split, the bound stays below the claim."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from pydplib.noise.tap import add_laplace
+from pydplib.release.choosing import QuantileNoise
+from pydplib.release.noisy import CountNoise, MeanNoise, VarianceNoise
+
+N = 200_000
+
+
+def means(rows: list[int], top: int = 1000) -> np.ndarray:
+    """N releases of the mean of a few rows: the noise of ``MeanNoise`` and its ratio, without the intervals."""
+    noise = MeanNoise(1, 1, top, 0.0, 1.0, Fraction(1))
+    above = np.full(N, sum(rows), dtype=np.int64)
+    exact = np.stack([above, len(rows) * top - above])
+    both = add_laplace(exact, noise.scale, sensitivity=noise.sensitivity).astype(float)
+    total = both.sum(axis=0)
+    return both[0] / np.where(total == 0, 1, total)
+
+
+def test_audit_of_a_count_keeps_epsilon_one_and_comes_near_it(auditor):
+    noise = CountNoise(1, 1, 1, Fraction(1))
+    first, second = (noise.apply(np.full(N, n, dtype=np.int64)).raw.astype(float) for n in (20, 21))
+    assert auditor.audit(first, second, confidence=auditor.HOLDS).epsilon <= 1.0
+    assert auditor.audit(first, second).epsilon >= 0.9
+
+
+def test_audit_of_a_count_that_claims_half_of_what_it_loses_is_caught(auditor):
+    noise = CountNoise(1, 1, 1, Fraction(2))
+    first, second = (noise.apply(np.full(N, n, dtype=np.int64)).raw.astype(float) for n in (20, 21))
+    assert auditor.audit(first, second).epsilon > 1.2
+
+
+def test_audit_of_a_weighed_count_of_three_rows_keeps_epsilon_one(auditor):
+    noise = CountNoise(3, 65536, 1, Fraction(1))
+    first, second = (noise.apply(np.full(N, n * 65536, dtype=np.int64)).raw for n in (20, 23))
+    assert 0.85 <= auditor.audit(first, second).epsilon
+    assert auditor.audit(first, second, confidence=auditor.HOLDS).epsilon <= 1.0
+
+
+def test_audit_of_a_ratio_keeps_epsilon_one(auditor):
+    few = [500] * 6
+    first, second = means(few), means([*few, 1000])
+    assert auditor.audit(first, second, confidence=auditor.HOLDS).epsilon <= 1.0
+    wrong = means([*few, 1000, 1000, 1000])  # a person with three rows where one is claimed
+    assert auditor.audit(first, wrong).epsilon > 1.1
+
+
+def test_audit_of_a_variance_keeps_epsilon_one(auditor):
+    half = 100
+    noise = VarianceNoise(1, 1, half**2, half, 1 / half**2, 1 / half, 1.0, Fraction(1))
+    runs = 4000
+
+    def released(values: list[int]) -> np.ndarray:
+        ones = np.ones(runs, dtype=np.int64)
+        squares = sum(v * v for v in values)
+        return noise.apply(squares * ones, (len(values) * half**2 - squares) * ones, sum(values) * ones).values
+
+    assert auditor.audit(released([0] * 3), released([0] * 3 + [100]), confidence=auditor.HOLDS).epsilon <= 1.0
+
+
+def test_audit_of_a_median_keeps_epsilon_one(auditor):
+    claim, runs = 1.0, 6000
+    counts = np.array([3, 0, 0, 0, 3], dtype=np.int64)
+
+    def picks(cells: np.ndarray, epsilon: float) -> np.ndarray:
+        noise = QuantileNoise(1, 1, (Fraction(1, 2),), 5, Fraction(epsilon))
+        return noise.apply(np.tile(cells, (runs, 1))).values[:, 0].astype(float)
+
+    moved = counts + np.array([0, 0, 0, 0, 1])
+    honest = auditor.audit(picks(counts, claim), picks(moved, claim), confidence=auditor.HOLDS)
+    assert honest.epsilon <= claim
+    # Three times the epsilon behind the same claim: the audit sees more than the claim.
+    assert auditor.audit(picks(counts, 6.0), picks(moved, 6.0)).epsilon > claim

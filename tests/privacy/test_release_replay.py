@@ -1,0 +1,202 @@
+"""Record and replay: all rows of one person added or removed never cost more than the epsilon that is claimed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pydplib as dp
+from pydplib.engine import Measure
+from pydplib.noise.testing import Trace, check_neighbours, record, replay
+from pydplib.release.prepare import prepare
+from pydplib.release.resolved import Resolved, resolve
+
+SCHEMA = dp.Schema(
+    {
+        "age": dp.Number(18, 100, step=1),
+        "psa": dp.Number(0, 50),
+        "lesions": dp.Integer(0, 9),
+        "pirads": dp.Category([1, 2, 3]),
+        "bph": dp.Flag(),
+        "city": dp.Text(),
+    },
+    person="patient",
+    max_rows_per_person=2,
+    max_groups_per_person=2,
+    name="replayed",
+)
+TYPES = pa.schema(
+    [
+        ("patient", pa.string()), ("age", pa.float64()), ("psa", pa.float64()), ("lesions", pa.int64()),
+        ("pirads", pa.int64()), ("bph", pa.bool_()), ("city", pa.string()),
+    ]
+)  # fmt: skip
+
+WILD = st.sampled_from([float("nan"), 1e300, -1e300, float("inf"), 0.0, -0.0, 17.9999, 59.5])
+ROW = st.fixed_dictionaries(
+    {
+        "age": st.one_of(st.none(), WILD, st.integers(10, 110).map(float)),
+        "psa": st.one_of(st.none(), WILD, st.floats(-5, 60)),
+        "lesions": st.one_of(st.none(), st.integers(-3, 12)),
+        "pirads": st.one_of(st.none(), st.integers(0, 4)),
+        "bph": st.one_of(st.none(), st.booleans()),
+        "city": st.one_of(st.none(), st.sampled_from(["Oslo", "Rome", "Graz"])),
+    }
+)
+PERSON = st.lists(ROW, min_size=1, max_size=7)
+OTHERS = st.lists(PERSON, max_size=5)
+
+QUESTIONS = [
+    dp.Count(),
+    dp.Count(by=["pirads", "bph"]),
+    dp.Count(of="persons"),
+    dp.Count(of="persons", by="pirads", where=[dp.Where("age").at_least(40)]),
+    dp.Sum("psa", by="bph"),
+    dp.Mean("age"),
+    dp.Mean("age", by="pirads", where=[dp.Where("age").between(30, 90)]),
+    dp.Mean("bph"),
+    dp.Variance("psa"),
+    dp.Variance("age", by="bph"),
+    dp.Median("age"),
+    dp.Median("lesions", by="pirads"),
+    dp.Quantiles("age", [0.1, 0.5, 0.9], by="bph"),
+    dp.Histogram("age", edges=[18, 40, 60, 80, 100], by="pirads"),
+    dp.Crosstab("age", "pirads"),
+]
+
+
+def put(people: list[list[dict[str, Any]]]) -> Any:
+    rows = [{"patient": f"p{i}", **row} for i, person in enumerate(people) for row in person]
+    return dp.load(pa.Table.from_pylist(rows, schema=TYPES), SCHEMA)
+
+
+def lost(first: Trace, second: Trace) -> float:
+    """The privacy loss of the whole run, over all calls together: what composition has to cover."""
+    total = 0.0
+    for a, b in zip(first.passed, second.passed, strict=True):
+        moved = np.abs(a.exact.astype(object) - b.exact.astype(object)).ravel()
+        if a.call.kind == "laplace":
+            total += float(sum(moved) / a.call.scale)
+        else:
+            total += float(2 * max(moved, default=0) * a.call.scale)
+    return total
+
+
+def run(question: Any, smaller: Any, larger: Any, epsilon: float = 1.0) -> float:
+    prepared = prepare(resolve(question, SCHEMA), epsilon)
+    with record() as one:
+        prepared.answer(smaller.aggregate(prepared.plan))
+    with replay(one) as two:
+        prepared.answer(larger.aggregate(prepared.plan))
+    check_neighbours(one, two)
+    assert one.fingerprint() == two.fingerprint()
+    return lost(one, two)
+
+
+@settings(max_examples=20)
+@given(others=OTHERS, person=PERSON)
+def test_replay_of_every_question_on_neighbours_stays_within_epsilon(others, person):
+    with put(others) as smaller, put([*others, person]) as larger:
+        for question in QUESTIONS:
+            assert run(question, smaller, larger) <= 1.0 + 1e-9, question
+
+
+@settings(max_examples=10)
+@given(others=OTHERS, person=PERSON)
+def test_replay_of_the_worst_person_comes_near_epsilon(others, person):
+    # Two rows at the upper bound: the loss is the whole epsilon, so the check above has something to find.
+    worst = [{**person[0], "age": 100.0, "pirads": 1}] * 2
+    with put(others) as smaller, put([*others, worst]) as larger:
+        assert run(dp.Mean("age"), smaller, larger) == pytest.approx(1.0)
+        assert run(dp.Count(), smaller, larger) == pytest.approx(1.0)
+
+
+def test_replay_with_a_bound_that_is_not_enforced_is_caught(monkeypatch):
+    monkeypatch.setattr(Resolved, "rows", property(lambda self: 1))  # claims one row where two count
+    row = {"age": 70.0, "psa": 4.0, "lesions": 1, "pirads": 2, "bph": True, "city": "Oslo"}
+    with put([]) as smaller, put([[row, row]]) as larger, pytest.raises(AssertionError, match="claims sensitivity"):
+        run(dp.Count(by="pirads"), smaller, larger)
+
+
+@settings(max_examples=20)
+@given(others=OTHERS, person=PERSON)
+def test_unknown_keys_one_person_moves_few_counts_and_makes_few_keys(others, person):
+    prepared = prepare(resolve(dp.Mean("age", by={"city": None}), SCHEMA), 1.0, 1e-6)
+    assert prepared.keys is not None
+    place = prepared.plan.measures.index(Measure("count"))
+    with put(others) as smaller, put([*others, person]) as larger:
+        tables = [table.aggregate(prepared.plan) for table in (smaller, larger)]
+    few, many = (dict(zip(t.keys, t.values[place].tolist(), strict=True)) for t in tables)
+    assert sum(abs(many.get(k, 0) - few.get(k, 0)) for k in {*few, *many}) <= prepared.keys.groups * prepared.keys.rows
+    new = {k: n for k, n in many.items() if k not in few}
+    assert len(new) <= prepared.keys.groups and all(n <= prepared.keys.rows for n in new.values())
+
+
+def test_unknown_keys_threshold_is_the_smallest_that_keeps_delta():
+    from pydplib.release.unknown import KeyNoise
+
+    for groups, rows, epsilon, delta in ((1, 1, 1, 10**-6), (2, 3, Fraction(1, 2), 10**-7), (4, 1, 3, 10**-9)):
+        noise = KeyNoise(groups, rows, Fraction(epsilon), Fraction(str(delta)))
+        a = np.exp(-1 / float(noise.scale))
+
+        def passes(threshold: int, a: float = a, rows: int = rows) -> float:  # P(rows + Z > threshold)
+            return float(a ** (threshold + 1 - rows) / (1 + a))
+
+        assert groups * passes(noise.threshold) <= delta < groups * passes(noise.threshold - 1)
+
+
+ARRAYS = {
+    "count": lambda x: dp.count(x, epsilon=1.0),
+    "sum": lambda x: dp.sum(x, bounds=(-3, 10), epsilon=1.0),
+    "mean": lambda x: dp.mean(x, bounds=(18, 100), epsilon=1.0),
+    "variance": lambda x: dp.variance(x, bounds=(18, 100), epsilon=1.0),
+    "median": lambda x: dp.median(x, bounds=(18, 100), epsilon=1.0, step=1),
+    "quantiles": lambda x: dp.quantiles(x, [0.25, 0.75], bounds=(18, 100), epsilon=1.0),
+    "histogram": lambda x: dp.histogram(x, edges=[18, 40, 60.5, 100], epsilon=1.0),
+}
+ELEMENT = st.one_of(st.none(), WILD, st.floats(-50, 150), st.integers(-(10**400), 10**400), st.text(max_size=3))
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@settings(max_examples=40)
+@given(others=st.lists(ELEMENT, max_size=12), element=ELEMENT)
+def test_replay_of_array_shortcuts_with_one_more_element_stays_within_epsilon(name, others, element):
+    with record() as one:
+        ARRAYS[name](others)
+    with replay(one) as two:
+        ARRAYS[name]([*others, element])
+    check_neighbours(one, two)
+    assert lost(one, two) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("name", ["mean", "variance"])
+@settings(max_examples=40)
+@given(others=st.lists(ELEMENT, min_size=1, max_size=12), pair=st.tuples(ELEMENT, ELEMENT))
+def test_replay_with_public_size_and_one_element_exchanged_stays_within_epsilon(name, others, pair):
+    ask = {"mean": dp.mean, "variance": dp.variance}[name]
+    size = len(others) + 1
+    with record() as one:
+        ask([*others, pair[0]], bounds=(18, 100), epsilon=1.0, size=size)
+    with replay(one) as two:
+        ask([*others, pair[1]], bounds=(18, 100), epsilon=1.0, size=size)
+    check_neighbours(one, two)
+    assert lost(one, two) <= 1.0 + 1e-9
+
+
+@settings(max_examples=40)
+@given(others=st.lists(ELEMENT, max_size=8), pair=st.tuples(ELEMENT, ELEMENT))
+def test_replay_of_records_with_one_exchanged_stays_within_epsilon(others, pair):
+    from pydplib.release.records import release_records
+
+    with record() as one:
+        release_records([*others, pair[0]], dp.Number(18, 100), epsilon=1.0)
+    with replay(one) as two:
+        release_records([*others, pair[1]], dp.Number(18, 100), epsilon=1.0)
+    check_neighbours(one, two)
+    assert lost(one, two) <= 1.0 + 1e-9
