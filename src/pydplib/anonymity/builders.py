@@ -90,7 +90,7 @@ class Intervals(Hierarchy):
             gap = [v for v, x in zip(present, clear, strict=True) if not self.low <= x <= self.high]
             if gap:
                 raise HierarchyGap(name, gap, why=f"lie outside {self.low:g} to {self.high:g}")
-        inside = [min(max(x, self.low), self.high) for x in clear]
+        inside = [min(max(x, float(self.low)), float(self.high)) for x in clear]
         level0 = [v if x == c else self._kind(c) for v, x, c in zip(present, clear, inside, strict=True)]
         grid = self.whole and all(x.is_integer() for x in inside)
         domain = self.high - self.low + 1 if grid else math.inf

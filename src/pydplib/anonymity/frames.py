@@ -38,6 +38,8 @@ class Frame:
         self._frame: Any
         try:
             self._frame = nw.from_native(table, eager_only=True)
+        except nw.exceptions.DuplicateError:
+            raise DataError("The table has two columns of the same name. Rename one of them.") from None
         except TypeError:
             lazy = _collected(table)
             if lazy is None:

@@ -114,11 +114,15 @@ class Search:
                 self._kill_below(node)
             return None
         loss = self.objective.value(verdict)
-        if loss < self.loss:
+        if loss < self.loss or (loss == self.loss and self._lower(node)):
             self.loss, self.best = loss, verdict
             if self.progress is not None:
                 self.progress(self.info(complete=False))
         return loss
+
+    def _lower(self, node: Node) -> bool:
+        """Of two nodes with one loss, the one with the finer labels is the better."""
+        return self.best is None or sum(node) < sum(self.best.classes.node)
 
     def _kill_below(self, node: Node) -> None:
         self.alive[tuple(slice(0, level + 1) for level in node)] = False
@@ -133,9 +137,9 @@ class Search:
             for child in below:
                 if self._late():
                     return False
-                if self.alive[child] and self.bound[child] < self.loss:
+                if self.alive[child] and self.bound[child] <= self.loss:
                     loss = self.visit(child)
-                    if loss is not None and (current is None or loss < current):
+                    if loss is not None and (current is None or loss <= current):
                         node, current = child, loss
                         break
             else:

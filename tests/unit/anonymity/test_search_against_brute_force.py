@@ -26,9 +26,7 @@ from pydplib.anonymity.losses import LOSSES, make_objective
 from pydplib.anonymity.prepare import prepare
 from pydplib.errors import AnonymityError
 
-FIRST = Hierarchy.from_rows(
-    [[i, f"{i // 2}", f"{'low' if i < 4 else 'high'}", "*"] for i in range(7)]
-)
+FIRST = Hierarchy.from_rows([[i, f"{i // 2}", f"{'low' if i < 4 else 'high'}", "*"] for i in range(7)])
 SECOND = Hierarchy.from_rows([["x", "xy", "*"], ["y", "xy", "*"], ["z", "z", "*"]])
 THIRD = Hierarchy.from_rows([["m", "*"], ["f", "*"]])
 ILL = Hierarchy.from_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]])
