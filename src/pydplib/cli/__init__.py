@@ -16,16 +16,20 @@ from pydplib.errors import PydplibError, did_you_mean
 # Command -> module under pydplib.cli that defines it as `command`. Loaded only when called,
 # so that `pydplib --help` and completion answer at once. The help text is here for the same reason.
 COMMANDS: dict[str, str] = {
+    "anonymize": "Make a table in which nobody can be singled out, with a report on risk and loss.",
     "completion": "Print the script that lets bash, zsh or fish complete commands and options.",
     "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",
     "figures": "Draw the paper's figures as interactive pages and pictures.",
+    "hierarchy": "Make, show and check hierarchies: how values become coarser.",
     "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",
     "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
     "price": "Say what a question would cost and how accurate it would be, without touching data.",
     "release": "Answer one question with noise, paid from the recipient's budget.",
+    "risk": "Show how easily the people of a table can be found, and which columns are to blame.",
     "roles": "Show who gets how much noise.",
     "schema": "Propose a schema for a file, or check a finished one.",
     "template": "List, lint, show, export, import and compare report templates (PI-RADS, FHIR, your own).",
+    "verify": "Measure k, l, t and others of a table as it is; say whether what is required holds.",
 }
 
 

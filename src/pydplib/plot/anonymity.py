@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.errors import ParameterError
 from pydplib.plot._figure import Figure, go
-from pydplib.plot._parts import colour_of, empty_figure, faint
+from pydplib.plot._parts import empty_figure, faint
 from pydplib.plot._series import bar, line
-from pydplib.plot._theme import TONES
+from pydplib.plot._theme import COLORWAY, TONES
 
 if TYPE_CHECKING:
     from pydplib.anonymity import AnonymizationResult, Lattice, LatticeNode, Loss, Risk
@@ -99,14 +99,16 @@ def risk_histogram(after: Risk, *, before: Risk | None = None, title: str = "", 
         (0.0, 100.0, 0.0, 0.0, 0.0, 0.0)
     """
     series = {} if before is None else {"original": chance_shares(before)}
-    return bar(
+    figure = bar(
         [label for _, _, label in CHANCES],
         {**series, "released": chance_shares(after)},
-        x_title="chance of being found by somebody who knows the quasi-identifiers",
+        x_title="chance of being found",
         y_title="people in %",
         title=title or "How easily people can be found",
         caption=caption or (OWNER if before is not None else ""),
     )
+    figure.data[-1].marker.color = COLORWAY[0]
+    return figure
 
 
 def class_sizes(after: Risk, *, before: Risk | None = None, title: str = "", caption: str = "") -> Figure:
@@ -126,7 +128,7 @@ def class_sizes(after: Risk, *, before: Risk | None = None, title: str = "", cap
     """
     bins = size_bins(after, *([] if before is None else [before]))
     series = {} if before is None else {"original": count_classes(before, bins)}
-    return bar(
+    figure = bar(
         [label for _, _, label in bins],
         {**series, "released": count_classes(after, bins)},
         x_title="people in a class",
@@ -134,6 +136,8 @@ def class_sizes(after: Risk, *, before: Risk | None = None, title: str = "", cap
         title=title or "How many people look alike",
         caption=caption or (OWNER if before is not None else ""),
     )
+    figure.data[-1].marker.color = COLORWAY[0]
+    return figure
 
 
 def loss_per_column(loss: Loss, *, title: str = "", caption: str = "") -> Figure:
@@ -191,8 +195,9 @@ def risk_utility(
     )
     figure.data[0].update(
         mode="lines+markers+text",
-        text=[f"k = {point.k}" for point in ordered],
-        textposition="top right",
+        text=_names(ordered),
+        # Neighbours lie close on a phone: their names stand on either side of the falling line in turn.
+        textposition=[("top right", "bottom left")[place % 2] for place in range(len(ordered))],
         cliponaxis=False,
         customdata=[[point.k, 100 * point.suppressed, 100 * point.expected] for point in ordered],
         hovertemplate=(
@@ -207,9 +212,18 @@ def risk_utility(
             figure.add_trace(go.Scatter(**spot, mode="markers", name="chosen", cliponaxis=False))
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if min(risks) * 0.7 <= tick <= max(risks) * 1.5]
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
-    figure.update_yaxes(range=[0, max(5.0, 1.15 * max(losses))])
-    figure.update_layout(showlegend=False, margin={"r": 56})
+    figure.update_yaxes(range=[-0.06 * max(losses), max(5.0, 1.15 * max(losses))])
+    figure.update_layout(showlegend=False, margin={"r": 40})
     return figure
+
+
+def _names(points: Sequence[FrontierPoint]) -> list[str]:
+    """Return a name per point; points at one place share the name of the last."""
+    groups: dict[tuple[float, float], list[int]] = {}
+    for point in points:
+        groups.setdefault((point.risk, point.loss), []).append(point.k)
+    names = {ks[-1]: "k = " + ", ".join(map(str, ks)) for ks in groups.values()}
+    return [names.get(point.k, "") for point in points]
 
 
 def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
@@ -224,7 +238,7 @@ def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
         >>> from pydplib.anonymity import Lattice, LatticeNode
         >>> nodes = (LatticeNode((0,), None, 0.4, False), LatticeNode((1,), 0.1, 0.0, True))
         >>> [trace.name for trace in lattice(Lattice(("age",), (1,), nodes, "granularity")).data[1:]]
-        ['too much would be suppressed', 'chosen']
+        ['models fail', 'chosen']
     """
     place = _places(found)
     figure = empty_figure("", "levels above the original", "", "", 460)
@@ -240,15 +254,15 @@ def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
     )
     widest = max(sum(1 for _, y in place.values() if y == row) for row in {y for _, y in place.values()})
     size = max(5, min(14, round(260 / widest)))
-    blue, orange = colour_of("", 0), TONES["high"]
+    blue, orange = COLORWAY[0], TONES["high"]
     kinds: tuple[tuple[str, dict[str, Any], list[LatticeNode]], ...] = (
         (
-            "too much would be suppressed",
+            "models fail",
             {"symbol": "circle", "color": faint(grey, 0.55), "size": max(size - 2, 4), "line": {"width": 0}},
             [node for node in found.nodes if node.loss is None],
         ),
         (
-            "satisfies the models",
+            "models hold",
             {"symbol": "circle", "color": blue, "size": size, "line": {"width": 0}},
             [node for node in found.nodes if node.loss is not None and not node.chosen],
         ),
@@ -276,7 +290,9 @@ def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
     words = caption or (
         f"One point per combination of levels of {', '.join(found.columns)}; lines lead one level up. {OWNER}"
     )
-    figure.update_layout(showlegend=True, meta={"title": title or "Where the released table lies", "caption": words})
+    figure.update_layout(
+        showlegend=True, margin={"b": 20}, meta={"title": title or "Where the released table lies", "caption": words}
+    )
     return figure
 
 

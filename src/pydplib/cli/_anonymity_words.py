@@ -1,0 +1,179 @@
+"""What the anonymization commands print: numbers as JSON, tables for a terminal, option words in errors."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pydplib.anonymity import HierarchyGap
+from pydplib.errors import HierarchyError
+
+if TYPE_CHECKING:
+    from pydplib.anonymity import AnonymizationResult, Attack, Risk, SensitiveMeasures
+
+NAMES_HELP = "Columns, separated by commas; may be given several times."
+
+
+def read_names(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Split the values of an option into names of columns; a name with a comma is put in quotes."""
+    import csv
+
+    return tuple(name.strip() for row in csv.reader(values, skipinitialspace=True) for name in row if name.strip())
+
+
+def percent(share: float) -> str:
+    """Return a share as people read it."""
+    return f"{100 * share:.3g} %"
+
+
+def plain(value: Any) -> Any:
+    """Return a value that JSON knows: infinite numbers become the word.
+
+    Examples:
+        >>> plain({"delta": math.inf, "k": 5})
+        {'delta': 'infinite', 'k': 5}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "infinite" if value > 0 else "-infinite" if value < 0 else None
+    return value.item() if hasattr(value, "item") else value
+
+
+def print_json(values: Mapping[str, Any]) -> None:
+    """Write JSON to standard output."""
+    click.echo(json.dumps(plain(values), indent=2, ensure_ascii=False))
+
+
+def risk_values(risk: Risk) -> dict[str, Any]:
+    """Return a risk as plain values; no cell is among them."""
+
+    def attack(found: Attack) -> dict[str, Any]:
+        at_risk = {f"{tau:g}": share for tau, share in found.at_risk.items()}
+        return {"maximum": found.maximum, "expected": found.expected, "at_risk": at_risk}
+
+    return {
+        "records": risk.rows,
+        "classes": risk.classes,
+        "unique": risk.unique,
+        "prosecutor": attack(risk.prosecutor),
+        "journalist": attack(risk.journalist),
+        "marketer": risk.marketer,
+        "population_estimated": risk.estimated,
+        "population_unique": dict(risk.population_unique),
+        "class_sizes": dict(risk.class_sizes),
+        "columns": [
+            {
+                "column": item.column,
+                "unique_alone": item.alone,
+                "unique_without": item.without,
+                "gained": item.gained,
+                "rare_values": item.rare,
+            }
+            for item in risk.contributions
+        ],
+    }
+
+
+def measure_values(found: SensitiveMeasures) -> dict[str, Any]:
+    """Return the measures of a sensitive column as plain values."""
+    return {
+        "alpha": found.alpha,
+        "l_distinct": found.l_distinct,
+        "l_entropy": found.l_entropy,
+        "recursive_c": list(found.recursive_c),
+        "t_equal": found.t_equal,
+        "t_ordered": found.t_ordered,
+        "t_hierarchical": found.t_hierarchical,
+        "beta": found.beta,
+        "beta_enhanced": found.beta_enhanced,
+        "delta": found.delta,
+    }
+
+
+def result_values(result: AnonymizationResult) -> dict[str, Any]:
+    """Return an anonymization as plain values, without its rows."""
+    proof, loss, search = result.certificate, result.loss, result.search
+    return {
+        "certificate": {
+            "holds": proof.holds,
+            "sentence": proof.guarantee.sentence,
+            "rows": proof.rows,
+            "people": proof.people,
+            "classes": proof.classes,
+            "k": proof.k,
+            "counted": proof.counted,
+            "models": [
+                {
+                    "model": statement.model,
+                    "sensitive": statement.sensitive,
+                    "holds": statement.holds,
+                    "measured": statement.value,
+                    "measured_against_original": statement.value_input,
+                }
+                for statement in proof.statements
+            ],
+        },
+        "suppressed": {
+            "rows": result.suppressed.rows,
+            "share": result.suppressed.share,
+            "limit": result.suppressed.limit,
+        },
+        "levels": None if result.levels is None else dict(result.levels),
+        "loss": {
+            "granularity": loss.granularity,
+            "precision": loss.precision,
+            "entropy": loss.entropy,
+            "discernibility": loss.discernibility,
+            "class_size": loss.class_size,
+            "columns": dict(loss.columns),
+        },
+        "risk": {"before": risk_values(result.risk.before), "after": risk_values(result.risk.after)},
+        "search": {
+            "method": result.method,
+            "nodes": search.nodes,
+            "checked": search.checked,
+            "optimal": search.optimal,
+            "gap": search.gap,
+            "seconds": round(search.seconds, 3),
+        },
+        "dropped_columns": list(result.dropped),
+        "notes": list(result.notes),
+    }
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str = "") -> None:
+    """Print a table that fits a terminal; all columns but the first are set right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="left" if place == 0 else "right", overflow="fold")
+    for row in rows:
+        # Text, not markup: a name with brackets is a name.
+        table.add_row(*(Text(str(cell)) for cell in row))
+    Console().print(table)
+
+
+@contextmanager
+def hierarchy_gaps(file: Path) -> Iterator[None]:
+    """Say what to do on the command line about values that a hierarchy does not cover."""
+    try:
+        yield
+    except HierarchyGap as error:
+        words = str(error).split(" Add them (", 1)[0]
+        raise HierarchyError(
+            f'{words} Complete it, or set kind = "automatic". For a hierarchy file, this lists the values: '
+            f"pydplib hierarchy check HIERARCHY {file.name} --column {error.column} --list"
+        ) from None

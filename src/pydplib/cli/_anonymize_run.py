@@ -1,0 +1,210 @@
+"""One run of ``pydplib anonymize``: search, prove, report, write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pydplib.errors import AnonymityError, ParameterError
+
+if TYPE_CHECKING:
+    from pydplib.anonymity import AnonymizationResult, SearchInfo
+    from pydplib.cli._anonymize_config import Config
+    from pydplib.cli._outputs import Staging
+    from pydplib.cli._tables import TableFile, Tables
+
+LARGE = 2_000_000
+"""Rows above which a table stays in DuckDB and only its distinct combinations are loaded."""
+
+
+class Run:
+    """One anonymization: the configuration is read, the table is opened, the search runs, everything is written."""
+
+    def __init__(self, tables: Tables, file: Path, config: Path, sheet: str | None, time_limit: float | None) -> None:
+        from pydplib.cli._anonymize_config import read_config
+
+        self.tables, self.file, self.time_limit = tables, file, time_limit
+        self.config = read_config(config, lambda path: tables.open(path).frame())
+        if not self.config.checked:
+            raise ParameterError(
+                f"'{config.name}' holds guesses that nobody has checked. Read it line by line, correct it, and set "
+                "checked = true."
+            )
+        self.table = tables.open(file, sheet=sheet or self.config.sheet)
+        self._loaded: Any = None
+        self._stays = False
+
+    def go(self, output: Path, report: Path | None, recipe: Path | None, *, with_frontier: bool, as_json: bool) -> None:
+        """Anonymize, and write everything or nothing."""
+        from pydplib.cli._anonymity_words import hierarchy_gaps, print_json, result_values
+        from pydplib.cli._outputs import staged
+
+        with staged() as staging:
+            with hierarchy_gaps(self.file):
+                result = self._anonymize(self.config, "Searching")
+            proven = result.certificate.holds
+            if report is not None:
+                staging.write_text(report, self._report(result, with_frontier=with_frontier))
+            if proven:
+                self._write(result, output, staging)
+                if recipe is not None:
+                    staging.write_text(recipe, result.recipe.to_json() + "\n")
+        written = {"output": output if proven else None, "report": report, "recipe": recipe if proven else None}
+        if as_json:
+            print_json({**result_values(result), "files": {name: str(p) for name, p in written.items() if p}})
+        else:
+            _print_summary(result, {name: path for name, path in written.items() if path is not None})
+        if not proven:
+            failed = ", ".join(statement.model for statement in result.certificate.statements if not statement.holds)
+            raise AnonymityError(
+                f"Measured on the output alone, these models do not hold: {failed}. The table was not written. Use a "
+                "stricter limit in the configuration, or less suppression."
+            )
+
+    def _anonymize(self, config: Config, what: str) -> AnonymizationResult:
+        from pydplib.anonymity import anonymize
+
+        table = self._table(config)
+        with _search_progress(what) as progress:
+            result = anonymize(
+                table,
+                config.quasi_identifiers,
+                config.sensitive or None,
+                models=config.models,
+                person=config.person,
+                identifiers=config.identifiers,
+                insensitive=config.keep,
+                schema=config.schema,
+                time_limit=self.time_limit,
+                progress=progress,
+                **config.options,
+                output=self.parquet if self._stays else None,
+            )
+        kept = {*config.quasi_identifiers, *config.sensitive, *config.keep}
+        kept |= {name for name, pseudonym in config.identifiers.items() if pseudonym is not None}
+        return replace(result, dropped=tuple(name for name in self.table.columns if name not in kept))
+
+    @property
+    def parquet(self) -> Path:
+        """Where a table that stays in DuckDB is written first."""
+        return self.tables.workspace / "released.parquet"
+
+    def _table(self, config: Config) -> Any:
+        """Return the columns that are needed: loaded, or as a relation where the table is large."""
+        person = () if config.person is None else (config.person,)
+        roles = {
+            "quasi-identifier": tuple(config.quasi_identifiers),
+            "sensitive": tuple(config.sensitive),
+            "identifier": tuple(config.identifiers),
+            "keep": config.keep,
+            "person": person,
+        }
+        for role, names in roles.items():
+            self.table.check(names, role)
+        if self._loaded is None:
+            wanted = list(dict.fromkeys(name for names in roles.values() for name in names))
+            self._stays = not config.needs_memory and self.table.rows() > LARGE
+            if self._stays:
+                from pydplib.cli._sql import identifier
+
+                self._loaded = self.table.relation.project(", ".join(map(identifier, wanted)))
+            else:
+                self._loaded = self.table.frame(wanted)
+        return self._loaded
+
+    def _report(self, result: AnonymizationResult, *, with_frontier: bool) -> str:
+        from pydplib.anonymity import lattice_of
+        from pydplib.report.anonymization import anonymization_report, frontier
+
+        points: tuple[Any, ...] = ()
+        if with_frontier:
+            kept = self.parquet.rename(self.parquet.with_suffix(".kept")) if self._stays else None
+            points = frontier(partial(_with_k, self.config, self._anonymize))
+            if kept is not None:
+                kept.rename(self.parquet)
+        lattice = lattice_of(result)
+        return anonymization_report(result, name=self.file.name, points=points, lattice=lattice).to_html()
+
+    def _write(self, result: AnonymizationResult, output: Path, staging: Staging) -> None:
+        from pydplib.cli._outputs import output_format, write_table
+
+        table: TableFile = self.table
+        tab = output.suffix.lower() == ".tsv"
+        separator = "\t" if tab else table.separator if table.format == "csv" else ","
+        write_table(
+            self.tables.connection,
+            self.parquet if self._stays else result.data,
+            staging.part(output),
+            output_format(output),
+            separator=separator,
+            commas=table.commas if separator != "," else frozenset(),
+        )
+
+
+def _with_k(config: Config, run: Callable[[Config, str], AnonymizationResult], k: int) -> AnonymizationResult:
+    """Anonymize with another k in every model that has one."""
+
+    def other(models: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(model, k=k) if hasattr(model, "k") else model for model in models)
+
+    sensitive = {name: other(own) for name, own in config.sensitive.items()}
+    return run(replace(config, models=other(config.models), sensitive=sensitive), f"Trying k = {k}")
+
+
+@contextmanager
+def _search_progress(what: str) -> Iterator[Callable[[SearchInfo], None]]:
+    """Show on a terminal how far the search is: a line on standard error that disappears at the end."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda info: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(f"{what} ...", total=None)
+
+        def show(info: SearchInfo) -> None:
+            best = "" if info.loss is None else f", best loss {info.loss:.4f}, at most {info.gap:.4f} above the optimum"
+            bar.update(task, description=f"{what}: {info.checked:,} of {info.nodes:,} combinations{best}")
+
+        yield show
+
+
+def _print_summary(result: AnonymizationResult, files: dict[str, Path]) -> None:
+    from pydplib.cli._anonymity_words import percent, print_table
+
+    before, after, proof = result.risk.before, result.risk.after, result.certificate
+    rows = [
+        ["Highest chance of being found", percent(before.prosecutor.maximum), percent(after.prosecutor.maximum)],
+        ["Chance on average", percent(before.prosecutor.expected), percent(after.prosecutor.expected)],
+        ["People who are unique", percent(before.unique), percent(after.unique)],
+    ]
+    print_table(["", "before", "after"], rows)
+    if result.levels is not None:
+        heights = {name: hierarchy.height for name, hierarchy in result.recipe.hierarchies.items()}
+        levels = [
+            [name, f"{level} of {heights[name]}", percent(result.loss.columns[name])]
+            for name, level in result.levels.items()
+        ]
+        print_table(["column", "level", "loss"], levels)
+    search = result.search
+    click.echo(f"Loss (granularity): {percent(result.loss.granularity)}. {result.suppressed}.")
+    if search.nodes > 1 and result.method == "optimal":
+        end = "this is the optimum" if search.optimal else f"time is up: at most {search.gap:.4f} above the optimum"
+        click.echo(f"{search.checked:,} of {search.nodes:,} combinations of levels checked: {end}.")
+    click.echo(f"\n{proof}")
+    for note in result.notes:
+        click.echo(f"\nMind: {note}")
+    if result.dropped:
+        click.echo(f"\nLeft out: {', '.join(result.dropped)}")
+    for name, path in files.items():
+        click.echo(f"{name.capitalize() + ':':<8} {path}")

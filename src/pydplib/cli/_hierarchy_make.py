@@ -1,0 +1,268 @@
+"""``pydplib hierarchy make``: hierarchies by rule, as files in ARX's format."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pydplib.errors import DataError, HierarchyError, ParameterError
+
+if TYPE_CHECKING:
+    from pydplib.anonymity import Hierarchy, TableHierarchy
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_MOST = 1_000_000
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@click.group("make", context_settings=_CONTEXT)
+def make() -> None:
+    """Make a hierarchy from a rule; it is printed, or written with --output."""
+
+
+def _output_options(function: _F) -> _F:
+    output = click.option(
+        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file, not the screen."
+    )
+    return output(click.option("--force", is_flag=True, help="Replace a file that exists.")(function))
+
+
+def _source_options(function: _F) -> _F:
+    table = click.option("--table", type=_PATH, help="Take the values from a column of this table. They are its cells!")
+    column = click.option("--column", help="The column of --table.")
+    return table(column(click.option("--sheet", help="The sheet of an Excel file that has several.")(function)))
+
+
+@make.command("intervals", context_settings=_CONTEXT)
+@click.option("--low", type=float, required=True, help="The smallest possible value.")
+@click.option("--high", type=float, required=True, help="The largest possible value.")
+@click.option("--width", "widths", type=float, multiple=True, required=True, help="Of level 1, 2, ...; one per level.")
+@click.option(
+    "--step", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True, help="Between values."
+)
+@_output_options
+def intervals(
+    low: float, high: float, widths: tuple[float, ...], step: float, output: Path | None, force: bool
+) -> None:
+    """Numbers in intervals: 39, 35-39, 30-39, 20-39, *.
+
+    \b
+    pydplib hierarchy make intervals --low 0 --high 120 --width 5 --width 10 --width 20 -o age.csv
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.anonymity import Intervals
+
+    number = _count(low, high, step)
+    whole = all(x.is_integer() for x in (low, high, step, *widths))
+    leaves: list[Any] = [low + place * step for place in range(number)]
+    if whole:
+        leaves, low, high = [int(leaf) for leaf in leaves], int(low), int(high)
+        widths = tuple(int(width) for width in widths)
+    else:
+        leaves = [round(leaf, 10) for leaf in leaves]
+    _finish(Intervals(low, high, widths), leaves, output, force=force)
+
+
+def _count(low: float, high: float, step: float) -> int:
+    if not low <= high:
+        raise HierarchyError(f"Intervals need low <= high. Got {low:g} and {high:g}.")
+    number = int((high - low) / step + 1e-9) + 1
+    if number > _MOST:
+        raise HierarchyError(f"The hierarchy would list more than {_MOST:,} values. Use a larger --step.")
+    return number
+
+
+@make.command("dates", context_settings=_CONTEXT)
+@click.option("--low", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The first possible day.")
+@click.option("--high", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The last possible day.")
+@click.option(
+    "--unit",
+    "units",
+    multiple=True,
+    type=click.Choice(["month", "quarter", "year", "decade"]),
+    default=("month", "quarter", "year"),
+    show_default=True,
+    help="Of level 1, 2, ..., from fine to coarse.",
+)
+@_output_options
+def dates(low: dt.datetime, high: dt.datetime, units: tuple[str, ...], output: Path | None, force: bool) -> None:
+    """Days by the calendar: 2017-03-09, 2017-03, 2017-Q1, 2017, *.
+
+    \b
+    pydplib hierarchy make dates --low 2017-01-01 --high 2018-12-31 --unit month --unit year -o visit.csv
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.anonymity import Dates
+
+    number = (high - low).days + 1
+    if number < 1 or number > _MOST:
+        raise HierarchyError("Dates need --low on or before --high, and at most a million days.")
+    days = [low.date() + dt.timedelta(days=place) for place in range(number)]
+    _finish(Dates(low.date(), high.date(), units=units), days, output, force=force)
+
+
+@make.command("masking", context_settings=_CONTEXT)
+@click.option("--values", help="The codes, separated by commas.")
+@click.option("--step", type=click.IntRange(min=1), default=1, show_default=True, help="Characters masked per level.")
+@click.option(
+    "--side", type=click.Choice(["right", "left"]), default="right", show_default=True, help="Where it begins."
+)
+@_source_options
+@_output_options
+def masking(
+    values: str | None,
+    step: int,
+    side: str,
+    table: Path | None,
+    column: str | None,
+    sheet: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Codes, character by character: 81675, 8167*, 816**, ...
+
+    \b
+    pydplib hierarchy make masking --table visits.csv --column zip -o zip.csv
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.anonymity import Masking
+
+    codes = [str(value) for value in _values(values, table, column, sheet)]
+    length = max(map(len, codes), default=1) or 1
+    _finish(Masking(length, step=step, side=side), codes, output, force=force, from_table=table is not None)  # type: ignore[arg-type]
+
+
+@make.command("order", context_settings=_CONTEXT)
+@click.option("--values", help="All values in order, separated by commas.")
+@click.option("--group", type=click.IntRange(min=2), default=2, show_default=True, help="Neighbours merged per level.")
+@_source_options
+@_output_options
+def order(
+    values: str | None,
+    group: int,
+    table: Path | None,
+    column: str | None,
+    sheet: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Ordered values, neighbours together: III, III - IV, *.
+
+    \b
+    pydplib hierarchy make order --values I,II,III,IV -o stage.csv
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.anonymity import Hierarchy
+
+    listed = _values(values, table, column, sheet)
+    _write(Hierarchy.order(listed, group=group), output, force=force, from_table=table is not None)
+
+
+@make.command("grouping", context_settings=_CONTEXT)
+@click.option("--group", "groups", multiple=True, metavar="LABEL=A,B", help="A label and its values; one per group.")
+@click.option("--file", "groups_file", type=_PATH, help="Nested groups as TOML or JSON: label = [values], or [label].")
+@_output_options
+def grouping(groups: tuple[str, ...], groups_file: Path | None, output: Path | None, force: bool) -> None:
+    """Values in groups: leg, lower body, *.
+
+    \b
+    pydplib hierarchy make grouping --group upper=arm,head --group lower=leg,foot -o site.csv
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.anonymity import Hierarchy
+
+    if bool(groups) == (groups_file is not None):
+        raise click.UsageError("Give the groups in one way: --group LABEL=A,B (several times), or --file.")
+    if groups_file is not None:
+        _write(Hierarchy.grouping(_read_groups(groups_file)), output, force=force)
+        return
+    nested: dict[str, list[str]] = {}
+    for text in groups:
+        label, equals, members = text.partition("=")
+        if not equals or not label.strip() or not members.strip():
+            raise click.UsageError(f"'{text}' is not LABEL=A,B.")
+        nested.setdefault(label.strip(), []).extend(part.strip() for part in members.split(","))
+    _write(Hierarchy.grouping(nested), output, force=force)
+
+
+@make.command("automatic", context_settings=_CONTEXT)
+@_source_options
+@_output_options
+def automatic(table: Path | None, column: str | None, sheet: str | None, output: Path | None, force: bool) -> None:
+    """A first draft from the values of a column, to be edited: bounds and values come from the data."""
+    from pydplib.anonymity.automatic import hierarchy_from_values
+
+    found = _values(None, table, column, sheet)
+    _finish(hierarchy_from_values(found), found, output, force=force, from_table=True)
+
+
+def _values(listed: str | None, table: Path | None, column: str | None, sheet: str | None) -> list[Any]:
+    if (listed is None) == (table is None):
+        raise click.UsageError("Say where the values come from in one way: --values A,B,C, or --table with --column.")
+    if listed is not None:
+        return [part.strip() for part in listed.split(",") if part.strip()]
+    if column is None:
+        raise click.UsageError("Name the column of --table: --column NAME.")
+    assert table is not None
+    found = distinct_values(table, column, sheet)
+    if not found:
+        raise DataError(f"Column '{column}' has no values.")
+    return found
+
+
+def distinct_values(path: Path, column: str, sheet: str | None) -> list[Any]:
+    """Return the different values of a column, in order, without the missing one."""
+    from pydplib.cli._sql import identifier
+    from pydplib.cli._tables import Tables, engine_errors
+
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+        tables = Tables(Path(folder))
+        try:
+            table = tables.open(path, sheet=sheet)
+            table.check([column], "--column")
+            with engine_errors(table.format):
+                name = identifier(column)
+                rows = table.relation.project(name).distinct().filter(f"{name} IS NOT NULL").order(name).fetchall()
+        finally:
+            tables.close()
+    return [row[0] for row in rows]
+
+
+def _read_groups(path: Path) -> dict[str, Any]:
+    import json
+    import tomllib
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError):
+        raise ParameterError(f"'{path.name}' cannot be read as TOML or JSON (.json).") from None
+    if not isinstance(values, dict):
+        raise ParameterError(f"'{path.name}' must hold labels with their values: label = [values].")
+    return values
+
+
+def _finish(
+    hierarchy: Hierarchy, leaves: Sequence[Any], output: Path | None, *, force: bool, from_table: bool = False
+) -> None:
+    from pydplib.cli._hierarchy_specs import to_table
+
+    _write(to_table(hierarchy, leaves), output, force=force, from_table=from_table)
+
+
+def _write(table: TableHierarchy, output: Path | None, *, force: bool, from_table: bool = False) -> None:
+    from pydplib.cli._outputs import check_targets, staged
+
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+            path = Path(folder) / "hierarchy.csv"
+            table.to_csv(path)
+            click.echo(path.read_text(encoding="utf-8"), nl=False)
+        return
+    check_targets([("--output", output)], [], force=force)
+    with staged() as staging:
+        table.to_csv(staging.part(output))
+    click.echo(f"{output}: {len(table.leaves):,} values, {table.height} levels above them.", err=True)
+    if from_table:
+        click.echo("It lists values of the table: keep it as private as the table itself.", err=True)

@@ -1,0 +1,109 @@
+"""``pydplib anonymize FILE``: a table that may be handed over, and a report on what that costs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pydplib.errors import import_extra
+
+if TYPE_CHECKING:
+    from pydplib.cli._tables import Tables
+
+_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("anonymize", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--config", "config_file", type=_PATH, help="Which column is what, and what has to hold (TOML).")
+@click.option("-o", "--output", type=_PATH, help="Where the anonymized table goes: .csv, .parquet or .xlsx.")
+@click.option("--report", type=_PATH, help="Where a report on risk and loss goes: one HTML page.")
+@click.option("--recipe", type=_PATH, help="Where the chosen transformation goes (JSON), to repeat it elsewhere.")
+@click.option("--init", "init_", is_flag=True, help="Write a configuration with guesses to --config, for you to check.")
+@click.option("--sheet", help="The sheet of an Excel file that has several.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Take the best found until then.",
+)
+@click.option("--frontier", "with_frontier", is_flag=True, help="Also try other k, for a figure in the report.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--json", "as_json", is_flag=True, help="Write the summary as JSON.")
+def command(
+    file: Path,
+    config_file: Path | None,
+    output: Path | None,
+    report: Path | None,
+    recipe: Path | None,
+    init_: bool,
+    sheet: str | None,
+    time_limit: float | None,
+    with_frontier: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Make a table in which nobody can be singled out: k-anonymity, l-diversity, t-closeness and others.
+
+    FILE is a CSV (any separator, decimal commas, UTF-8 or Latin-1), an Excel sheet or Parquet. Begin with --init, check
+    every line of the configuration that it writes, and run again without it. The output is shuffled; columns that the
+    configuration does not name are left out. Ends with code 15 if the models cannot be satisfied; then no table is
+    written.
+
+    \b
+    pydplib anonymize visits.csv --init --config anon.toml
+    pydplib anonymize visits.csv --config anon.toml --output out.csv --report report.html
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.cli._anonymize_run import Run
+    from pydplib.cli._outputs import check_targets, output_format
+    from pydplib.cli._tables import Tables
+
+    if init_:
+        if output or report or recipe:
+            raise click.UsageError("--init only writes a configuration: leave --output, --report and --recipe out.")
+        config_file = config_file or file.with_name("anon.toml")
+        check_targets([("--config", config_file)], [file], force=force)
+    elif config_file is None:
+        raise click.UsageError(f"Say which column is what: --config FILE. This writes one: {_init_call(file)}")
+    elif output is None:
+        raise click.UsageError("Say where the anonymized table goes: --output FILE.")
+    else:
+        output_format(output)
+        targets = [("--output", output), ("--report", report), ("--recipe", recipe)]
+        check_targets(targets, [file, config_file], force=force)
+        if report is not None:
+            import_extra("plotly", what="Writing a report", extra="plot")
+        elif with_frontier:
+            raise click.UsageError("--frontier adds a figure to the report: give --report as well.")
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+        tables = Tables(Path(folder))
+        try:
+            if init_:
+                _write_config(tables, file, sheet, config_file)
+                return
+            assert output is not None
+            run = Run(tables, file, config_file, sheet, time_limit)
+            run.go(output, report, recipe, with_frontier=with_frontier, as_json=as_json)
+        finally:
+            tables.close()
+
+
+def _init_call(file: Path) -> str:
+    return f"pydplib anonymize {file} --init --config anon.toml"
+
+
+def _write_config(tables: Tables, file: Path, sheet: str | None, target: Path) -> None:
+    from pydplib.cli._anonymize_init import config_text
+    from pydplib.cli._guesses import guess_columns
+    from pydplib.cli._outputs import staged
+
+    guesses = guess_columns(tables.open(file, sheet=sheet))
+    with staged() as staging:
+        staging.write_text(target, config_text(file.name, guesses, sheet=sheet))
+    for role, words in (("identifier", "Identifiers"), ("quasi", "Quasi-identifiers"), ("sensitive", "Sensitive")):
+        names = [guess.name for guess in guesses if guess.role == role]
+        click.echo(f"{words + ':':<19}{', '.join(names) or 'none found'}")
+    click.echo(f"These are guesses. Check every line of {target}, then set checked = true in it.")

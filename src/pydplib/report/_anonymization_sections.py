@@ -1,0 +1,228 @@
+"""The sections of the anonymization report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydplib.plot import anonymity as figures
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text
+
+if TYPE_CHECKING:
+    from pydplib.anonymity import AnonymizationResult, Attack, Lattice, Risk
+    from pydplib.plot.anonymity import FrontierPoint
+
+_KINDS = {
+    "TableHierarchy": "listed values",
+    "Intervals": "intervals",
+    "Dates": "calendar",
+    "Masking": "masked characters",
+    "TopBottom": "top and bottom coding",
+}
+_METHODS = {
+    "optimal": "every column has one level for all rows; the search proves that no other choice loses less",
+    "local": "levels differ between groups of people, which keeps more detail",
+    "cells": "single cells become '*'",
+    "mondrian": "the people are divided again and again along their quasi-identifiers",
+    "microaggregation": "people who are alike share the mean or the most common value of their group",
+}
+
+
+def percent(share: float) -> str:
+    """Return a share as people read it."""
+    return f"{100 * share:.3g} %"
+
+
+def risk_section(before: Risk, after: Risk) -> Section:
+    """Return the risk of the original and of the release, as figures and by attacker."""
+    rows: list[list[str]] = []
+
+    def add(what: str, old: float, new: float) -> None:
+        rows.append([what, percent(old), percent(new)])
+
+    def attacker(who: str, old: Attack, new: Attack) -> None:
+        add(f"{who}: highest chance", old.maximum, new.maximum)
+        add(f"{who}: on average", old.expected, new.expected)
+        for tau, share in old.at_risk.items():
+            add(f"{who}: people with a chance above {100 * tau:g} %", share, new.at_risk.get(tau, 0.0))
+
+    attacker("Prosecutor", before.prosecutor, after.prosecutor)
+    attacker("Journalist", before.journalist, after.journalist)
+    add("Marketer: expected share of people found", before.marketer, after.marketer)
+    add("People who are unique", before.unique, after.unique)
+    chances = [label for _, _, label in figures.CHANCES]
+    shares = [
+        [label, round(old, 2), round(new, 2)]
+        for label, old, new in zip(chances, figures.chance_shares(before), figures.chance_shares(after), strict=True)
+    ]
+    bins = figures.size_bins(before, after)
+    sizes = [
+        [label, old, new]
+        for (_, _, label), old, new in zip(
+            bins, figures.count_classes(before, bins), figures.count_classes(after, bins), strict=True
+        )
+    ]
+    return Section(
+        "Risk before and after",
+        [
+            Text(
+                "Somebody who knows the quasi-identifiers of a person looks for her row. Among people who look alike "
+                "she can only guess: with five of them she is right one time in five."
+            ),
+            Chart(
+                figures.risk_histogram(after, before=before),
+                Table(["chance of being found", "original, people in %", "released, people in %"], shares),
+            ),
+            Chart(
+                figures.class_sizes(after, before=before),
+                Table(["people in a class", "original, classes", "released, classes"], sizes),
+            ),
+            Table(["", "original", "released"], rows, caption="Three attackers, before and after"),
+            Points(
+                [
+                    ("The prosecutor", "knows that the person is in the table."),
+                    (
+                        "The journalist",
+                        "does not know that; chances are relative to the population, where it is known.",
+                    ),
+                    ("The marketer", "matches everybody at once and counts how many matches are right."),
+                ]
+            ),
+        ],
+    )
+
+
+def models_section(result: AnonymizationResult) -> Section:
+    """Return what was certified, and what each model means."""
+    proof = result.certificate
+    rows = []
+    for statement in proof.statements:
+        about = f"{statement.model}{f' of {statement.sensitive}' if statement.sensitive else ''}"
+        rows.append([about, "holds" if statement.holds else "does not hold", statement.value, statement.value_input])
+    if all(row[3] is None for row in rows):
+        table = Table(["model", "", "measured"], [row[:3] for row in rows], caption="The certificate")
+    else:
+        heads = ["model", "", "measured", "against the original's distribution"]
+        table = Table(heads, rows, caption="The certificate")
+    meanings = {str(rule.model): f"bounds {rule.model.bounds}. {rule.model.paper}." for rule in result.recipe.models}
+    return Section(
+        "What holds",
+        [
+            Text(
+                f"Measured on the released table alone: {proof.rows:,} rows in {proof.classes:,} classes of "
+                f"{', '.join(result.quasi_identifiers)}; the smallest has {proof.k:,} ({proof.counted}; a missing cell "
+                "is a value of its own)."
+            ),
+            table,
+            Points(list(meanings.items())),
+            Note(
+                "These models limit who can be found and what a group gives away. They do not limit what somebody with "
+                "other knowledge can infer, and a second release of the same people can undo them: release again only "
+                "with the earlier releases in view. They are not differential privacy.",
+                title="What this does not promise",
+            ),
+        ],
+    )
+
+
+def loss_section(result: AnonymizationResult) -> Section:
+    """Return what the release lost, per column and by several measures."""
+    loss, recipe = result.loss, result.recipe
+    per_column = [[name, round(100 * value, 2)] for name, value in loss.columns.items()]
+    levels = []
+    for name, hierarchy in recipe.hierarchies.items():
+        kind = _KINDS.get(type(hierarchy).__name__, "hierarchy") + (
+            ", made from the data" if hierarchy.from_data else ""
+        )
+        level = "differs" if recipe.levels is None else f"{recipe.levels[name]} of {hierarchy.height}"
+        levels.append([name, kind, level, round(100 * loss.columns.get(name, 0.0), 2)])
+    rows: list[list[Any]] = [
+        ["granularity", percent(loss.granularity), "how much of its domain a released value covers, on average"],
+        ["precision", percent(loss.precision), "levels climbed, of all levels there are"],
+        ["entropy", percent(loss.entropy), "information lost about the original values"],
+        ["discernibility", loss.discernibility, "sum of squared class sizes; suppressed rows count the whole table"],
+        ["class size", loss.class_size, "mean class size over k; 1 is the best"],
+    ]
+    return Section(
+        "What was lost",
+        [
+            Chart(figures.loss_per_column(loss), Table(["column", "loss in %"], per_column)),
+            Table(["column", "made coarser by", "level", "loss in %"], levels, caption="Level 0 is the original value"),
+            Table(["measure", "loss", "what it is"], rows, caption="By several measures; smaller is better"),
+        ],
+    )
+
+
+def suppressed_section(result: AnonymizationResult) -> Section:
+    """Return how much was left out; numbers, never values."""
+    gone = result.suppressed
+    blocks: list[Block] = [
+        Facts(
+            [
+                Fact("rows left out", gone.rows),
+                Fact("of all rows", percent(gone.share), f"limit {percent(gone.limit)}"),
+                Fact("columns left out", len(result.dropped)),
+            ]
+        ),
+        Text(
+            "Rows are left out where too few people look alike. Which rows is not written anywhere. The order of the "
+            "released rows is random."
+        ),
+    ]
+    if result.dropped:
+        blocks.append(Text(f"Columns that are not in the released table: {', '.join(result.dropped)}."))
+    return Section("What was suppressed", blocks)
+
+
+def found_section(result: AnonymizationResult, points: Sequence[FrontierPoint], lattice: Lattice | None) -> Section:
+    """Return how the search went, with the frontier and the lattice where they are known."""
+    search = result.search
+    how = _METHODS.get(result.method, "")
+    words = [f"Method {result.method}: {how}." if how else f"Method {result.method}."]
+    if search.nodes > 1:
+        end = (
+            "No other combination loses less: this is the optimum."
+            if search.optimal
+            else f"The time was up: the best possible loss is at most {search.gap:.4f} lower."
+        )
+        words.append(
+            f"{search.checked:,} of {search.nodes:,} combinations of levels were checked in {search.seconds:.1f} s. "
+            + (end if result.method == "optimal" else "")
+        )
+    blocks: list[Block] = [Text(*words)]
+    if points:
+        asked = [getattr(rule.model, "k", None) for rule in result.recipe.models]
+        chosen = next((k for k in asked if k is not None), None)
+        rows = [
+            [point.k, *(round(100 * x, 2) for x in (point.risk, point.expected, point.loss, point.suppressed))]
+            for point in points
+        ]
+        heads = ["k", "highest chance in %", "on average in %", "loss in %", "rows left out in %"]
+        blocks.append(Chart(figures.risk_utility(points, chosen=chosen), Table(heads, rows)))
+    if lattice is not None:
+        heads = [*lattice.columns, lattice.measure, "suppressed in %", "chosen"]
+        nodes: list[list[Any]] = [
+            [*node.levels, node.loss, round(100 * node.suppressed, 2), "chosen" if node.chosen else ""]
+            for node in lattice.nodes
+        ]
+        blocks.append(Chart(figures.lattice(lattice), Table(heads, nodes)))
+    return Section("How it was found", blocks)
+
+
+def repeat_section(result: AnonymizationResult) -> Section:
+    """Return what was asked for."""
+    recipe = result.recipe
+    rows: list[list[Any]] = [
+        ["quasi-identifiers", ", ".join(result.quasi_identifiers)],
+        ["sensitive", ", ".join(result.sensitive) or None],
+        ["identifiers", ", ".join(recipe.identifiers) or None],
+        ["kept as they are", ", ".join(recipe.insensitive) or None],
+        ["models", "; ".join(str(rule) for rule in recipe.models)],
+        ["suppression limit", percent(recipe.suppression)],
+        ["method", recipe.method],
+        ["minimized loss", recipe.loss],
+    ]
+    blocks: list[Block] = [Table(["", "setting"], rows, caption="What was asked for")]
+    if result.notes:
+        blocks.append(Note(" ".join(result.notes), title="Remarks", tone="warning"))
+    return Section("What was asked for", blocks)
