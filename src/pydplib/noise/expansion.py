@@ -42,8 +42,9 @@ class Expansion:
         while precision <= _MAX_PRECISION:
             low, high = self._interval(_context(precision))
             first = (low.numerator << (8 * count)) // low.denominator
-            last = (high.numerator << (8 * count)) // high.denominator
-            if first == last and 0 <= first < 1 << (8 * count):
+            # The number is below 1, so its first digits are at most all ones, however wide the interval still is.
+            last = min((high.numerator << (8 * count)) // high.denominator, (1 << (8 * count)) - 1)
+            if first == last:
                 return first.to_bytes(count, "big")
             precision *= 2
         raise ArithmeticError("the expansion does not settle; the number may be rational")

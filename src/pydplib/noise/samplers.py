@@ -218,5 +218,8 @@ def _check_scale(name: str, scale: Fraction) -> Fraction:
     if scale <= 0:
         raise ParameterError(f"{name} must be a positive number.")
     if scale > _MAX_SCALE:
-        raise ParameterError(f"{name} is larger than 2^52 steps of the grid; use a coarser grid.")
+        raise ParameterError(
+            f"{name} is larger than 2^52 steps of the grid, which is too wide to compute with. "
+            "Use a larger epsilon, or a coarser grid."
+        )
     return scale

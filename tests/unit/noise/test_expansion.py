@@ -64,8 +64,10 @@ def test_exp_minus_huge_x_is_zero_digits_and_cheap():
     assert exp_minus(Fraction(10**9)).digits(32) == bytes(32)
 
 
-def test_keep_probability_large_epsilon_is_all_ones():
-    assert keep_probability(Fraction(1000), 2).digits(32) == b"\xff" * 32
+@pytest.mark.parametrize("epsilon", [10**3, 10**6, 10**12])
+def test_keep_probability_large_epsilon_is_all_ones_and_cheap(epsilon):
+    # Not a number of 10^12 digits: it is known to be below 1, so ones are all that the first digits can be.
+    assert keep_probability(Fraction(epsilon), 2).digits(32) == b"\xff" * 32
 
 
 @settings(max_examples=30)
