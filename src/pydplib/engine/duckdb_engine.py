@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import shutil
 import tempfile
-import weakref
+import uuid
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +23,25 @@ _DIALECT = Dialect()
 _FOREIGN = ForeignDuckDBDialect()
 
 
+@cache
+def spill_folder() -> str:
+    """Return the process's own folder for what does not fit into memory; gone when the process ends."""
+    folder, owner = tempfile.mkdtemp(prefix="pydplib-duckdb-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked child must not take it away
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
+
+
 def open_connection(memory_limit: str | None) -> Any:
     """Open a private in-memory DuckDB that spills to a directory of its own, readable by nobody else."""
     import duckdb
 
-    folder = tempfile.mkdtemp(prefix="pydplib-duckdb-")
     config: dict[str, Any] = {
-        "temp_directory": folder,
+        "temp_directory": str(Path(spill_folder()) / uuid.uuid4().hex),
         # Object columns as text: a type guessed from the first rows would let data choose the errors.
         "pandas_analyze_sample": 0,
     }
@@ -38,7 +53,6 @@ def open_connection(memory_limit: str | None) -> Any:
         connection = None
     if connection is None:
         raise EngineError(f"DuckDB could not start with memory_limit={memory_limit!r}. Write it like '4GB'.")
-    weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
     connection.execute("SET TimeZone = 'UTC'")
     return connection
 

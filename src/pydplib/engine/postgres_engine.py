@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -85,6 +86,7 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     storages = {
         str(column): _DIALECT.storage(str(kind).replace(" without time zone", "")) for column, kind in described
     }
-    return PostgresEngine(
-        "PostgreSQL", schema, _DIALECT, Source(name, storages), connection.run, close=connection.close
-    )
+    source = Source(name, storages)
+    engine = PostgresEngine("PostgreSQL", schema, _DIALECT, source, connection.run, close=connection.close)
+    weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open session
+    return engine

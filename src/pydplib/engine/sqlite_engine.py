@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,9 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
         raise EngineError(f"The SQLite file has no table or view '{table}'.")
     storages = {str(name): _DIALECT.storage("") for (name,) in described}
     source = Source(_DIALECT.quote(table), storages)
-    return SqlEngine("SQLite", schema, _DIALECT, source, run, close=connection.close)
+    engine = SqlEngine("SQLite", schema, _DIALECT, source, run, close=connection.close)
+    weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open file
+    return engine
 
 
 def _number(cell: str) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import traceback
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -74,7 +75,7 @@ def test_every_way_in_gives_the_same_integers(csv: Path, tmp_path: Path) -> None
     connection = duckdb.connect()
     connection.execute(f"CREATE SCHEMA ward; CREATE TABLE ward.reports AS FROM '{parquet}'")
     database = tmp_path / "reports.db"
-    with sqlite3.connect(database) as lite:
+    with closing(sqlite3.connect(database)) as lite, lite:
         frame.to_sql("reports", lite, index=False)
     toml = tmp_path / "schema.toml"
     toml.write_text(SCHEMA.to_toml(), encoding="utf-8")
@@ -182,7 +183,7 @@ def test_sqlite_cells_count_by_their_own_type(tmp_path: Path) -> None:
     """SQLite lets a text into a column of numbers, and a number into a column of texts."""
     path = tmp_path / "odd.db"
     schema = dp.Schema({"age": dp.Number(0, 100), "kind": dp.Category(["y", "1"])}, person="id")
-    with sqlite3.connect(path) as lite:
+    with closing(sqlite3.connect(path)) as lite, lite:
         lite.execute("CREATE TABLE t (id, age REAL, kind)")
         cells = [(1, "abc", "y"), (2, 9e999, 1), (3, b"\x00", b"y"), ("4", " 7 ", None), ("", 3, "y"), (5, None, "")]
         lite.executemany("INSERT INTO t VALUES (?, ?, ?)", cells)
