@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import traceback
 from contextlib import closing
 from pathlib import Path
@@ -116,7 +118,7 @@ def test_explain_is_the_statement_and_touches_no_data(csv: Path) -> None:
     assert "FILTER" in dp.load(pl.read_csv(csv), SCHEMA).engine.explain(PLAN)
 
 
-def test_memory_limit_is_honoured_and_spills(tmp_path: Path) -> None:
+def test_memory_limit_reaches_duckdb_or_is_refused() -> None:
     with dp.load(pa.table({"age": [1.0]}), dp.Schema({"age": dp.Number(0, 1)}), memory_limit="300MB") as table:
         limit = table.engine._run("SELECT current_setting('memory_limit')")[0][0]  # type: ignore[attr-defined]
         assert limit.endswith("MiB")
@@ -205,3 +207,13 @@ def test_parquet_nan_is_missing_when_statistics_hide_it(tmp_path: Path) -> None:
             duckdb.sql(f"COPY (FROM data) TO '{path}'")
         for source in (path, duckdb.sql(f"FROM '{path}'")):
             assert [v.tolist() for v in dp.load(source, schema).aggregate(plan).values] == [[3 * W], [180 * W]]
+
+
+def test_spill_folder_is_private_and_goes_with_the_process() -> None:
+    code = (
+        "import os; from pydplib.engine.duckdb_engine import spill_folder as f; print(f(), oct(os.stat(f()).st_mode))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    folder, mode = done.stdout.split()
+    assert mode.endswith("700")
+    assert not Path(folder).exists()
