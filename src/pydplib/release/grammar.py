@@ -90,7 +90,8 @@ class _Parser:
         while position < len(self.text):
             match = _TOKEN.match(self.text, position)
             if match is None:
-                self._fail_at(position, position + 1, "This sign has no meaning in a question.")
+                at = position + len(self.text[position:]) - len(self.text[position:].lstrip())
+                self._fail_at(at, at + 1, "This sign has no meaning in a question.")
             quoted = match.group(1)
             start = match.start(match.lastindex or 0)
             found.append(_Token(quoted[1:-1] if quoted else match.group().strip(), start, match.end(), bool(quoted)))

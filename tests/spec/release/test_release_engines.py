@@ -1,0 +1,113 @@
+"""Every question on every engine: the same integers reach the noise, and neighbours stay within epsilon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pydplib as dp
+from pydplib.noise.testing import check_neighbours, record, replay
+from pydplib.release.prepare import prepare
+from pydplib.release.resolved import resolve
+
+SCHEMA = dp.Schema(
+    {
+        "age": dp.Number(18, 100, step=1),
+        "psa": dp.Number(0, 50),
+        "pirads": dp.Category([1, 2, 3]),
+        "bph": dp.Flag(),
+        "city": dp.Text(),
+    },
+    person="patient",
+    max_rows_per_person=2,
+    max_groups_per_person=2,
+    name="specified",
+)
+COLUMNS = pa.schema(
+    [
+        ("patient", pa.string()), ("age", pa.float64()), ("psa", pa.float64()), ("pirads", pa.int64()),
+        ("bph", pa.bool_()), ("city", pa.string()),
+    ]
+)  # fmt: skip
+
+# patient, age, psa, pirads, bph, city: wild values, unknown categories, more rows than count, nobody's row.
+ROWS: list[tuple[Any, ...]] = [
+    ("a", 60.0, 4.0, 1, True, "Oslo"),
+    ("a", 61.0, 4.5, 2, True, "Rome"),
+    ("a", 62.0, float("nan"), 3, None, "Graz"),
+    ("b", 1e300, -1e300, 9, False, "Oslo"),
+    ("c", None, 50.0, 2, True, None),
+    ("c", 17.0, 0.333, 2, False, "Oslo"),
+    ("d", 70.5, 12.25, 3, True, "Oslo"),
+    (None, 40.0, 1.0, 1, True, "Oslo"),
+    ("e", 99.4, 49.99, 1, False, "Oslo"),
+]
+NEWCOMER = [("z", 100.0, 50.0, 1, True, "Oslo"), ("z", 18.0, 0.0, 2, False, "Rome"), ("z", 64.0, 7.7, 3, None, "Graz")]
+
+QUESTIONS = [
+    dp.Count(),
+    dp.Count(of="persons", by="pirads"),
+    dp.Sum("psa", by="bph"),
+    dp.Mean("age", by="pirads", where=[dp.Where("age").between(20, 90)]),
+    dp.Variance("psa"),
+    dp.Median("age", by="bph"),
+    dp.Quantiles("psa", [0.25, 0.75]),
+    dp.Histogram("age", edges=[18, 40, 60, 80, 100], by="pirads"),
+    dp.Crosstab("age", "bph"),
+    dp.Count(by={"city": None}),
+]
+
+
+def arrow(rows: list[tuple[Any, ...]]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(COLUMNS.names, row, strict=True)) for row in rows], schema=COLUMNS)
+
+
+def integers(table: dp.Table) -> list[list[int]]:
+    """What every question hands to the noise."""
+    found = []
+    for question in QUESTIONS:
+        resolved = resolve(question, SCHEMA)
+        prepared = prepare(resolved, 1.0, 1e-6 if resolved.has_unknown_keys else None)
+        with record() as trace:
+            prepared.answer(table.aggregate(prepared.plan))
+        found.append([int(n) for n in np.concatenate([passed.exact.ravel() for passed in trace.passed])])
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[list[int]]:
+    with dp.load(arrow(ROWS), SCHEMA) as table:
+        return integers(table)
+
+
+def test_every_question_hands_the_same_integers_to_the_noise(place, expected):
+    assert integers(place(arrow(ROWS), SCHEMA)) == expected
+
+
+def test_every_question_moves_by_at_most_epsilon_when_a_person_with_too_many_rows_joins(place):
+    smaller, larger = place(arrow(ROWS), SCHEMA), place(arrow(ROWS + NEWCOMER), SCHEMA)
+    for question in QUESTIONS[:-1]:
+        prepared = prepare(resolve(question, SCHEMA), 1.0)
+        with record() as one:
+            prepared.answer(smaller.aggregate(prepared.plan))
+        with replay(one) as two:
+            prepared.answer(larger.aggregate(prepared.plan))
+        check_neighbours(one, two)
+        moves = [np.abs(a.exact - b.exact) for a, b in zip(one.passed, two.passed, strict=True)]
+        loss = sum(
+            float(m.sum() / p.call.scale) if p.call.kind == "laplace" else float(2 * m.max() * p.call.scale)
+            for m, p in zip(moves, one.passed, strict=True)
+        )
+        assert loss <= 1.0 + 1e-9, question
+
+
+def test_known_table_gives_known_integers(place):
+    """A row of 'a', who has three where two count, weighs 2/3; nobody's row counts for nothing."""
+    table = place(arrow(ROWS), SCHEMA)
+    prepared = prepare(resolve(dp.Count(by="pirads"), SCHEMA), 1.0)
+    third = 2 * 65536 // 3
+    one, two, three, other = 65536 + third, third + 2 * 65536, third + 65536, 65536
+    assert table.aggregate(prepared.plan)[0].tolist() == [one, two, three, other]

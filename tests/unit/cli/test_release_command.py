@@ -1,0 +1,179 @@
+"""pydplib release, price and schema: the whole way from a file to an answer, and errors with their exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pydplib as dp
+from pydplib import datasets
+from pydplib.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("release")
+    frame = datasets.pirads(300, backend="pandas")
+    frame.to_parquet(path / "reports.parquet")
+    frame.to_csv(path / "reports.csv", index=False)
+    (path / "schema.toml").write_text(datasets.pirads_schema().to_toml())
+    return path
+
+
+@pytest.fixture
+def run(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    def call(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as done:
+            main(list(args))
+        captured = capsys.readouterr()
+        return int(done.value.code or 0), captured.out, captured.err
+
+    def ask(command: str, question: str, *args: str, file: str = "reports.parquet", recipient: str = "partner"):
+        return call(
+            command, str(folder / file), "--schema", str(folder / "schema.toml"), "--question", question,
+            "--recipient", recipient, "--ledger", str(tmp_path / "ledger.db"), *args,
+        )  # fmt: skip
+
+    ask.call = call  # type: ignore[attr-defined]
+    return ask
+
+
+def test_release_as_in_the_manual_answers_and_says_what_is_left(run):
+    code, out, _ = run("release", "mean age by pirads", "--noise-factor", "high")
+    assert code == 0
+    assert out.startswith("mean of age by pirads")
+    assert "Differentially private with epsilon" in out and "left       epsilon 1." in out
+
+
+def test_release_twice_costs_once_and_is_the_same_on_csv_and_parquet(run):
+    first = run("release", "count by pirads", "--epsilon", "0.3", "--json")
+    again = run("release", "count by pirads", "--epsilon", "0.3", "--json")
+    csv_file = run("release", "count by pirads", "--epsilon", "0.3", "--json", file="reports.csv")
+    assert first == again == csv_file and first[0] == 0
+    release = dp.Release.from_json(first[1])
+    assert release.epsilon == 0.3
+    price = json.loads(run("price", "count by pirads", "--epsilon", "0.3", "--json")[1])
+    assert price["free"] and price["left"] == 1.7
+
+
+def test_release_as_csv_has_one_row_per_key(run):
+    _, out, _ = run("release", "mean age by bph", "--epsilon", "0.5", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert list(rows[0]) == ["bph", "value", "low95", "high95", "margin95"] and len(rows) == 2
+
+
+def test_release_as_page_draws_and_shows_the_guarantee(run, tmp_path):
+    page = tmp_path / "answer.html"
+    code, out, _ = run("release", "histogram age", "--epsilon", "0.5", "--html", "--output", str(page))
+    assert code == 0 and "Wrote" in out
+    assert "Differentially private" in page.read_text()
+
+
+def test_release_over_budget_ends_with_code_20_and_shows_asked_and_left(run):
+    run("release", "count", "--epsilon", "0.4", "--budget", "0.5")
+    code, _, err = run("release", "mean age", "--epsilon", "0.4", "--budget", "0.5")
+    assert code == 20 and "asked epsilon 0.4, left epsilon 0.1 of 0.5" in err
+
+
+@pytest.mark.parametrize(
+    ("question", "args", "code", "message"),
+    [
+        ("maen age", ["--epsilon", "0.1"], 13, "Did you mean 'mean'"),
+        ("mean age", ["--epsilon", "0.9"], 21, "at most"),
+        ("mean age", ["--noise-factor", "low"], 21, "dp_high at most"),
+        ("mean age", ["--epsilon", "0.1", "--margin", "3"], 11, "one of"),
+        ("mean age", ["--epsilon", "-1"], 11, "positive"),
+        ("mean age", ["--epsilon", "0.1", "--png"], 11, "--output"),
+        ("mean age", ["--epsilon", "0.1", "--json", "--csv"], 11, "one of --json"),
+        ("mean age", ["--epsilon", "0.1", "--role", "kind"], 11, "Unknown role"),
+    ],
+)
+def test_release_errors_end_with_the_code_of_their_class(run, question, args, code, message):
+    found, _, err = run("release", question, *args)
+    assert found == code and message in err
+    assert "Traceback" not in err
+
+
+def test_price_shows_cost_and_margin_without_spending(run):
+    code, out, _ = run("price", "median age", "--margin", "100")
+    assert code == 0 and "± 100 ranks" in out
+    assert json.loads(run("price", "count", "--epsilon", "0.2", "--json")[1])["left"] == 2.0
+
+
+def test_policy_file_changes_caps(run, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        "data_set_budget = 5.0\n[[rules]]\naudience = 'third_party'\nlabel = 'dp_high'\nfields = ['age']\n"
+        "filters = []\nepsilon_per_question = 0.1\nbudget = 0.5\n"
+    )
+    assert run("price", "mean age", "--epsilon", "0.1", "--policy", str(policy))[0] == 0
+    assert run("price", "mean age", "--epsilon", "0.2", "--policy", str(policy), recipient="b")[0] == 21
+    assert run("price", "mean age by bph", "--epsilon", "0.1", "--policy", str(policy), recipient="c")[0] == 21
+
+
+def test_unnamed_table_is_named_after_its_file(run, folder, tmp_path):
+    (tmp_path / "plain.toml").write_text('[columns.age]\nkind = "number"\nlow = 18\nhigh = 100\n')
+    ledger = tmp_path / "other.db"
+    args = ["--schema", str(tmp_path / "plain.toml"), "-q", "count", "--epsilon", "0.1", "--recipient", "a"]
+    assert run.call("release", str(folder / "reports.csv"), *args, "--ledger", str(ledger))[0] == 0
+    assert dp.SqliteLedger(ledger).accounts()[0].lineage == "reports"
+
+
+def test_schema_init_proposes_kinds_and_leaves_bounds_empty(run, folder, tmp_path):
+    path = tmp_path / "draft.toml"
+    code, out, _ = run.call("schema", "init", str(folder / "reports.csv"), "-o", str(path))
+    assert code == 0 and "Fill in the empty entries" in out
+    text = path.read_text()
+    assert 'person = "patient_id"' in text and 'low = ""' in text and "values = []" in text
+    ages = datasets.pirads(300, backend="pandas").age
+    assert str(ages.max()) not in text and "chr" not in text.split("[columns", 1)[1].replace("character", "")
+    code, _, err = run.call("schema", "check", str(path))
+    assert code == 12 and "still needs" in err
+    assert run.call("schema", "init", str(folder / "reports.csv"), "-o", str(path))[0] == 11  # never overwritten
+
+
+def test_schema_init_reads_parquet_and_prints(run, folder):
+    code, out, _ = run.call("schema", "init", str(folder / "reports.parquet"))
+    assert code == 0 and '[columns."age"]' in out and 'kind = "flag"' in out
+
+
+def test_schema_check_accepts_a_finished_schema_and_its_file(run, folder):
+    code, out, _ = run.call("schema", "check", str(folder / "schema.toml"), str(folder / "reports.parquet"))
+    assert code == 0 and "The schema is complete: 17 columns; person 'patient_id', at most 3 rows each" in out
+
+
+def test_schema_init_of_a_missing_or_broken_file_is_a_clear_error(run, tmp_path):
+    assert run.call("schema", "init", str(tmp_path / "none.csv"))[0] == 10
+    (tmp_path / "broken.parquet").write_bytes(b"CANARY-1")
+    code, _, err = run.call("schema", "init", str(tmp_path / "broken.parquet"))
+    assert code == 31 and "CANARY" not in err
+    assert run.call("schema", "init", str(tmp_path / "x.docx"))[0] == 11
+
+
+def test_filled_in_proposal_can_be_asked(run, folder, tmp_path):
+    _, out, _ = run.call("schema", "init", str(folder / "reports.csv"))
+    lines, column = [], ""
+    for line in out.splitlines():
+        column = line if line.startswith("[") else column
+        if line.startswith("low ="):
+            line = 'low = "2017-01-01"' if "last_modified" in column else "low = 0"
+        if line.startswith("high ="):
+            line = 'high = "2018-12-31"' if "last_modified" in column else "high = 3000"
+        lines.append('values = ["a"]' if line.startswith("values") else line)
+    (tmp_path / "filled.toml").write_text("\n".join(lines))
+    args = ["--schema", str(tmp_path / "filled.toml"), "-q", "mean age", "--epsilon", "0.1", "--recipient", "a"]
+    assert run.call("release", str(folder / "reports.csv"), *args, "--ledger", str(tmp_path / "l.db"))[0] == 0
+
+
+def test_help_of_the_commands_answers_at_once():
+    for name in ("release", "price", "schema"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pydplib", name, "--help"], capture_output=True, text=True, check=True
+        )
+        assert "Usage" in done.stdout

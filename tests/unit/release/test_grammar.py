@@ -1,0 +1,80 @@
+"""The closed language of questions, and errors that point at the word."""
+
+from __future__ import annotations
+
+import pytest
+
+import pydplib as dp
+from pydplib.errors import QuestionError
+from pydplib.release.grammar import parse_question
+
+W = dp.Where
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("count", dp.Count()),
+        ("count rows by pirads", dp.Count(by="pirads")),
+        ("count persons where bph = yes", dp.Count(of="persons", where=[W("bph").eq(True)])),
+        ("MEAN Age BY Pirads", dp.Mean("age", by="pirads")),
+        ("mean of age by pirads, bph", dp.Mean("age", by=["pirads", "bph"])),
+        ("average age where age between 60 and 70 and pirads in 2, 3",
+         dp.Mean("age", where=[W("age").between(60, 70), W("pirads").is_in([2, 3])])),
+        ("median age where pirads in (2, 3) and psa >= 4.5",
+         dp.Median("age", where=[W("pirads").is_in([2, 3]), W("psa").at_least(4.5)])),
+        ("sum psa where age < 60", dp.Sum("psa", where=[W("age").less_than(60)])),
+        ("variance age where pirads != 1", dp.Variance("age", where=[W("pirads").ne(1)])),
+        ("quantiles age", dp.Quantiles("age")),
+        ("histogram age by bph where seen >= 2017-06-01",
+         dp.Histogram("age", by="bph", where=[W("seen").at_least("2017-06-01")])),
+        ("crosstab age, pirads", dp.Crosstab("age", "pirads")),
+        ("crosstab age by pirads where bph is present", dp.Crosstab("age", "pirads", where=[W("bph").is_present()])),
+        ("count where pirads is missing", dp.Count(where=[W("pirads").is_missing()])),
+        ("count where pirads not in 1, other", dp.Count(where=[W("pirads").not_in([1, "other"])])),
+        ("mean 'age' where \"pirads\" = '2'", dp.Mean("age", where=[W("pirads").eq(2)])),
+    ],
+)  # fmt: skip
+def test_question_in_words_is_the_question_in_code(text, question, schema):
+    assert parse_question(text, schema) == question
+
+
+def test_values_of_several_words_need_no_quotes():
+    schema = dp.Schema({"p": dp.Category(["acute", "acute on chronic"]), "bph": dp.Flag()})
+    found = parse_question("count where p = acute on chronic and bph = no", schema)
+    assert found == dp.Count(where=[W("p").eq("acute on chronic"), W("bph").eq(False)])
+    assert parse_question("count where p = acute", schema) == dp.Count(where=[W("p").eq("acute")])
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "word"),
+    [
+        ("maen age", "Did you mean 'mean'", "maen"),
+        ("mean agee", "Did you mean 'age'", "agee"),
+        ("mean age by pirds", "Did you mean 'pirads'", "pirds"),
+        ("mean age where pirads = 9", "no declared value", "9"),
+        ("mean age where age = old", "holds numbers", "old"),
+        ("mean age where age = nan", "holds numbers", "nan"),
+        ("mean age where bph = maybe", "yes or no", "maybe"),
+        ("mean age where seen > monday", "days", "monday"),
+        ("mean age where name = x", "free text", "x"),
+        ("mean age where age near 60", "no comparison", "near"),
+        ("mean age by pirads please", "not expected", "please"),
+        ("mean age where age between 60 70", "between LOW and HIGH", "70"),
+        ("count where pirads in (1, 2", "not closed", ""),
+        ("crosstab age", "two columns", ""),
+        ("mean", "the column of 'mean'", ""),
+        ("", "a statistic", ""),
+        ("count where", "a column", ""),
+        ("count; drop table", "Did you mean 'count'", "count;"),
+        ("mean age !", "sign", "!"),
+    ],
+)
+def test_error_points_at_the_word(text, message, word, schema):
+    with pytest.raises(QuestionError, match=message) as caught:
+        parse_question(text, schema)
+    lines = str(caught.value).splitlines()
+    assert lines[-2].strip() == text.strip()
+    start = lines[-1].index("^")
+    if word:
+        assert lines[-2][start : start + lines[-1].count("^")].strip("'\"") == word
