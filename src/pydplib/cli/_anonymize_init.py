@@ -13,7 +13,7 @@ _HEAD = """\
 # How `pydplib anonymize` shall treat {file}.
 #
 # EVERYTHING BELOW IS A GUESS, made from the names of the columns and from how their values look.
-# Read it line by line, change what is wrong, and only then set:
+# Read it line by line and change what is wrong. Only then write true here:
 checked = false
 {sheet}
 # Who can be found? Every column has one of four roles. A column without a role is dropped.

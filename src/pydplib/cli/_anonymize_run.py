@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pydplib.errors import AnonymityError, ParameterError
+from pydplib.guarantee import KAnonymous
 
 if TYPE_CHECKING:
     from pydplib.anonymity import AnonymizationResult, SearchInfo
@@ -128,7 +129,7 @@ class Run:
             points = frontier(partial(_with_k, self.config, self._anonymize))
             if kept is not None:
                 kept.rename(self.parquet)
-        lattice = lattice_of(result)
+        lattice = lattice_of(result, most=300)
         return anonymization_report(result, name=self.file.name, points=points, lattice=lattice).to_html()
 
     def _write(self, result: AnonymizationResult, output: Path, staging: Staging) -> None:
@@ -201,7 +202,10 @@ def _print_summary(result: AnonymizationResult, files: dict[str, Path]) -> None:
     if search.nodes > 1 and result.method == "optimal":
         end = "this is the optimum" if search.optimal else f"time is up: at most {search.gap:.4f} above the optimum"
         click.echo(f"{search.checked:,} of {search.nodes:,} combinations of levels checked: {end}.")
-    click.echo(f"\n{proof}")
+    # The sentence of the guarantee would list all models again.
+    head, *statements = str(proof).splitlines()[:-1]
+    sentence = KAnonymous(proof.k).sentence if proof.holds and proof.k else proof.guarantee.sentence
+    click.echo("\n".join(["", head, *statements, sentence]))
     for note in result.notes:
         click.echo(f"\nMind: {note}")
     if result.dropped:

@@ -167,7 +167,7 @@ def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]
             return {"kind": "intervals", "low": 0, "high": 120, "widths": [5, 10, 20, 40]}, ""
         whole = kind == "whole"
         low, high = _round_bounds(low, high, whole=whole)
-        widths = nested_widths(low, high, whole=whole) or [high - low or 1]
+        widths = [width for width in nested_widths(low, high, whole=whole) if not whole or width > 1]
         show = int if whole else float
         spec: dict[str, Any] = {"kind": "intervals", "low": show(low), "high": show(high), "widths": widths}
         return spec, "bounds are rounded from the data: put in what is possible in the real world"

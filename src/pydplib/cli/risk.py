@@ -108,8 +108,8 @@ def _print(found: Risk, names: list[str], *, people: bool, population: bool) -> 
         click.echo("There is nobody to find.")
         return
     click.echo(
-        f"{percent(found.unique)} of the {who} are unique. Somebody who knows these columns of a person and that "
-        f"she is in the table finds her with a chance of {percent(p.maximum)} at most and {percent(p.expected)} on average."
+        f"{percent(found.unique)} of the {who} are unique. Somebody who knows these columns of a person, and that she "
+        f"is in the table, finds her with a chance of up to {percent(p.maximum)}, {percent(p.expected)} on average."
     )
     rows = [
         ["highest chance", percent(p.maximum), percent(j.maximum), ""],

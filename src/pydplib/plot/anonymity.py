@@ -54,7 +54,7 @@ class FrontierPoint:
 
 def chance_shares(risk: Risk) -> list[float]:
     """Return the share of people (in %) per bin of ``CHANCES``."""
-    return [_share(risk.class_sizes, low, high, people=True) for low, high, _ in CHANCES]
+    return [_share(risk.class_sizes, low, high) for low, high, _ in CHANCES]
 
 
 def size_bins(*risks: Risk) -> list[tuple[int, float, str]]:
@@ -78,7 +78,7 @@ def count_classes(risk: Risk, bins: Sequence[tuple[int, float, str]]) -> list[in
     return [sum(n for size, n in risk.class_sizes.items() if low <= size <= high) for low, high, _ in bins]
 
 
-def _share(sizes: Mapping[int, int], low: float, high: float, *, people: bool) -> float:
+def _share(sizes: Mapping[int, int], low: float, high: float) -> float:
     total = sum(size * n for size, n in sizes.items()) or 1
     return 100 * sum(size * n for size, n in sizes.items() if low <= size <= high) / total
 
@@ -123,20 +123,36 @@ def class_sizes(after: Risk, *, before: Risk | None = None, title: str = "", cap
     Examples:
         >>> import pandas as pd
         >>> from pydplib.anonymity import risk
-        >>> class_sizes(risk(pd.DataFrame({"age": [30, 30, 41, 41, 52]}), ["age"])).data[0].y
-        (1.0, 2.0)
+        >>> class_sizes(risk(pd.DataFrame({"age": [30, 41, 41, 52, 52, 63, 63, 74, 74]}), ["age"])).data[0].y
+        (20.0, 80.0)
     """
     bins = size_bins(after, *([] if before is None else [before]))
-    series = {} if before is None else {"original": count_classes(before, bins)}
+    # Shares, because the original has many more classes than the release.
+    series = {} if before is None else {"original": _shares(count_classes(before, bins))}
     figure = bar(
         [label for _, _, label in bins],
-        {**series, "released": count_classes(after, bins)},
+        {**series, "released": _shares(count_classes(after, bins))},
         x_title="people in a class",
-        y_title="classes",
+        y_title="classes in %",
         title=title or "How many people look alike",
         caption=caption or (OWNER if before is not None else ""),
     )
     figure.data[-1].marker.color = COLORWAY[0]
+    return _slanted(figure)
+
+
+def _shares(counts: Sequence[int]) -> list[float]:
+    total = sum(counts) or 1
+    return [100 * count / total for count in counts]
+
+
+def _slanted(figure: Figure) -> Figure:
+    """Set long labels aslant on narrow screens, where they would run into each other."""
+    labels = [str(label) for label in figure.data[0].x]
+    if sum(len(label) + 2 for label in labels) > 36:
+        narrow = figure.layout.meta["narrow"]
+        axis = {"tickangle": -40, "tickvals": labels, "ticktext": labels}
+        figure.layout.meta = {**figure.layout.meta, "narrow": {**narrow, "xaxis": axis}}
     return figure
 
 
@@ -161,7 +177,7 @@ def loss_per_column(loss: Loss, *, title: str = "", caption: str = "") -> Figure
         caption=caption or "0 %: every value is as it was. 100 %: nothing of the column is left.",
     )
     figure.update_yaxes(range=[0, max(5.0, *(108 * value for value in loss.columns.values()))])
-    return figure
+    return _slanted(figure)
 
 
 def risk_utility(
@@ -182,7 +198,12 @@ def risk_utility(
     """
     if not points:
         raise ParameterError("risk_utility needs at least one point.")
-    ordered = sorted(points, key=lambda point: point.k)
+    groups: dict[tuple[float, float], list[FrontierPoint]] = {}
+    for point in sorted(points, key=lambda point: point.k):
+        groups.setdefault((point.risk, point.loss), []).append(point)
+    # Several k can have the same best table: one mark with all their names.
+    ordered = [group[-1] for group in groups.values()]
+    names = ["k = " + ", ".join(str(point.k) for point in group) for group in groups.values()]
     risks, losses = [100 * point.risk for point in ordered], [100 * point.loss for point in ordered]
     figure = line(
         risks,
@@ -195,17 +216,19 @@ def risk_utility(
     )
     figure.data[0].update(
         mode="lines+markers+text",
-        text=_names(ordered),
+        text=names,
         # Neighbours lie close on a phone: their names stand on either side of the falling line in turn.
         textposition=[("top right", "bottom left")[place % 2] for place in range(len(ordered))],
         cliponaxis=False,
-        customdata=[[point.k, 100 * point.suppressed, 100 * point.expected] for point in ordered],
+        customdata=[
+            [name, 100 * point.suppressed, 100 * point.expected] for name, point in zip(names, ordered, strict=True)
+        ],
         hovertemplate=(
-            "k = %{customdata[0]}: highest chance %{x:.3~g} %, mean %{customdata[2]:.3~g} %, loss %{y:.3~g} %, "
+            "%{customdata[0]}: highest chance %{x:.3~g} %, mean %{customdata[2]:.3~g} %, loss %{y:.3~g} %, "
             "%{customdata[1]:.3~g} % of the rows left out<extra></extra>"
         ),
     )
-    for point in ordered:
+    for point in points:
         if point.k == chosen:
             mark = {"symbol": "diamond", "size": 13, "color": TONES["high"], "line": {"width": 0}}
             spot = {"x": [100 * point.risk], "y": [100 * point.loss], "marker": mark, "hoverinfo": "skip"}
@@ -215,15 +238,6 @@ def risk_utility(
     figure.update_yaxes(range=[-0.06 * max(losses), max(5.0, 1.15 * max(losses))])
     figure.update_layout(showlegend=False, margin={"r": 40})
     return figure
-
-
-def _names(points: Sequence[FrontierPoint]) -> list[str]:
-    """Return a name per point; points at one place share the name of the last."""
-    groups: dict[tuple[float, float], list[int]] = {}
-    for point in points:
-        groups.setdefault((point.risk, point.loss), []).append(point.k)
-    names = {ks[-1]: "k = " + ", ".join(map(str, ks)) for ks in groups.values()}
-    return [names.get(point.k, "") for point in points]
 
 
 def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
@@ -248,7 +262,7 @@ def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
             for axis, (start, end) in zip(edges, zip(place[node.levels], place[above], strict=True), strict=True):
                 axis.extend((start, end, None))
     grey = TONES["original"]
-    line_style = {"color": faint(grey, 0.35), "width": 1}
+    line_style = {"color": faint(grey, 0.35 if len(found.nodes) <= 80 else 0.2), "width": 1}
     figure.add_trace(
         go.Scatter(x=edges[0], y=edges[1], mode="lines", line=line_style, hoverinfo="skip", showlegend=False)
     )

@@ -104,7 +104,7 @@ def models_section(result: AnonymizationResult) -> Section:
     else:
         heads = ["model", "", "measured", "against the original's distribution"]
         table = Table(heads, rows, caption="The certificate")
-    meanings = {str(rule.model): f"bounds {rule.model.bounds}. {rule.model.paper}." for rule in result.recipe.models}
+    meanings = {f"{rule.model}:": f"{rule.model.bounds}. {rule.model.paper}." for rule in result.recipe.models}
     return Section(
         "What holds",
         [
@@ -222,7 +222,7 @@ def repeat_section(result: AnonymizationResult) -> Section:
         ["method", recipe.method],
         ["minimized loss", recipe.loss],
     ]
-    blocks: list[Block] = [Table(["", "setting"], rows, caption="What was asked for")]
+    blocks: list[Block] = [Table(["", "setting"], rows)]
     if result.notes:
         blocks.append(Note(" ".join(result.notes), title="Remarks", tone="warning"))
     return Section("What was asked for", blocks)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydplib._version import __version__
 from pydplib.errors import AnonymityError
+from pydplib.guarantee import KAnonymous
 from pydplib.plot import anonymity as figures
 from pydplib.report._anonymization_sections import (
     found_section,
@@ -91,13 +92,20 @@ def anonymization_report(
     return Report(
         title=f"Anonymization of {name}",
         kicker="pydplib · anonymization report",
-        lead=result.certificate.guarantee.sentence,
+        lead=_lead(result),
         sections=sections,
         footer=(
             f"Made with pydplib {__version__}. This page holds numbers and names of columns, no values of the table. "
             "It loads nothing from anywhere and sends nothing."
         ),
     )
+
+
+def _lead(result: AnonymizationResult) -> str:
+    proof = result.certificate
+    if not proof.holds or len(proof.statements) <= 3:
+        return proof.guarantee.sentence
+    return f"{KAnonymous(proof.k).sentence} All {len(proof.statements)} models that were asked for hold."
 
 
 def _summary(result: AnonymizationResult) -> Section:
