@@ -11,29 +11,50 @@ Examples:
 
 # Imported at once, not when first used: several modules are named like the function in them, and the
 # function must win. Each of them imports what is heavy only where it works.
+from pydplib.attack.auditing import Verdict, audit
 from pydplib.attack.averaging import averaging
 from pydplib.attack.bounds import epsilon_at_least, js_divergence, laplace_success, most_advantage, most_success
 from pydplib.attack.differencing import differencing
+from pydplib.attack.faults import Subject, faults
 from pydplib.attack.floating_point import floating_point
 from pydplib.attack.membership import membership, outlier_membership
+from pydplib.attack.neighbours import ArrayNeighbours, column_strategy, table_strategy
+from pydplib.attack.protocols import AtTap, Evidence, Mechanism, Neighbours, Pair, Tester
 from pydplib.attack.reconstruction import reconstruction
 from pydplib.attack.record_targets import CoinFlips, NaiveGaussian, NaiveUniform, PaperMode
+from pydplib.attack.replaying import Replayed, replay_neighbours
 from pydplib.attack.result import AttackResult
+from pydplib.attack.subjects import subjects
 from pydplib.attack.targets import ExactAnswers, SmallCountsHidden, SoundMode, Target, standard_targets
+from pydplib.attack.testers import EventTester
 
 __all__ = [
+    "ArrayNeighbours",
+    "AtTap",
     "AttackResult",
     "CoinFlips",
+    "EventTester",
+    "Evidence",
     "ExactAnswers",
+    "Mechanism",
     "NaiveGaussian",
     "NaiveUniform",
+    "Neighbours",
+    "Pair",
     "PaperMode",
+    "Replayed",
     "SmallCountsHidden",
     "SoundMode",
+    "Subject",
     "Target",
+    "Tester",
+    "Verdict",
+    "audit",
     "averaging",
+    "column_strategy",
     "differencing",
     "epsilon_at_least",
+    "faults",
     "floating_point",
     "js_divergence",
     "laplace_success",
@@ -42,5 +63,8 @@ __all__ = [
     "most_success",
     "outlier_membership",
     "reconstruction",
+    "replay_neighbours",
     "standard_targets",
+    "subjects",
+    "table_strategy",
 ]

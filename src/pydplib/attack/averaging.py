@@ -78,7 +78,8 @@ def averaging(
             "tolerance": tolerance,
         },
     )
-    return replace(result, sentence=_sentence(result, counts[-1]))
+    exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
+    return replace(result, exposed=exposed, sentence=_sentence(result, counts[-1]))
 
 
 def _knowledge(population: Floats, tolerance: float) -> tuple[Floats, Floats, int]:
@@ -109,6 +110,7 @@ def _best_guess(likelihood: Floats, candidates: Floats, prior: Floats, reach: in
         return np.asarray(candidates[weight.argmax(axis=1)])
     upto = np.cumsum(np.pad(weight, ((0, 0), (reach + 1, reach))), axis=1)
     window = upto[:, 2 * reach + 1 :] - upto[:, : -2 * reach - 1]
+    window += 1e-6 * weight  # of windows that hold the same, the one around the likeliest value
     return np.asarray(candidates[window.argmax(axis=1)])
 
 
@@ -118,6 +120,7 @@ def _sentence(result: AttackResult, calls: int) -> str:
         return f"The same question gets the same answer: after {calls} calls no more is known than after one."
     if result.beats_baseline:
         return (
-            f"After {calls} calls {result.success:.0%} of the values are known; guessing knows {result.baseline:.0%}."
+            f"After {calls} calls {result.success:.0%} of the values are known, where guessing gets "
+            f"{result.baseline:.0%}."
         )
     return f"After {calls} calls no more is known than by guessing."

@@ -55,8 +55,8 @@ def differencing(
     place = person_index(person, len(column))
     rng = np.random.default_rng(seed)
     without = np.delete(column, place)
-    facing = target.facing(column)
-    first, second = facing.means(column, draws, rng), facing.means(without, draws, rng)
+    facing, facing_without = target.facing(column), target.facing(without)
+    first, second = facing.means(column, draws, rng), facing_without.means(without, draws, rng)
     played = play(first, second)
     bound = None if target.epsilon is None else most_success(target.epsilon)
     recovered = _recovered(facing, column, place, tolerance, rng)
@@ -73,6 +73,7 @@ def differencing(
             "difference_recovered": recovered,
             "moved_mean": abs(float(column.mean() - without.mean())),
             "most_success": bound,
+            "printed_numbers_differ": facing != facing_without,
         },
     )
     return replace(result, sentence=_sentence(result, bound))
@@ -92,6 +93,11 @@ def _recovered(target: Target, column: Floats, place: int, tolerance: float, rng
 
 def _sentence(result: AttackResult, bound: float | None) -> str:
     share = f"{result.success:.0%}"
+    if result.details["printed_numbers_differ"]:
+        return (
+            f"One answer tells in {share} of the cases whether the person is in; the epsilon printed beside it, "
+            "computed from the data, tells it always."
+        )
     if result.exposed >= 0.99:
         return f"Two answers, one subtraction: the person's value is known in {result.exposed:.0%} of the attacks."
     if result.beats_baseline and bound is None:

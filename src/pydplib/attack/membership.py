@@ -80,7 +80,7 @@ def membership(
             "people": len(inside),
             "true_positives": right_in / len(score_in),
             "false_positives": 1 - right_out / len(score_out),
-            "most_success": None if target.epsilon is None else most_success(target.epsilon),
+            "most_success": _allowed(target.epsilon_of(inside.shape[1])),
         },
     )
     exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
@@ -142,11 +142,15 @@ def outlier_membership(
             "statistic": statistic,
             "true_positives": played.first_right,
             "false_positives": 1 - played.second_right,
-            "most_success": None if target.epsilon is None else most_success(target.epsilon),
+            "most_success": _allowed(target.epsilon),
         },
     )
     exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
     return replace(result, exposed=exposed, sentence=_sentence(result, "is in the data"))
+
+
+def _allowed(epsilon: float | None) -> float | None:
+    return None if epsilon is None else most_success(epsilon)
 
 
 def _look(target: Target, values: Floats, statistic: Statistic, games: int, rng: Generator) -> Floats:

@@ -165,6 +165,10 @@ class CoinFlips(RecordTarget):
         """Ln 3."""
         return math.log(3)
 
+    def epsilon_of(self, columns: int) -> float:
+        """Return ln 3 for every answer that one person gives."""
+        return columns * self.epsilon
+
     def records(self, values: Floats, calls: int, rng: Generator) -> Floats:
         """Return corrected answers, -1/2 or 3/2, the same in every call."""
         with seeded(draw_seed(rng)):

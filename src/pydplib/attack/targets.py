@@ -43,6 +43,10 @@ class Target(ABC):
         """The most that one attack may learn about one person; None where nothing bounds it."""
         return None
 
+    def epsilon_of(self, columns: int) -> float | None:
+        """Return the most that one attack on so many columns may learn about one person."""
+        return self.epsilon
+
     def facing(self, values: Floats) -> Target:
         """Return the target with whatever it prints about this column, which the attacker reads."""
         return self

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import ParameterError
-from pydplib.noise.coins import CoinRow, bernoulli_exp
+from pydplib.noise.coins import CoinRow, bernoulli_exp, bernoulli_exp_each
 from pydplib.noise.expansion import Expansion, exp_minus, logistic_minus
-from pydplib.noise.randomness import Source, random_bytes, random_words
+from pydplib.noise.randomness import Source, random_bytes, random_words, uniform_below
 
 _MAX_SCALE = 1 << 52  # magnitudes stay far inside 64-bit integers
 _MIN_VARIANCE = Fraction(1, 1 << 1000)  # a positive float, and far below any noise
@@ -155,21 +155,64 @@ def exponential_choice(scores: NDArray[np.int64], unit: Fraction, *, source: Sou
         >>> exponential_choice(np.array([0, 1000]), Fraction(1))
         1
     """
+    return int(exponential_choices(scores, unit, 1, source=source)[0])
+
+
+def exponential_choices(
+    scores: NDArray[np.int64], unit: Fraction, size: int, *, source: Source | None = None
+) -> NDArray[np.int64]:
+    """Return ``size`` independent choices, each as ``exponential_choice`` makes it.
+
+    Examples:
+        >>> exponential_choices(np.array([0, 1000]), Fraction(1), 3).tolist()
+        [1, 1, 1]
+    """
+    gaps = _gaps(scores, unit)
+    cumulative = np.cumsum(np.exp(-float(unit) * gaps.astype(np.float64)))
+    words = random_words(size, source=source) >> np.uint64(11)
+    targets = words.astype(np.float64) * 2.0**-53 * cumulative[-1]
+    slack = (len(gaps) + 64) * 2.0**-49 * cumulative[-1]
+    out = np.searchsorted(cumulative, targets, side="right").astype(np.int64)
+    inside = np.minimum(out, len(gaps) - 1)
+    # The first candidate's lower edge is 0: no error crosses it.
+    low = np.where(out > 0, cumulative[np.maximum(inside - 1, 0)], -math.inf)
+    sure = (out < len(gaps)) & (targets - low > slack) & (cumulative[inside] - targets > slack)
+    for i in np.flatnonzero(~sure):
+        out[i] = _settle_choice(gaps, Fraction(unit), int(words[i]), source)
+    return np.asarray(out)
+
+
+def flip_choices(
+    scores: NDArray[np.int64], unit: Fraction, size: int, *, source: Source | None = None
+) -> NDArray[np.int64]:
+    """Return ``size`` independent choices by permute-and-flip.
+
+    Proof: In a random order, the first candidate whose coin exp(unit (score - best)) falls heads wins (McKenna
+    and Sheldon 2020). Coins are independent of the order, so tossing all of them and picking uniformly among
+    the heads is the same; the best is always heads.
+
+    Examples:
+        >>> flip_choices(np.array([0, 1000]), Fraction(1), 3).tolist()
+        [1, 1, 1]
+    """
+    gaps = _gaps(scores, unit)
+    heads = bernoulli_exp_each(np.tile(gaps, size), unit, source=source).reshape(size, len(gaps))
+    fallen = heads.sum(axis=1)
+    rank = np.empty(size, dtype=np.int64)
+    for count in np.unique(fallen):
+        rows = np.flatnonzero(fallen == count)
+        rank[rows] = uniform_below(int(count), len(rows), source=source)
+    return np.asarray(np.argmax(np.cumsum(heads, axis=1) == rank[:, np.newaxis] + 1, axis=1), dtype=np.int64)
+
+
+def _gaps(scores: NDArray[np.int64], unit: Fraction) -> NDArray[np.int64]:
+    """Return how far each candidate lies behind the best."""
     scores = np.asarray(scores, dtype=np.int64)
     if scores.ndim != 1 or not len(scores):
         raise ParameterError("A choice needs at least one candidate.")
     if unit <= 0:
         raise ParameterError("A choice needs a positive unit.")
-    gaps = scores.max() - scores
-    cumulative = np.cumsum(np.exp(-float(unit) * gaps.astype(np.float64)))
-    word = int(random_words(1, source=source)[0]) >> 11
-    target = word * 2.0**-53 * cumulative[-1]
-    slack = (len(scores) + 64) * 2.0**-49 * cumulative[-1]
-    index = int(np.searchsorted(cumulative, target, side="right"))
-    low = cumulative[index - 1] if index else -math.inf  # the first candidate's lower edge is 0: no error crosses it
-    if index < len(scores) and target - low > slack and cumulative[index] - target > slack:
-        return index
-    return _settle_choice(gaps, Fraction(unit), word, source)
+    return np.asarray(scores.max() - scores)
 
 
 def _settle_choice(gaps: NDArray[np.int64], unit: Fraction, word: int, source: Source | None) -> int:

@@ -17,9 +17,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.noise.coins import bernoulli_exp_each, bernoulli_keep
+from pydplib.noise.coins import bernoulli_keep
 from pydplib.noise.randomness import Source, random_bytes, uniform_below
-from pydplib.noise.samplers import discrete_gaussian, discrete_laplace, exponential_choice
+from pydplib.noise.samplers import (
+    discrete_gaussian,
+    discrete_laplace,
+    exponential_choice,
+    exponential_choices,
+    flip_choices,
+)
 
 Kind = Literal["laplace", "gaussian", "choice", "flip_choice", "response", "coin_flip"]
 
@@ -110,17 +116,19 @@ def choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> in
 def flip_and_choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> int:
     """Return an index by permute-and-flip; epsilon is 2 * sensitivity * unit.
 
-    Proof: In a random order, the first candidate whose coin exp(unit (score - best)) falls
-    heads wins (McKenna and Sheldon 2020). Coins are independent of the order, so tossing
-    all of them and picking uniformly among the heads is the same; the best is always heads.
+    Proof: ``samplers.flip_choices`` is permute-and-flip (McKenna and Sheldon 2020).
     """
-
-    def answer(source: Source | None) -> int:
-        heads = np.flatnonzero(bernoulli_exp_each(scores.max() - scores, unit, source=source))
-        return int(heads[uniform_below(len(heads), 1, source=source)[0]])
-
     call = NoiseCall("flip_choice", scores.size, unit, sensitivity)
-    return int(_through(call, scores, answer))
+    return int(_through(call, scores, lambda source: int(flip_choices(scores, unit, 1, source=source)[0])))
+
+
+def choose_often(call: NoiseCall, scores: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return ``size`` independent choices as a recorded call of ``choose`` or ``flip_and_choose`` makes one.
+
+    For audits; each choice costs its own epsilon.
+    """
+    draw = flip_choices if call.kind == "flip_choice" else exponential_choices
+    return np.asarray(_through(call, scores, lambda source: draw(scores, call.scale, size, source=source)))
 
 
 def respond(codes: NDArray[np.int64], epsilon: Fraction, *, categories: int) -> NDArray[np.int64]:

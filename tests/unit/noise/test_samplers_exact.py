@@ -261,3 +261,27 @@ def test_exponential_choice_bad_parameters_raise(scores, unit):
 
 def test_exponential_choice_extreme_scores_do_not_overflow():
     assert exponential_choice(np.array([-(2**62) + 1, 2**62 - 1]), Fraction(1), source=SeededSource(0)) == 1
+
+
+def test_many_choices_follow_the_law_of_single_ones():
+    from pydplib.noise.samplers import exponential_choices, flip_choices
+
+    scores, unit, size = np.array([3, 5, 4]), Fraction(1, 2), 200_000
+    weights = np.exp(0.5 * scores)
+    seen = np.bincount(exponential_choices(scores, unit, size, source=SeededSource(5)), minlength=3) / size
+    assert seen == pytest.approx(weights / weights.sum(), abs=6 * 0.5 / math.sqrt(size))
+    # Permute-and-flip: coins 1, e^-1/2, e^-1 for gaps 0, 1, 2; the winner is uniform among the heads.
+    half, one = math.exp(-0.5), math.exp(-1)
+    best = (1 - half) * (1 - one) + (half * (1 - one) + one * (1 - half)) / 2 + half * one / 3
+    chosen = np.bincount(flip_choices(scores, unit, size, source=SeededSource(6)), minlength=3) / size
+    assert chosen[1] == pytest.approx(best, abs=6 * 0.5 / math.sqrt(size))
+    assert chosen[1] > seen[1] + 0.02  # never worse than the exponential mechanism, and here better
+
+
+def test_one_choice_of_many_uses_the_bits_of_a_single_choice():
+    from pydplib.noise.samplers import exponential_choice, exponential_choices
+
+    scores = np.arange(50)
+    for seed in range(20):
+        single = exponential_choice(scores, Fraction(1, 7), source=SeededSource(seed))
+        assert exponential_choices(scores, Fraction(1, 7), 1, source=SeededSource(seed)).tolist() == [single]

@@ -1,0 +1,184 @@
+"""The three small parts of an audit: what is run, on which neighbours, and who judges the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.errors import ParameterError
+from pydplib.mechanisms import CoinFlip, Gaussian, Geometric, Laplace, RandomizedResponse
+from pydplib.mechanisms.choice import Exponential, PermuteAndFlip
+from pydplib.noise.tap import add_gaussian, add_laplace, choose_often, flip_coins, respond
+from pydplib.noise.testing import Passed, record
+
+Outputs = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two data sets that differ in one person, and what is special about them.
+
+    Examples:
+        >>> Pair(0.0, 1.0, "the value moves by the sensitivity").words
+        'the value moves by the sensitivity'
+    """
+
+    first: Any
+    second: Any
+    words: str = ""
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """What is audited: many independent outputs for one data set, numbers or rows of numbers."""
+
+    def sample(self, data: Any, size: int) -> Outputs:
+        """Return ``size`` outputs: one per row."""
+        ...
+
+
+class Neighbours(Protocol):
+    """Where neighbouring data sets come from."""
+
+    def __call__(self) -> Iterable[Pair]:
+        """Return the pairs to try."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one pair of neighbours showed.
+
+    Attributes:
+        pair: What was special about the neighbours.
+        event: What the outputs were asked, in words.
+        epsilon_at_least: What is proven about epsilon, with the audit's confidence.
+        hits: How often the event came up on the one and on the other data set.
+        draws: How many outputs were judged, of each.
+    """
+
+    pair: str
+    event: str
+    epsilon_at_least: float
+    hits: tuple[int, int]
+    draws: int
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """How often the event came up on either data set, as shares."""
+        return self.hits[0] / self.draws, self.hits[1] / self.draws
+
+
+class Tester(Protocol):
+    """Who judges: the largest epsilon that two samples prove, unless an event of probability ``chance`` happened."""
+
+    def __call__(self, first: Outputs, second: Outputs, *, delta: float, chance: float, pair: str) -> Evidence:
+        """Return the evidence."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A function called again and again: the way to audit anything."""
+
+    function: Callable[[Any], Any]
+    slow: bool = True
+
+    def sample(self, data: Any, size: int) -> Outputs:
+        return np.array([plain_output(self.function(data)) for _ in range(size)])
+
+
+@dataclass(frozen=True)
+class _Elementwise:
+    """A mechanism that treats every entry of an array by itself: one call brings all outputs."""
+
+    release: Callable[[Any], Any]
+
+    def sample(self, data: Any, size: int) -> Outputs:
+        return np.asarray(self.release(np.full(size, data)))
+
+
+@dataclass(frozen=True)
+class AtTap:
+    """A release of the library, sampled where its noise is drawn: the release runs once, its noise many times.
+
+    What comes after the noise is post-processing and can only hide more, so that an audit of these
+    outputs is at least as strict, and a thousand times faster than calling the release for each output. For
+    releases whose exact values do not depend on earlier noisy ones, as all of this library.
+
+    Args:
+        release: A function of the data whose noise passes ``pydplib.noise.tap``.
+
+    Examples:
+        >>> from pydplib.release import count
+        >>> AtTap(lambda column: count(column, epsilon=1.0)).sample([1, 2, 3], 5).shape
+        (5,)
+    """
+
+    release: Callable[[Any], Any]
+
+    def sample(self, data: Any, size: int) -> Outputs:
+        """Return the noisy integers of every noise call, ``size`` times."""
+        with record() as trace:
+            self.release(data)
+        if not trace.passed:
+            raise ParameterError("No noise passed the library's tap: audit the function itself, without AtTap.")
+        columns = np.concatenate([_noisy(passed, size) for passed in trace.passed], axis=1)
+        return columns[:, 0] if columns.shape[1] == 1 else columns
+
+
+def _noisy(passed: Passed, size: int) -> Outputs:
+    """Return the outputs of one noise call, drawn anew ``size`` times: outputs x numbers."""
+    call, exact = passed.call, passed.exact.reshape(-1)
+    many = np.tile(exact, size)
+    if call.kind == "laplace":
+        return add_laplace(many, call.scale, sensitivity=call.sensitivity).reshape(size, -1)
+    if call.kind == "gaussian":
+        return add_gaussian(many, call.scale, sensitivity_squared=call.sensitivity).reshape(size, -1)
+    if call.kind == "response":
+        return respond(many, call.scale, categories=call.values).reshape(size, -1)
+    if call.kind == "coin_flip":
+        return flip_coins(many).reshape(size, -1)
+    return choose_often(call, exact, size)[:, np.newaxis]
+
+
+def as_mechanism(mechanism: Any) -> Any:
+    """Return something with ``sample``: of a mechanism of the library, of ``release``, or of a plain function.
+
+    Examples:
+        >>> from pydplib.mechanisms import Geometric
+        >>> as_mechanism(Geometric(sensitivity=1, epsilon=1.0)).sample(5, 3).shape
+        (3,)
+        >>> as_mechanism(lambda data: sum(data)).sample([1, 2], 2).tolist()
+        [3, 3]
+    """
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    if isinstance(mechanism, Laplace):
+        return _Elementwise(replace(mechanism, max_changes=1).release)
+    if isinstance(mechanism, Geometric | Gaussian | CoinFlip | RandomizedResponse):
+        return _Elementwise(mechanism.release)
+    if isinstance(mechanism, Exponential | PermuteAndFlip):
+        return AtTap(mechanism.release)
+    function = getattr(mechanism, "release", mechanism)
+    if not callable(function):
+        raise ParameterError(
+            "An audit needs a mechanism with release(), an object with sample(data, size), or a function of the data. "
+            f"Got {type(mechanism).__name__}."
+        )
+    return _Loop(function)
+
+
+def plain_output(output: Any) -> Any:
+    """Return a release's values, a paper-mode result's data, or the output as it is: numbers or an array of them."""
+    for field in ("values", "dp_data"):
+        inner = getattr(output, field, None)
+        if inner is not None and not callable(inner):
+            output = inner
+            break
+    array = np.asarray(output)
+    return array.reshape(()).item() if array.size == 1 else array.reshape(-1)

@@ -1,0 +1,86 @@
+"""Everything in the library that claims differential privacy, ready to be audited."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pydplib.attack.faults import Subject
+from pydplib.attack.neighbours import ArrayNeighbours
+from pydplib.attack.protocols import AtTap, Pair
+from pydplib.guarantee import ApproxDP, LocalDP, PureDP
+from pydplib.mechanisms import CoinFlip, Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip, RandomizedResponse
+
+
+def subjects(epsilon: float = 1.0) -> list[Subject]:
+    """Return every mechanism and every one-line release of the library, each with its claim and its neighbours.
+
+    Examples:
+        >>> [subject.name for subject in subjects() if subject.tight][:3]
+        ['laplace', 'geometric', 'permute-and-flip']
+    """
+    return [*_mechanisms(epsilon), *_releases(epsilon), *_records(epsilon)]
+
+
+def _mechanisms(epsilon: float) -> list[Subject]:
+    claim = PureDP(epsilon)
+    made: list[tuple[str, str, Any, Any, bool]] = [
+        ("laplace", "Real numbers plus Laplace noise.", Laplace(1, epsilon), claim, True),
+        ("geometric", "Counts plus two-sided geometric noise.", Geometric(1, epsilon), claim, True),
+        ("permute-and-flip", "A choice by permute-and-flip.", PermuteAndFlip(1, epsilon), claim, True),
+        ("exponential", "A choice by the exponential mechanism.", Exponential(1, epsilon), claim, False),
+        (
+            "gaussian", "Real numbers plus Gaussian noise.",
+            Gaussian(1, epsilon=epsilon, delta=1e-6), ApproxDP(epsilon, 1e-6), False,
+        ),
+        (
+            "randomized-response", "Categories of single records.",
+            RandomizedResponse([0, 1], epsilon), LocalDP(epsilon), True,
+        ),
+        ("coin-flip", "Yes or no by two coins; epsilon is always ln 3.", CoinFlip(), LocalDP(math.log(3)), True),
+    ]  # fmt: skip
+    return [Subject(name, words, made_of, promise, None, tight) for name, words, made_of, promise, tight in made]
+
+
+def _releases(epsilon: float) -> list[Subject]:
+    from pydplib import release
+
+    bounds = (0.0, 1.0)
+    claim = PureDP(epsilon)
+    columns = ArrayNeighbours(bounds=bounds, size=8)
+    few = lambda: list(columns())[:1]  # noqa: E731  (the pair on which these lose most)
+    edges = [0.0, 0.5, 1.0]
+    made: list[tuple[str, str, Any, bool]] = [
+        ("count", "How many.", lambda x: release.count(x, epsilon=epsilon), True),
+        ("sum", "A sum of clamped values.", lambda x: release.sum(x, bounds=bounds, epsilon=epsilon), True),
+        ("mean", "A mean of clamped values.", lambda x: release.mean(x, bounds=bounds, epsilon=epsilon), False),
+        ("variance", "A variance.", lambda x: release.variance(x, bounds=bounds, epsilon=epsilon), False),
+        ("median", "A median.", lambda x: release.median(x, bounds=bounds, epsilon=epsilon, step=0.5), False),
+        (
+            "quantiles", "Several quantiles.",
+            lambda x: release.quantiles(x, [0.25, 0.75], bounds=bounds, epsilon=epsilon, step=0.5), False,
+        ),
+        ("histogram", "A histogram.", lambda x: release.histogram(x, edges=edges, epsilon=epsilon), True),
+    ]  # fmt: skip
+    return [Subject(name, words, AtTap(run), claim, few, tight) for name, words, run, tight in made]
+
+
+class _PaperRecords:
+    """Paper mode with public bounds, as many records at once as outputs are wanted."""
+
+    def __init__(self, epsilon: float) -> None:
+        self._epsilon = epsilon
+
+    def sample(self, data: float, size: int) -> Any:
+        from pydplib.paper import dp_calculate
+
+        column = np.full(size, data)
+        return np.asarray(dp_calculate(column, "mean", bounds=(0.0, 1.0), record_epsilon=self._epsilon).dp_data)
+
+
+def _records(epsilon: float) -> list[Subject]:
+    pair = [Pair(0.0, 1.0, "one record moves from the lower to the upper bound")]
+    words = "Paper mode with public bounds: noise on every record."
+    return [Subject("paper-public", words, _PaperRecords(epsilon), LocalDP(epsilon), lambda: pair, True)]
