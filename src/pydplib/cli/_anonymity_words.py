@@ -29,7 +29,7 @@ def read_names(ctx: click.Context, param: click.Parameter, values: Sequence[str]
 
 def percent(share: float) -> str:
     """Return a share as people read it."""
-    return f"{100 * share:.3g} %"
+    return "< 0.001 %" if 0 < share < 1e-5 else f"{100 * share:.3g} %"
 
 
 def plain(value: Any) -> Any:
@@ -173,7 +173,10 @@ def hierarchy_gaps(file: Path) -> Iterator[None]:
         yield
     except HierarchyGap as error:
         words = str(error).split(" Add them (", 1)[0]
-        raise HierarchyError(
-            f'{words} Complete it, or set kind = "automatic". For a hierarchy file, this lists the values: '
-            f"pydplib hierarchy check HIERARCHY {file.name} --column {error.column} --list"
-        ) from None
+        if "leaves" in words:
+            step = f"This lists them: pydplib hierarchy check HIERARCHY {file.name} --column {error.column} --list"
+        elif "outside" in words:
+            step = 'Widen the bounds, or set outside = "clamp" in the configuration.'
+        else:
+            step = 'Choose another kind of hierarchy, or kind = "automatic".'
+        raise HierarchyError(f"{words} {step}") from None

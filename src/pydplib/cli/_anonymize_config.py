@@ -119,6 +119,8 @@ def _read(values: Mapping[str, Any], folder: Path, open_table: OpenTable) -> Con
                 raise ParameterError(f"{model} is about '{column}', which is not among the sensitive columns.")
             sensitive[column].append(model)
         if not columns:
+            if model.needs_sensitive and not sensitive:
+                raise ParameterError(f'{model} needs a sensitive column: sensitive = ["diagnosis"].')
             models.append(model)
     identifiers: dict[str, Pseudonym | None] = dict.fromkeys(_names(values, "identifiers"))
     for name, entry in dict(values.get("pseudonyms") or {}).items():
@@ -198,4 +200,8 @@ def _read_pseudonym(name: str, entry: Any, folder: Path) -> Pseudonym:
             raise ParameterError(
                 f"The key file of '{name}' cannot be read. Make one: openssl rand -out pseudonyms.key 32"
             ) from None
+    elif entry.get("consistent"):
+        raise ParameterError(
+            f"Consistent pseudonyms of '{name}' need key_file, a file with a secret of 16 bytes or more."
+        )
     return Pseudonym(key=secret, consistent=bool(entry.get("consistent", False)), prefix=str(entry.get("prefix", "")))

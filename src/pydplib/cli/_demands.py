@@ -77,13 +77,20 @@ def _read_demand(text: str) -> Demand:
 
 
 def judge(found: Verification, demands: Sequence[Demand]) -> list[dict[str, Any]]:
-    """Return, per demand and sensitive column, whether it holds."""
+    """Return, per demand and sensitive column, whether it holds, also together with earlier releases."""
     out: list[dict[str, Any]] = []
+    across = found.across
     for demand in demands:
         if demand.name == "k":
-            out.append({"required": demand.text, "sensitive": None, "holds": found.k >= demand.limit})
+            # 0 stands for "none": no class meets an earlier one, nobody appeared or vanished.
+            groups = [] if across is None else [across.k, across.appeared, across.vanished]
+            good = found.k >= demand.limit and all(size == 0 or size >= demand.limit for size in groups)
+            out.append({"required": demand.text, "sensitive": None, "holds": good})
             continue
         for name, measures in found.sensitive.items():
             if demand.column in (None, name):
-                out.append({"required": demand.text, "sensitive": name, "holds": demand.holds(measures)})
+                good = demand.holds(measures)
+                if demand.name == "l" and across is not None and across.k:
+                    good = good and across.l_distinct.get(name, 0) >= demand.limit
+                out.append({"required": demand.text, "sensitive": name, "holds": good})
     return out

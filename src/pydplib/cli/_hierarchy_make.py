@@ -263,6 +263,8 @@ def _write(table: TableHierarchy, output: Path | None, *, force: bool, from_tabl
     check_targets([("--output", output)], [], force=force)
     with staged() as staging:
         table.to_csv(staging.part(output))
-    click.echo(f"{output}: {len(table.leaves):,} values, {table.height} levels above them.", err=True)
+    click.echo(
+        f"{output}: {len(table.leaves):,} values, {table.height} level{'s' * (table.height > 1)} above them.", err=True
+    )
     if from_table:
         click.echo("It lists values of the table: keep it as private as the table itself.", err=True)

@@ -103,7 +103,8 @@ def _quoted(name: str) -> str:
 def _print(found: Risk, names: list[str], *, people: bool, population: bool) -> None:
     who = "people" if people else "records"
     p, j = found.prosecutor, found.journalist
-    click.echo(f"{found.rows:,} {who} in {found.classes:,} classes of {', '.join(names)}.")
+    once = " (each counted once in every class she is in)" if people else ""
+    click.echo(f"{found.rows:,} {who}{once} in {found.classes:,} classes of {', '.join(names)}.")
     if not found.rows:
         click.echo("There is nobody to find.")
         return

@@ -12,8 +12,10 @@ import click
 
 from pydplib.cli._anonymity_words import NAMES_HELP, measure_values, print_json, print_table, read_names
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
+from pydplib.cli._sql import identifier
+from pydplib.cli._tables import TableFile, Tables, engine_errors
 from pydplib.cli.risk import check_quasi
-from pydplib.errors import AnonymityError, did_you_mean
+from pydplib.errors import AnonymityError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Verification
@@ -86,7 +88,6 @@ def command(
     pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis --require k=5 --require l=3
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
-    from pydplib.cli._tables import Tables
 
     with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
         tables = Tables(Path(folder))
@@ -100,6 +101,9 @@ def command(
             if person is not None:
                 table.check([person], "--person")
                 wanted.append(person)
+            listed = {name: _order(text, table.columns[name]) for name, text in orders.items()}
+            for name, values in listed.items():
+                _check_order(table, name, values)
             found = verify(
                 table.frame(list(dict.fromkeys(wanted))),
                 names,
@@ -107,7 +111,7 @@ def command(
                 person=person,
                 linked=linked,
                 hierarchies={name: Hierarchy.from_csv(path) for name, path in trees.items()},
-                orders={name: _order(text, table.columns[name]) for name, text in orders.items()},
+                orders=listed,
                 previous=[tables.open(path).frame() for path in previous],
             )
         finally:
@@ -146,6 +150,15 @@ def _order(text: str, kind: str) -> list[Any]:
         except ValueError:
             raise click.UsageError("--order lists numbers for a column of numbers.") from None
     return parts
+
+
+def _check_order(table: TableFile, name: str, values: Sequence[Any]) -> None:
+    column = identifier(name)
+    with engine_errors(table.format):
+        found = table.relation.project(column).distinct().filter(f"{column} IS NOT NULL").fetchall()
+    lost = sum(row[0] not in values for row in found)
+    if lost:
+        raise ParameterError(f"--order misses {lost} of the values of '{name}'. List all of them, in order.")
 
 
 def _values(found: Verification) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _METHODS = {
 
 def percent(share: float) -> str:
     """Return a share as people read it."""
-    return f"{100 * share:.3g} %"
+    return "< 0.001 %" if 0 < share < 1e-5 else f"{100 * share:.3g} %"
 
 
 def risk_section(before: Risk, after: Risk) -> Section:
