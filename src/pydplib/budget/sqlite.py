@@ -15,6 +15,7 @@ from pydplib.budget.sqlite_file import ledger_error, make_file, open_to_read, op
 from pydplib.budget.sqlite_store import SqliteStore
 from pydplib.budget.store_ledger import StoreLedger
 from pydplib.errors import LedgerError
+from pydplib.noise.tap import check_not_seeded
 
 
 class SqliteLedger(StoreLedger):
@@ -116,6 +117,7 @@ class SqliteLedger(StoreLedger):
     def _transaction(self) -> Iterator[SqliteStore]:
         if self._read_only:
             raise LedgerError("This ledger was opened for reading only.")
+        check_not_seeded()
         with self._session("BEGIN IMMEDIATE") as store:
             yield store
 

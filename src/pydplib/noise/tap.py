@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib.errors import ParameterError
 from pydplib.noise.coins import bernoulli_keep
 from pydplib.noise.randomness import Source, random_bytes, uniform_below
 from pydplib.noise.samplers import (
@@ -70,6 +71,20 @@ Tap = Callable[[NoiseCall, NDArray[np.int64], Answer], Any]
 
 # Set by pydplib.noise.testing only; None in every release.
 _tap: ContextVar[Tap | None] = ContextVar("pydplib_noise_tap", default=None)
+_seeded: ContextVar[bool] = ContextVar("pydplib_noise_seeded", default=False)
+
+
+def check_not_seeded() -> None:
+    """Refuse where noise is repeatable. Ledgers that are kept call this: what they record is a real release.
+
+    Raises:
+        ParameterError: Inside ``pydplib.noise.testing.seeded``.
+    """
+    if _seeded.get():
+        raise ParameterError(
+            "Seeded noise is for experiments and attacks on data of nobody; a ledger that is kept refuses it. "
+            "Use a MemoryLedger there, or leave the seed out."
+        )
 
 
 def _through(call: NoiseCall, exact: NDArray[np.int64], answer: Answer) -> Any:

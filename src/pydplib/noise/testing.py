@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.noise.tap import Answer, NoiseCall, Tap, _tap
+from pydplib.noise.tap import Answer, NoiseCall, Tap, _seeded, _tap
 
 
 class SeededSource:
@@ -77,8 +77,12 @@ def seeded(seed: int) -> Iterator[None]:
         True
     """
     source = SeededSource(seed)
-    with _listen(lambda call, exact, answer: answer(source)):
-        yield
+    token = _seeded.set(True)
+    try:
+        with _listen(lambda call, exact, answer: answer(source)):
+            yield
+    finally:
+        _seeded.reset(token)
 
 
 @contextmanager
