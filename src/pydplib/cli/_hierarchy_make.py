@@ -214,18 +214,14 @@ def _values(listed: str | None, table: Path | None, column: str | None, sheet: s
 def distinct_values(path: Path, column: str, sheet: str | None) -> list[Any]:
     """Return the different values of a column, in order, without the missing one."""
     from pydplib.cli._sql import identifier
-    from pydplib.cli._tables import Tables, engine_errors
+    from pydplib.cli._tables import engine_errors, open_tables
 
-    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder))
-        try:
-            table = tables.open(path, sheet=sheet)
-            table.check([column], "--column")
-            with engine_errors(table.format):
-                name = identifier(column)
-                rows = table.relation.project(name).distinct().filter(f"{name} IS NOT NULL").order(name).fetchall()
-        finally:
-            tables.close()
+    with open_tables() as tables:
+        table = tables.open(path, sheet=sheet)
+        table.check([column], "--column")
+        with engine_errors(table.format):
+            name = identifier(column)
+            rows = table.relation.project(name).distinct().filter(f"{name} IS NOT NULL").order(name).fetchall()
     return [row[0] for row in rows]
 
 

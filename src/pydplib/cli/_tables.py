@@ -4,6 +4,7 @@
 # ruff: noqa: S608
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydplib.cli._sql import identifier, literal
 from pydplib.cli._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
-from pydplib.errors import DataError, MissingExtraError, ParameterError, did_you_mean, import_extra
+from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, did_you_mean, import_extra
 
 Format: TypeAlias = Literal["csv", "parquet", "excel"]
 Kind: TypeAlias = Literal["whole", "number", "comma", "date", "german date", "time", "text"]
@@ -166,6 +167,22 @@ class Tables:
             possible = [kind for kind in fitting_all if kind != "comma" or (comma and with_comma)]
             out.append(possible[0] if present and possible else "text")
         return out
+
+
+@contextmanager
+def open_tables() -> Iterator[Tables]:
+    """Yield a ``Tables`` with a private folder that disappears afterwards; Ctrl-C ends a query of DuckDB's too."""
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+        tables = Tables(Path(folder))
+        try:
+            yield tables
+        except RuntimeError as error:
+            # DuckDB's way of passing on Ctrl-C.
+            if not isinstance(error, PydplibError) and "interrupt" in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            tables.close()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +58,7 @@ def command(
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.cli._anonymize_run import Run
     from pydplib.cli._outputs import check_targets, output_format
-    from pydplib.cli._tables import Tables
+    from pydplib.cli._tables import open_tables
 
     if init_:
         if output or report or recipe:
@@ -78,17 +77,13 @@ def command(
             import_extra("plotly", what="Writing a report", extra="plot")
         elif with_frontier:
             raise click.UsageError("--frontier adds a figure to the report: give --report as well.")
-    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder))
-        try:
-            if init_:
-                _write_config(tables, file, sheet, config_file)
-                return
-            assert output is not None
-            run = Run(tables, file, config_file, sheet, time_limit)
-            run.go(output, report, recipe, with_frontier=with_frontier, as_json=as_json)
-        finally:
-            tables.close()
+    with open_tables() as tables:
+        if init_:
+            _write_config(tables, file, sheet, config_file)
+            return
+        assert output is not None
+        run = Run(tables, file, config_file, sheet, time_limit)
+        run.go(output, report, recipe, with_frontier=with_frontier, as_json=as_json)
 
 
 def _init_call(file: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,29 +51,25 @@ def command(
     pydplib risk visits.xlsx --sheet 2018 --quasi age,sex,zip --person patient_id --fraction 0.05 --json
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
-    from pydplib.cli._tables import Tables
+    from pydplib.cli._tables import open_tables
 
     if population is not None and fraction is not None:
         raise click.UsageError("Choose one of --population and --fraction.")
     if with_values and as_json:
         raise click.UsageError("--values is for the screen; leave --json out.")
-    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder))
-        try:
-            table = tables.open(file, sheet=sheet)
-            names = check_quasi(table, quasi, f"pydplib risk {file}")
-            wanted = list(names)
-            if person is not None:
-                table.check([person], "--person")
-                wanted.append(person)
-            everybody = None
-            if population is not None:
-                behind = tables.open(population)
-                behind.check(names, "quasi-identifier, in the population")
-                everybody = behind.frame(names)
-            found = risk(table.frame(wanted), names, everybody, person=person, fraction=fraction)
-        finally:
-            tables.close()
+    with open_tables() as tables:
+        table = tables.open(file, sheet=sheet)
+        names = check_quasi(table, quasi, f"pydplib risk {file}")
+        wanted = list(names)
+        if person is not None:
+            table.check([person], "--person")
+            wanted.append(person)
+        everybody = None
+        if population is not None:
+            behind = tables.open(population)
+            behind.check(names, "quasi-identifier, in the population")
+            everybody = behind.frame(names)
+        found = risk(table.frame(wanted), names, everybody, person=person, fraction=fraction)
     if as_json:
         print_json({"file": str(file), "quasi_identifiers": names, "person": person, **risk_values(found)})
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import click
 from pydplib.cli._anonymity_words import NAMES_HELP, measure_values, print_json, print_table, read_names
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
 from pydplib.cli._sql import identifier
-from pydplib.cli._tables import TableFile, Tables, engine_errors
+from pydplib.cli._tables import TableFile, engine_errors, open_tables
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
 
@@ -89,33 +88,29 @@ def command(
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
 
-    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder))
-        try:
-            table = tables.open(file, sheet=sheet)
-            names = check_quasi(table, quasi, f"pydplib verify {file}")
-            watched = list(dict.fromkeys(sensitive))
-            table.check(watched, "--sensitive")
-            _check_columns(demands, trees, orders, watched)
-            wanted = [*names, *watched]
-            if person is not None:
-                table.check([person], "--person")
-                wanted.append(person)
-            listed = {name: _order(text, table.columns[name]) for name, text in orders.items()}
-            for name, values in listed.items():
-                _check_order(table, name, values)
-            found = verify(
-                table.frame(list(dict.fromkeys(wanted))),
-                names,
-                watched,
-                person=person,
-                linked=linked,
-                hierarchies={name: Hierarchy.from_csv(path) for name, path in trees.items()},
-                orders=listed,
-                previous=[tables.open(path).frame() for path in previous],
-            )
-        finally:
-            tables.close()
+    with open_tables() as tables:
+        table = tables.open(file, sheet=sheet)
+        names = check_quasi(table, quasi, f"pydplib verify {file}")
+        watched = list(dict.fromkeys(sensitive))
+        table.check(watched, "--sensitive")
+        _check_columns(demands, trees, orders, watched)
+        wanted = [*names, *watched]
+        if person is not None:
+            table.check([person], "--person")
+            wanted.append(person)
+        listed = {name: _order(text, table.columns[name]) for name, text in orders.items()}
+        for name, values in listed.items():
+            _check_order(table, name, values)
+        found = verify(
+            table.frame(list(dict.fromkeys(wanted))),
+            names,
+            watched,
+            person=person,
+            linked=linked,
+            hierarchies={name: Hierarchy.from_csv(path) for name, path in trees.items()},
+            orders=listed,
+            previous=[tables.open(path).frame() for path in previous],
+        )
     verdicts = judge(found, demands)
     if as_json:
         print_json({"file": str(file), **_values(found), "required": verdicts})
