@@ -19,11 +19,12 @@ from pydplib.attack.faults import Subject, faults
 from pydplib.attack.floating_point import floating_point
 from pydplib.attack.membership import membership, outlier_membership
 from pydplib.attack.neighbours import ArrayNeighbours, column_strategy, table_strategy
-from pydplib.attack.protocols import AtTap, Evidence, Mechanism, Neighbours, Pair, Tester
+from pydplib.attack.protocols import AtTap, Evidence, Mechanism, Neighbours, Pair, PropertyTester
 from pydplib.attack.reconstruction import reconstruction
 from pydplib.attack.record_targets import CoinFlips, NaiveGaussian, NaiveUniform, PaperMode
 from pydplib.attack.replaying import Replayed, replay_neighbours
 from pydplib.attack.result import AttackResult
+from pydplib.attack.session_target import LiveSession
 from pydplib.attack.subjects import subjects
 from pydplib.attack.targets import ExactAnswers, SmallCountsHidden, SoundMode, Target, standard_targets
 from pydplib.attack.testers import EventTester
@@ -36,18 +37,19 @@ __all__ = [
     "EventTester",
     "Evidence",
     "ExactAnswers",
+    "LiveSession",
     "Mechanism",
     "NaiveGaussian",
     "NaiveUniform",
     "Neighbours",
     "Pair",
     "PaperMode",
+    "PropertyTester",
     "Replayed",
     "SmallCountsHidden",
     "SoundMode",
     "Subject",
     "Target",
-    "Tester",
     "Verdict",
     "audit",
     "averaging",

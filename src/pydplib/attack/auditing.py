@@ -11,7 +11,7 @@ from typing import Any
 
 from pydplib.attack._checks import at_least
 from pydplib.attack.neighbours import mechanism_neighbours
-from pydplib.attack.protocols import Evidence, Pair, Tester, as_mechanism
+from pydplib.attack.protocols import Evidence, Pair, PropertyTester, as_mechanism
 from pydplib.attack.replaying import Replayed, replay_neighbours
 from pydplib.attack.testers import EventTester
 from pydplib.errors import ParameterError
@@ -90,7 +90,7 @@ def audit(
     claim: Guarantee | None = None,
     *,
     neighbours: Iterable[Pair] | Callable[[], Iterable[Pair]] | tuple[Any, Any] | None = None,
-    tester: Tester | None = None,
+    tester: PropertyTester | None = None,
     draws: int | None = None,
     confidence: float = 0.999,
     seed: int | None = None,

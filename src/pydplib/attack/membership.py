@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -21,10 +23,10 @@ Statistic = Literal["mean", "largest"]
 
 def membership(
     target: Target,
-    insiders: ArrayLike,
-    outsiders: ArrayLike,
+    people: ArrayLike,
     *,
     frequencies: ArrayLike | None = None,
+    rounds: int = 10,
     seed: int | None = None,
 ) -> AttackResult:
     """Tell, from published shares of many yes/no attributes, who is among the people they were computed from.
@@ -34,57 +36,83 @@ def membership(
     who has a person's variants can tell whether the person took part (and so has the disease). The
     attacker adds, over all attributes, how much the published share leans towards the person (Homer et al. 2008);
     this is the likelihood ratio test for large tables (Sankararaman et al. 2009). For exact answers it is right in
-    Phi(sqrt(attributes / people) / 2) of the cases.
+    Phi(sqrt(attributes / participants) / 2) of the cases.
+
+    In every round another random half of the people is in the study, the others are not, and the attacker
+    decides about each of them.
 
     Args:
         target: Who answers; one sum per attribute.
-        insiders: The private table, people x attributes of 0 and 1.
-        outsiders: People of the same population who are not in the table.
-        frequencies: How frequent each attribute is in the population; by default taken from the outsiders.
+        people: Candidates x attributes of 0 and 1.
+        frequencies: How frequent each attribute is in the population; by default among these people.
+        rounds: How often the game is played, at least 5.
         seed: For a repeatable run.
 
     Examples:
         >>> from pydplib.attack import ExactAnswers, SoundMode, membership
-        >>> rng = np.random.default_rng(4)
-        >>> people = rng.random((200, 2000)) < 0.3
-        >>> membership(ExactAnswers(), people[:100], people[100:], frequencies=np.full(2000, 0.3)).success > 0.95
+        >>> people = np.random.default_rng(4).random((200, 2000)) < 0.3
+        >>> membership(ExactAnswers(), people, frequencies=np.full(2000, 0.3), seed=1).success > 0.95
         True
-        >>> membership(SoundMode(1.0), people[:100], people[100:], frequencies=np.full(2000, 0.3)).beats_baseline
-        False
+        >>> membership(SoundMode(1.0), people, frequencies=np.full(2000, 0.3), seed=1).success < 0.6
+        True
     """
-    inside, outside = _as_table(insiders), _as_table(outsiders)
-    if inside.shape[1] != outside.shape[1]:
-        raise DataError("Insiders and outsiders need the same attributes.")
+    table = _as_table(people)
+    at_least("rounds", rounds, 5)
     rng = np.random.default_rng(seed)
-    known = outside.mean(axis=0) if frequencies is None else as_column(frequencies)
-    if len(known) != inside.shape[1]:
+    known = table.mean(axis=0) if frequencies is None else as_column(frequencies)
+    if len(known) != table.shape[1]:
         raise DataError("frequencies needs one number per attribute.")
     known = np.clip(known, 1e-3, 1 - 1e-3)
-    sums = target.facing(inside.reshape(-1)).column_sums(inside, rng)
-    lean = np.nan_to_num((sums / len(inside) - known) / (known * (1 - known)))
-    score_in, score_out = (inside - known) @ lean, (outside - known) @ lean
-    # In expectation 0 for outsiders and attributes / people for insiders, by the insider's own share: cut between.
-    cut = inside.shape[1] / len(inside) / 2
-    right_in, right_out = int((score_in > cut).sum()), int((score_out <= cut).sum())
-    share = (right_in / len(score_in) + right_out / len(score_out)) / 2
-    tries = len(score_in) + len(score_out)
-    result = AttackResult.of_tries(
-        "membership",
+    right = np.array([_play_round(target, table, known, rng) for _ in range(rounds)])
+    success = float(right.mean())
+    spread = student(0.95, rounds - 1) * float(right.mean(axis=1).std(ddof=1)) / math.sqrt(rounds)
+    result = AttackResult(
+        name="membership",
         target=target.name,
-        hits=round(share * tries),
-        tries=tries,
+        success=success,
         baseline=0.5,
+        # People of one round share one release, so that rounds are counted, not people.
+        interval=(max(0.0, success - spread), min(1.0, success + spread)),
+        exposed=0.0,
+        tries=right.size * (len(table) // 2),
         sentence="",
         details={
-            "attributes": inside.shape[1],
-            "people": len(inside),
-            "true_positives": right_in / len(score_in),
-            "false_positives": 1 - right_out / len(score_out),
-            "most_success": _allowed(target.epsilon_of(inside.shape[1])),
+            "attributes": table.shape[1],
+            "participants": len(table) // 2,
+            "rounds": rounds,
+            "true_positives": float(right[:, 0].mean()),
+            "false_positives": 1 - float(right[:, 1].mean()),
+            "most_success": _allowed(target.epsilon_of(table.shape[1])),
         },
     )
     exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
     return replace(result, exposed=exposed, sentence=_sentence(result, "took part"))
+
+
+def _play_round(target: Target, table: Floats, known: Floats, rng: Generator) -> tuple[float, float]:
+    """Return how many of the participants and of the others were told right, as shares."""
+    order = rng.permutation(len(table))
+    size = len(table) // 2
+    inside, outside = table[order[:size]], table[order[size : 2 * size]]
+    sums = target.facing(inside.reshape(-1)).column_sums(inside, rng)
+    lean = np.nan_to_num((sums / size - known) / (known * (1 - known)))
+    # In expectation 0 for outsiders and attributes / participants for insiders, by their own share: cut between.
+    cut = float(np.isfinite(sums).sum()) / size / 2
+    score_in, score_out = (inside - known) @ lean, (outside - known) @ lean
+    return float(np.mean(score_in > cut)), float(np.mean(score_out <= cut))
+
+
+def student(confidence: float, freedom: int) -> float:
+    """Return the two-sided quantile of Student's distribution, by the first terms of its expansion about the normal.
+
+    Examples:
+        >>> round(student(0.95, 9), 2)
+        2.26
+    """
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + first / freedom + second / freedom**2
 
 
 def outlier_membership(

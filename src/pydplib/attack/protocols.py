@@ -73,7 +73,7 @@ class Evidence:
         return self.hits[0] / self.draws, self.hits[1] / self.draws
 
 
-class Tester(Protocol):
+class PropertyTester(Protocol):
     """Who judges: the largest epsilon that two samples prove, unless an event of probability ``chance`` happened."""
 
     def __call__(self, first: Outputs, second: Outputs, *, delta: float, chance: float, pair: str) -> Evidence:
