@@ -23,7 +23,7 @@ MOST_CHARACTERS = 20_000
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WHOLE = re.compile(r"[+-]?\d{1,12}(\.0+)?")
-_DECIMAL = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,2})?")
+_DECIMAL = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?")
 _WORDS = MappingProxyType(
     {"true": True, "yes": True, "y": True, "1": True, "on": True}
     | {"false": False, "no": False, "n": False, "0": False, "off": False}

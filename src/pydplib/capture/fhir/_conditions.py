@@ -75,8 +75,6 @@ class _Attach:
             condition = self.condition(item, entry) if isinstance(entry, Mapping) else None
             if condition is not None:
                 conditions.append(condition)
-            elif not isinstance(entry, Mapping):
-                self.notes.left_out(item, "enableWhen", "a condition that is not a table")
         behaviour: Behaviour = raw.behaviour if raw.behaviour in ("all", "any") else ""
         if len(conditions) > 1 and not behaviour:
             self.notes.adapted(item, "enableBehavior", "it does not say all or any; all must hold here")

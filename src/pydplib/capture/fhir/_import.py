@@ -11,7 +11,17 @@ from pydplib.capture.fhir import _names as names
 from pydplib.capture.fhir._conditions import Pending, attach_conditions
 from pydplib.capture.fhir._items import ItemReader
 from pydplib.capture.fhir._names import Note
-from pydplib.capture.fhir._read import Notes, extensions_of, tables, tail, take_checks, text_of, value_of
+from pydplib.capture.fhir._read import (
+    Notes,
+    extensions_of,
+    is_table,
+    note_shapes,
+    tables,
+    tail,
+    take_checks,
+    text_of,
+    value_of,
+)
 from pydplib.capture.lint import lint
 from pydplib.capture.model import Template
 from pydplib.capture.problems import Problem, errors_of
@@ -83,7 +93,7 @@ def questionnaire_from_fhir(resource: object) -> ImportedTemplate:
         >>> print(imported.notes[0])
         'smoker', initial: left out: answers are never filled in beforehand
     """
-    if not isinstance(resource, Mapping) or resource.get("resourceType") != "Questionnaire":
+    if not is_table(resource) or resource.get("resourceType") != "Questionnaire":
         got = resource.get("resourceType") if isinstance(resource, Mapping) else None
         hint = " Take the Questionnaire out of the Bundle." if got == "Bundle" else ""
         raise TemplateError(f"This is not a FHIR Questionnaire: its resourceType must be 'Questionnaire'.{hint}")
@@ -132,7 +142,7 @@ def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[s
     """Read the head of the questionnaire."""
     url = "".join(text_of(resource.get("url")).split()).replace("|", "%7C")
     given = text_of(resource.get("id")) or tail(url) or text_of(resource.get("name")) or "questionnaire"
-    identifier = re.sub(r"[^A-Za-z0-9.\-]+", "-", given).strip("-.")[:64] or "questionnaire"
+    identifier = re.sub(r"[^A-Za-z0-9.\-]+", "-", given).lstrip("-.")[:64] or "questionnaire"
     if resource.get("id") != identifier:
         notes.adapted("", "id", f"'{identifier}' is the template's id")
     version = "-".join(text_of(resource.get("version")).replace("|", " ").split())
@@ -148,6 +158,7 @@ def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[s
         name = text_of(entry.get("id"))
         if entry.get("resourceType") != "ValueSet" or not _mentions(resource.get("item"), f"#{name}"):
             notes.left_out("", f"contained #{name}", "only value sets that a question uses are taken")
+    note_shapes(resource, "", notes)
     head: dict[str, Any] = {}
     for extension_url, extension in extensions_of(resource):
         value = value_of(extension)[1]

@@ -13,6 +13,7 @@ from pydplib.capture.fhir._read import (
     Notes,
     extensions_of,
     is_help,
+    note_shapes,
     tables,
     tail,
     take_checks,
@@ -74,8 +75,6 @@ class ItemReader:
         """Read a list of items; display items become texts of their parent, see ``help_of``."""
         if level > MOST_LEVELS:
             raise TemplateError(f"The questionnaire is nested more than {MOST_LEVELS} levels deep.")
-        if entries is not None and (not isinstance(entries, list) or len(tables(entries)) != len(entries)):
-            self.notes.left_out(parent, "item", "not a list of tables")
         items: list[Item] = []
         for entry in tables(entries):
             self.count += 1
@@ -86,7 +85,7 @@ class ItemReader:
 
     def item(self, entry: Mapping[str, Any], parent: str, level: int) -> list[Item]:
         link = text_of(entry.get("linkId"))
-        kind = entry.get("type")
+        kind = text_of(entry.get("type"))
         if kind == "display":
             if not parent:  # at the top there is no group whose help it could be
                 self.texts.append(text_of(entry.get("text")))
@@ -232,8 +231,6 @@ class ItemReader:
         conditions = entry.get("enableWhen")
         if isinstance(conditions, list) and conditions:
             self.pending[name] = Pending(tuple(conditions), entry.get("enableBehavior"))
-        elif conditions:
-            self.notes.left_out(name, "enableWhen", "not a list of tables")
 
     def title_of(self, entry: Mapping[str, Any], name: str) -> str:
         """Return the title; a prefix such as "1.2" goes before it."""
@@ -266,6 +263,7 @@ class ItemReader:
                 self.notes.left_out(name, key, "extensions of plain values, such as formatted text, are not kept")
             elif key not in _KEPT:
                 self.notes.left_out(name, key, _REASONS.get(key, "not known here"))
+        note_shapes(entry, name, self.notes)
         if entry.get("type") == "display":
             for url, _ in extensions_of(entry):
                 if url != names.ITEM_CONTROL:

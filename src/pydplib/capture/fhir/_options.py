@@ -21,8 +21,6 @@ def take_options(
         option = _option(answer, item, notes)
         if option is not None:
             options.append(option)
-    if not isinstance(given, list) or len(tables(given)) != len(given):
-        notes.left_out(item, "answerOption", "not a list of tables")
     if "answerValueSet" in entry:
         options += _value_set(entry["answerValueSet"], item, contained, notes)
     return _unique(options, item, notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from pydplib.capture.fhir import _names as names
 from pydplib.capture.fhir._names import Note
@@ -34,8 +34,13 @@ class Notes:
 
 
 def tables(value: object) -> list[Mapping[str, Any]]:
-    """Return the tables of a list; anything else is skipped by its caller's note."""
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    """Return the tables of a list; anything else is skipped, and ``note_shapes`` says so."""
+    return [each for each in value if is_table(each)] if isinstance(value, list) else []
+
+
+def is_table(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a value is a JSON object: a table with texts as keys."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def text_of(value: object) -> str:
@@ -52,6 +57,24 @@ def value_of(entry: Mapping[str, Any], prefix: str = "value") -> tuple[str, Any]
         if key.startswith(prefix) and len(key) > len(prefix) and key[len(prefix)].isupper():
             return key[len(prefix) :], value
     return "", None
+
+
+_LISTS = ("extension", "code", "enableWhen", "answerOption", "item", "contained", "modifierExtension")
+_TEXTS = ("id", "linkId", "text", "prefix", "url", "version", "name", "title", "publisher", "description")
+_FLAGS = ("required", "repeats", "readOnly")
+
+
+def note_shapes(entry: Mapping[str, Any], item: str, notes: Notes) -> None:
+    """Note the entries of an item, or of the head, that do not have the shape that FHIR says."""
+    for key, value in entry.items():
+        if key in _LISTS and (not isinstance(value, list) or len(tables(value)) != len(value)):
+            notes.left_out(item, key, "not a list of tables")
+        elif key in _FLAGS and not isinstance(value, bool):
+            notes.left_out(item, key, "not true or false")
+        elif key in _TEXTS and not isinstance(value, str):
+            notes.left_out(item, key, "not a text")
+        elif key in _TEXTS and not is_clean_text(value.replace("\r", "")):
+            notes.adapted(item, key, "characters that are not text were removed")
 
 
 def extensions_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -11,7 +11,7 @@ from pydplib.capture.evaluate import Answers, evaluate
 from pydplib.capture.fhir import _names as names
 from pydplib.capture.fhir._conditions import find_by_coding
 from pydplib.capture.fhir._names import Note, Version
-from pydplib.capture.fhir._read import Notes, extensions_of, tables, tail, text_of, value_of
+from pydplib.capture.fhir._read import Notes, extensions_of, is_table, tables, tail, text_of, value_of
 from pydplib.capture.model import Group, Item, Question, Template
 from pydplib.capture.problems import Path, Problem, errors_of, shorten
 from pydplib.errors import DataError, ParameterError, did_you_mean
@@ -131,7 +131,7 @@ def response_from_fhir(template: Template, resource: object) -> ImportedResponse
         ...     "item": [{"linkId": "age", "answer": [{"valueInteger": 64}]}]}).answers
         {'age': 64}
     """
-    if not isinstance(resource, Mapping) or resource.get("resourceType") != "QuestionnaireResponse":
+    if not is_table(resource) or resource.get("resourceType") != "QuestionnaireResponse":
         raise DataError("This is not a FHIR QuestionnaireResponse: its resourceType says otherwise.")
     reader = _Reader(template)
     reader.check_head(resource)
