@@ -40,7 +40,7 @@ bench-quick: $(VENV)/.ready-dev ## Run every benchmark at tiny sizes, without pe
 	@scripts/bench.sh --quick
 
 lock: ## Resolve the pinned versions anew (needs uv).
-	uv pip compile pyproject.toml --extra plot --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra plot --extra notebook --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/run.lock
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/dev.lock
