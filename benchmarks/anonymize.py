@@ -92,7 +92,7 @@ def load(folder: Path) -> tuple[pd.DataFrame, dict[str, Hierarchy]]:
     return table, {name: Hierarchy.from_csv(folder / f"adult_hierarchy_{name}.csv") for name in table.columns}
 
 
-def make_up(folder: Path, rows: int) -> None:
+def make_up(folder: Path, rows: int, group: int) -> None:
     """Write a table of Adult's shape with hierarchies, from a seeded generator: for a machine without the data."""
     rng = np.random.default_rng(1994)
     sizes = {"sex": 2, "age": 72, "race": 5, "marital-status": 7, "education": 16, "native-country": 41,
@@ -103,7 +103,7 @@ def make_up(folder: Path, rows: int) -> None:
         values = rng.choice(size, rows, p=weight / weight.sum())
         columns[name] = values + 17 if name == "age" else [f"{name}-{v}" for v in values]
         leaves: list[Any] = list(range(1, 101)) if name == "age" else [f"{name}-{v}" for v in range(size)]
-        tree = Hierarchy.order(leaves, group=5 if name == "age" else 4)
+        tree = Hierarchy.order(leaves, group=group)
         tree.to_csv(folder / f"adult_hierarchy_{name}.csv")
     pd.DataFrame(columns).to_csv(folder / "adult.csv", sep=";", index=False)
 
@@ -260,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as made:
         folder = named if real and named is not None else Path(made)
         if not real:
-            make_up(folder, 600 if options.quick else 30_162)
+            make_up(folder, *((300, 50) if options.quick else (30_162, 4)))
             if not options.quick:
                 print("No data folder: a made-up table of Adult's shape is used; losses are not judged.")
         run = Benchmark(folder, quick=options.quick, real=real, peers=options.peers_python)

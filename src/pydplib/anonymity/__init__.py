@@ -6,6 +6,7 @@ from pydplib.anonymity.api import anonymize
 from pydplib.anonymity.builders import Dates, Intervals, Masking
 from pydplib.anonymity.certificate import Certificate, Statement
 from pydplib.anonymity.coding import TopBottom
+from pydplib.anonymity.frontier import FrontierPoint, frontier
 from pydplib.anonymity.hierarchies import Hierarchy, HierarchyGap, TableHierarchy
 from pydplib.anonymity.lattice import Lattice, LatticeNode, lattice_of
 from pydplib.anonymity.losses import Loss
@@ -39,6 +40,7 @@ __all__ = [
     "Dates",
     "DeltaDisclosure",
     "DeltaPresence",
+    "FrontierPoint",
     "Hierarchy",
     "HierarchyGap",
     "Intervals",
@@ -63,6 +65,7 @@ __all__ = [
     "TopBottom",
     "Verification",
     "anonymize",
+    "frontier",
     "lattice_of",
     "risk",
     "verify",

@@ -26,7 +26,7 @@ from pydplib.schema import Schema
 
 Method = Literal["optimal", "local", "cells", "mondrian", "microaggregation"]
 METHODS = ("optimal", "local", "cells", "mondrian", "microaggregation")
-LARGE_LATTICE = 4_000_000
+LARGE_LATTICE = 1_000_000
 """Nodes above which the lattice is not held in memory but searched in boxes."""
 
 
@@ -195,6 +195,17 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
     )  # fmt: skip
     from pydplib.anonymity.previous import LazyTrace
 
+    notes = list(task.notes)
+    if problem.history is not None:
+        notes.append(
+            "Earlier releases were taken into account: the models also hold for everybody who looks alike in all of "
+            "them, and for those who appear or vanish together."
+        )
+    if not certificate.holds:
+        notes.append(
+            "A model holds against the input's distribution, which the search used, but not against the output's own: "
+            "allow less suppression or ask for a stricter model."
+        )
     return AnonymizationResult(
         data=data,
         levels=recoding.levels,
@@ -208,7 +219,7 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
         quasi_identifiers=task.quasi,
         sensitive=task.sensitive,
         dropped=tuple(name for name in task.frame.columns if name not in released.columns),
-        notes=tuple(task.notes),
+        notes=tuple(notes),
         trace=LazyTrace(task, recoding, gone),
     )
 

@@ -13,7 +13,7 @@ from pydplib.anonymity.resolved import Bools, Floats, Ints
 from pydplib.anonymity.stats import Histogram
 
 Node: TypeAlias = tuple[int, ...]
-_CACHE_CELLS = 30_000_000
+_CACHE_CELLS = 8_000_000
 
 
 class Classes(Protocol):
@@ -106,19 +106,18 @@ class Evaluator:
 
     def group(self, source: TupleClasses, node: Node) -> TupleClasses:
         """Merge the classes of ``source`` into those of a node above it."""
-        codes = self.problem.codes
         if self.direct:
             keys = source.keys
             for a, (low, high) in enumerate(zip(source.node, node, strict=True)):
                 if low != high:
-                    keys = keys + (self.tables[a][high] - self.tables[a][low])[codes[a][source.rep]]
+                    keys = keys + (self.tables[a][high] - self.tables[a][low])[source.codes(a)]
         else:
-            parts = [self.tables[a][level][codes[a][source.rep]] for a, level in enumerate(node)]
+            parts = [self.tables[a][level][source.codes(a)] for a, level in enumerate(node)]
             cards = [len(column.labels[level]) for column, level in zip(self.problem.columns, node, strict=True)]
             if self.problem.fixed is not None:
                 parts.append(self.problem.fixed[source.rep])
                 cards.append(self.fixed_card)
-            keys, _ = combine(parts, cards, len(source.rep))
+            keys, _ = combine(parts, cards, len(source.rows))
         return TupleClasses(self, node, source, group(keys))
 
 
@@ -137,19 +136,37 @@ class TupleClasses:
         self.problem, self.node = problem, node
         self._source, self._groups = source, groups
         self._into: Ints | None = None
+        self._keys, self._rep = keys, None if groups is not None else np.arange(len(problem.weight))
+        self._codes: dict[int, Ints] = {}
         self._entries: dict[str, tuple[Ints, Ints, Ints]] = {}
-        if source is None or groups is None:
-            self.rep = np.arange(len(problem.weight))
-            self.rows = problem.weight
-            self.keys = keys if keys is not None else np.zeros(len(problem.weight), dtype=np.int64)
-        else:
-            self.rep = source.rep[groups.first]
-            self.rows = groups.sums(source.rows)
-            self.keys = groups.keys
+        self.rows: Ints = problem.weight if source is None or groups is None else groups.sums(source.rows)
         self.size = self.rows
 
     def __repr__(self) -> str:
         return f"TupleClasses(node={self.node})"
+
+    @property
+    def rep(self) -> Ints:
+        """One distinct tuple of every class; worked out when needed, as most nodes only need sizes."""
+        if self._rep is None:
+            assert self._groups is not None and self._source is not None
+            self._rep = self._source.rep[self._groups.first]
+        return self._rep
+
+    @property
+    def keys(self) -> Ints:
+        """The key of every class."""
+        if self._keys is None:
+            assert self._groups is not None
+            self._keys = self._groups.keys
+        return self._keys
+
+    def codes(self, column: int) -> Ints:
+        """The code of every class's tuple in one column."""
+        found = self._codes.get(column)
+        if found is None:
+            found = self._codes[column] = self.problem.codes[column][self.rep]
+        return found
 
     @property
     def into(self) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,12 @@ class Groups(NamedTuple):
 
     order: Ints
     start: Ints
-    keys: Ints
+    ordered: Ints
+
+    @property
+    def keys(self) -> Ints:
+        """The key of every group."""
+        return self.ordered[self.start]
 
     @property
     def into(self) -> Ints:
@@ -62,7 +67,8 @@ def group(keys: Ints) -> Groups:
         return Groups(empty, empty, empty)
     shift = size.bit_length()
     if int(keys.max()).bit_length() + shift <= _BITS:
-        packed = (keys << shift) | np.arange(size)
+        packed = keys << shift
+        packed |= _numbers(size)
         packed.sort()
         order = packed & ((1 << shift) - 1)
         ordered = packed >> shift
@@ -73,7 +79,15 @@ def group(keys: Ints) -> Groups:
     change[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=change[1:])
     start = np.flatnonzero(change)
-    return Groups(order, start, ordered[start])
+    return Groups(order, start, ordered)
+
+
+_COUNTED = np.arange(1 << 16)
+
+
+def _numbers(size: int) -> Ints:
+    """Return 0, 1, ..., size - 1; short ones are not made anew each time."""
+    return _COUNTED[:size] if size <= len(_COUNTED) else np.arange(size)
 
 
 def combine(columns: Sequence[Ints], cards: Sequence[int], rows: int) -> tuple[Ints, int]:
@@ -93,16 +107,18 @@ def combine(columns: Sequence[Ints], cards: Sequence[int], rows: int) -> tuple[I
     return keys, bound
 
 
-def add_by_key(keys: Ints, bound: int, weight: Ints) -> tuple[Ints, Ints]:
+def add_by_key(keys: Ints, bound: int, weight: Any) -> tuple[Ints, Any]:
     """Return the distinct keys below ``bound`` in order, and the sum of a weight for each.
 
     Examples:
         >>> add_by_key(np.array([7, 3, 7]), 8, np.array([1, 1, 2]))
-        (array([3, 7]), array([1, 3]))
+        (array([3, 7]), array([1., 3.]))
+
+    Weights are positive: a key whose sum is 0 does not occur.
     """
     if bound <= 8 * len(keys) + 1024:
         sums = np.bincount(keys, weights=weight, minlength=bound)
-        found = np.flatnonzero(np.bincount(keys, minlength=bound)) if (weight <= 0).any() else np.flatnonzero(sums)
-        return found, sums[found].astype(np.int64)
+        found = np.flatnonzero(sums)
+        return found, sums[found]
     groups = group(keys)
     return groups.keys, groups.sums(weight)

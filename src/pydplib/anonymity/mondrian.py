@@ -117,9 +117,8 @@ def partition(problem: Problem) -> tuple[Ints, int, list[Any]]:
         gain, cut = _best_cuts(problem, part, number, active, ranks, domain, least)
         done = np.zeros(number, dtype=bool)
         split = np.full(number, -1, dtype=np.int64)
-        order = np.argsort(-gain, axis=0, kind="stable")
-        for attempt in range(len(ranks)):
-            choice = order[attempt]
+        order = gain.argmax(axis=0)[None] if sizes_only else np.argsort(-gain, axis=0, kind="stable")
+        for choice in order:
             possible = open_parts & ~done & (gain[choice, np.arange(number)] > 0)
             if not possible.any():
                 break
@@ -127,8 +126,6 @@ def partition(problem: Problem) -> tuple[Ints, int, list[Any]]:
             accepted = possible if sizes_only else _try(problem, part, number, ranks, choice, cut, possible)
             split[accepted] = choice[accepted]
             done |= accepted
-            if sizes_only:
-                break
         open_parts = split >= 0
         if not open_parts.any():
             break
@@ -149,30 +146,51 @@ def _best_cuts(
     # Open parts are numbered anew, so that keys stay small.
     inside = np.bincount(part[active], minlength=number) > 0
     known, mine = np.flatnonzero(inside), (np.cumsum(inside) - 1)[part[active]]
-    weight = problem.weight[active]
-    total = np.bincount(mine, weights=weight, minlength=len(known))
+    weight = problem.weight[active].astype(np.float64)
+    total = np.bincount(mine, weights=weight, minlength=len(known)).astype(np.float64)
     for a, rank in enumerate(ranks):
         width = int(rank.max(initial=0)) + 1
         if domain[a] <= 1 or width == 1:
             continue
-        keys, sums = add_by_key(mine * width + rank[active], len(known) * width, weight)
-        owner, value, rows = keys // width, keys % width, sums.astype(np.float64)
-        start = np.flatnonzero(np.diff(owner, prepend=-1))
-        distinct = np.diff(np.append(start, len(owner)))
-        spread = np.repeat(distinct, distinct)
-        place = np.arange(len(owner)) - np.repeat(start, distinct) + 1
-        running = np.cumsum(rows)
-        left = running - np.repeat(running[start] - rows[start], distinct)
-        right = total[owner] - left
-        fall = total[owner] * (spread - 1) - left * (place - 1) - right * (spread - place - 1)
-        fall = np.where((left >= least) & (right >= least) & (place < spread), fall, 0.0) / (domain[a] - 1)
-        best = np.maximum.reduceat(fall, start)
-        # The first place that reaches the maximum.
-        hit = np.flatnonzero(fall == np.repeat(best, distinct))
-        at = hit[np.searchsorted(hit, start)]
-        gain[a, known] = best
-        cut[a, known] = value[at]
+        key = mine * width + rank[active]
+        find = _dense_cuts if len(known) * width <= 2 * len(active) + 4096 else _sparse_cuts
+        best, at = find(key, weight, total, width, least)
+        gain[a, known] = best / (domain[a] - 1)
+        cut[a, known] = at
     return gain, cut
+
+
+def _dense_cuts(key: Ints, weight: Floats, total: Floats, width: int, least: int) -> tuple[Floats, Ints]:
+    """Best fall of (values - 1) x rows and its cut for every part, over a table of parts and values."""
+    parts = len(total)
+    rows = np.bincount(key, weights=weight, minlength=parts * width).reshape(parts, width)
+    left = np.cumsum(rows, axis=1)
+    place = np.cumsum(rows > 0, axis=1)
+    spread = place[:, -1:]
+    right = total[:, None] - left
+    fall = total[:, None] * (spread - 1) - left * (place - 1) - right * (spread - place - 1)
+    fall[(left < least) | (right < least)] = 0.0
+    at = fall.argmax(axis=1)
+    return fall[np.arange(parts), at], at
+
+
+def _sparse_cuts(key: Ints, weight: Floats, total: Floats, width: int, least: int) -> tuple[Floats, Ints]:
+    """The same over the values that occur only, where a table would be mostly empty."""
+    keys, rows = add_by_key(key, len(total) * width, weight)
+    owner, value = keys // width, keys % width
+    start = np.flatnonzero(np.diff(owner, prepend=-1))
+    distinct = np.diff(np.append(start, len(owner)))
+    spread = np.repeat(distinct, distinct)
+    place = np.arange(len(owner)) - np.repeat(start, distinct) + 1
+    running = np.cumsum(rows)
+    left = running - np.repeat(running[start] - rows[start], distinct)
+    right = total[owner] - left
+    fall = total[owner] * (spread - 1) - left * (place - 1) - right * (spread - place - 1)
+    fall = np.where((left >= least) & (right >= least), fall, 0.0)
+    best = np.maximum.reduceat(fall, start)
+    # The first place that reaches the maximum.
+    hit = np.flatnonzero(fall == np.repeat(best, distinct))
+    return best, value[hit[np.searchsorted(hit, start)]]
 
 
 def _try(problem: Problem, part: Ints, number: int, ranks: Ints, choice: Ints, cut: Ints, possible: Bools) -> Bools:

@@ -58,6 +58,10 @@ class LazyTrace:
         """The table as the search saw it."""
         return self._parts[0].problem
 
+    def __reduce__(self) -> Any:
+        # A result that is copied or stored must not take the private table along.
+        return (_no_trace, ())
+
     def read(self) -> Trace:
         """Return the trace."""
         if self._made is None:
@@ -74,6 +78,10 @@ class LazyTrace:
                 },
             )
         return self._made
+
+
+def _no_trace() -> None:
+    """Stands in for a trace that was left behind."""
 
 
 def people_of(frame: Frame, person: str | None, names: Sequence[str]) -> list[str]:

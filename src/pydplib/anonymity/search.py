@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class SearchInfo:
         bound: No node has a loss below this.
         optimal: Whether the best node is proven to be the best of all.
         seconds: Time spent.
+        visited: The nodes that were evaluated, each with its loss, or None where too much would be suppressed.
 
     Examples:
         >>> SearchInfo("optimal", 12, 3, 0.5, 0.4, False, 0.1).gap
@@ -41,6 +42,7 @@ class SearchInfo:
     bound: float
     optimal: bool
     seconds: float
+    visited: tuple[tuple[Node, float | None], ...] = field(default=(), repr=False)
 
     @property
     def gap(self) -> float:
@@ -78,13 +80,14 @@ class Search:
         self.alive = np.ones(problem.shape, dtype=bool)
         self.best: Verdict | None = None
         self.loss = np.inf
+        self.visited: dict[Node, float | None] = {}
 
     def run(self) -> Found:
         """Return the optimum, or the best node at the deadline."""
         complete = self._descend() and self._sweep()
-        return Found(self.best, self.info(complete=complete))
+        return Found(self.best, self.info(complete=complete, final=True))
 
-    def info(self, *, complete: bool) -> SearchInfo:
+    def info(self, *, complete: bool, final: bool = False) -> SearchInfo:
         """Describe the state."""
         left = self.alive & (self.bound < self.loss)
         bound = self.loss if complete or not left.any() else min(float(self.bound[left].min()), self.loss)
@@ -96,6 +99,7 @@ class Search:
             float(bound),
             complete,
             time.monotonic() - self.began,
+            tuple(self.visited.items()) if final else (),
         )
 
     def _late(self) -> bool:
@@ -105,6 +109,7 @@ class Search:
         """Evaluate a node; return its loss, or None if too much would be suppressed."""
         verdict = self.judge.judge(node)
         self.alive[node] = False
+        self.visited[node] = None
         if verdict.failing_rows > self.problem.limit:
             self._kill_below(node)
             return None
@@ -113,7 +118,7 @@ class Search:
             if self.problem.limit == 0 and self.problem.all_monotone:
                 self._kill_below(node)
             return None
-        loss = self.objective.value(verdict)
+        loss = self.visited[node] = self.objective.value(verdict)
         if loss < self.loss or (loss == self.loss and self._lower(node)):
             self.loss, self.best = loss, verdict
             if self.progress is not None:
@@ -148,7 +153,9 @@ class Search:
     def _sweep(self) -> bool:
         """Visit what is left, highest lower bound first: its "no" rules out the most."""
         # Ties are broken by height, so that of two nodes with one bound the upper comes first.
-        height = np.indices(self.problem.shape).sum(axis=0) if self.problem.shape else np.zeros(())
+        height = np.zeros(self.problem.shape, dtype=np.int32)
+        for axis, size in enumerate(self.problem.shape):
+            height += np.arange(size, dtype=np.int32).reshape([-1 if a == axis else 1 for a in range(height.ndim)])
         order = np.lexsort((height.ravel(), self.bound.ravel()))[::-1]
         bound, alive = self.bound.reshape(-1), self.alive.reshape(-1)
         shape = self.problem.shape

@@ -18,6 +18,7 @@ from pydplib.anonymity import (
     Masking,
     TCloseness,
     anonymize,
+    frontier,
     verify,
 )
 from pydplib.errors import AnonymityError, DataError, ParameterError, PydplibError
@@ -270,3 +271,52 @@ def test_many_values_do_not_overflow_the_keys():
     )
     assert result.certificate.holds
     assert verify(table, list(table.columns)).classes == 400
+
+
+def test_frontier_rises_in_loss_and_falls_in_risk():
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame({"age": rng.integers(20, 80, 300), "sex": rng.choice(["f", "m"], 300)})
+    points = frontier(
+        table, {"age": Intervals(0, 99, [5, 10, 20, 40]), "sex": None}, ks=[2, 5, 20, 1000], suppression=0.02
+    )
+    assert [p.k for p in points] == [2, 5, 20]
+    assert [p.loss for p in points] == sorted(p.loss for p in points)
+    assert all(p.highest_risk <= 1 / p.k + 1e-12 for p in points)
+    for point in points:
+        single = anonymize(
+            table,
+            {"age": Intervals(0, 99, [5, 10, 20, 40]), "sex": None},
+            models=[KAnonymity(point.k)],
+            suppression=0.02,
+        )
+        assert single.loss.granularity == pytest.approx(point.loss)
+        assert single.risk.after.prosecutor.maximum == pytest.approx(point.highest_risk)
+
+
+def test_search_lists_the_nodes_it_visited():
+    table, trees = wide_table(3)
+    result = anonymize(table, trees, models=[KAnonymity(3)])
+    assert len(result.search.visited) == result.search.checked
+    assert dict(result.search.visited)[tuple(result.levels.values())] == pytest.approx(result.search.loss)
+
+
+def test_stored_result_leaves_the_private_trace_behind():
+    import pickle
+
+    table = pd.DataFrame({"town": [CANARY] * 4 + ["B"], "s": list("abcde")})
+    result = anonymize(table, {"town": Hierarchy.flat([CANARY, "B"])}, "s", models=[KAnonymity(5)])
+    again = pickle.loads(pickle.dumps(result.trace))
+    assert again is None
+
+
+def test_certificate_that_fails_on_the_outputs_own_distribution_says_so():
+    # One class is suppressed; what is left is then too far from its own, changed distribution or just near enough.
+    rows = [("a", "u")] * 6 + [("a", "v")] * 4 + [("b", "u")] * 2 + [("b", "v")] * 8 + [("c", "v")] * 4
+    table = pd.DataFrame(rows, columns=["q", "s"])
+    tree = Hierarchy.from_rows([["a"], ["b"], ["c"]])
+    result = anonymize(table, {"q": tree}, "s", models=[KAnonymity(5), TCloseness(0.268)], suppression=0.2)
+    stated = result.certificate.statements[1]
+    assert stated.holds_input and stated.value_input <= 0.268
+    assert stated.holds == (stated.value <= 0.268 + 1e-7)
+    assert result.certificate.holds == stated.holds
+    assert bool(result.notes) == (not stated.holds)

@@ -22,6 +22,8 @@ from pydplib.anonymity.automatic import hierarchy_from_values
 from pydplib.errors import HierarchyError, ParameterError
 from pydplib.schema import Category, Date, Flag, Integer, Number, Schema, Text
 
+MAY = dt.date(2018, 5, 1)
+
 
 def test_from_csv_in_arx_format_gives_all_levels(tmp_path):
     path = tmp_path / "zip.csv"
@@ -144,7 +146,7 @@ def test_order_and_grouping_nest():
         (Category(["low", "mid", "high"], ordered=True), "mid", ("mid", "low - mid", "*")),
         (Category(["n", "y"]), "y", ("y", "*")),
         (Category(["C61", "C62", "N40", "N41"]), "C62", ("C62", "C6*", "C*", "*")),
-        (Date("2017-01-01", "2018-12-31"), dt.date(2018, 5, 1), (dt.date(2018, 5, 1), "2018-05", "2018-Q2", "2018", "2010-2019", "*")),
+        (Date("2017-01-01", "2018-12-31"), MAY, (MAY, "2018-05", "2018-Q2", "2018", "2010-2019", "*")),
     ],
 )  # fmt: skip
 def test_automatic_hierarchies_come_from_the_schema(column, value, labels):
