@@ -1,0 +1,174 @@
+"""A release as an attacker reads it: classes of equal cells, their sizes, and the sensitive values in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pydplib.anonymity.frames import Coded, Frame
+from pydplib.anonymity.hierarchies import Hierarchy
+from pydplib.anonymity.resolved import Floats, Ints
+from pydplib.anonymity.result import AnonymizationResult
+from pydplib.anonymity.verification import names_of
+from pydplib.anonymity.view import number_rows
+from pydplib.attack.cells import text_of
+from pydplib.errors import DataError, ParameterError, did_you_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Sensitive values per group: ``count[i]`` people of group ``owner[i]`` have value ``value[i]``; by owner.
+
+    Attributes:
+        domain: The values, as texts; ``value`` counts into it.
+    """
+
+    owner: Ints
+    value: Ints
+    count: Floats
+    domain: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Entries({len(self.owner)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Classes of a released table, or of a noisy table of counts.
+
+    Attributes:
+        names: The quasi-identifiers.
+        cells: Per quasi-identifier, the cells of the classes.
+        size: People per class; as the noise left them, where there is noise.
+        noisy: Whether counts carry noise, so that nothing in them is certain.
+        margin: Half the width of a count's interval that holds for all counts at once; 0 without noise.
+        epsilon: What a noisy table guarantees.
+        of_row: Class of every released row, in the order of the release; None for a table of counts.
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[Coded, ...]
+    size: Floats
+    entries: Mapping[str, Entries]
+    noisy: bool = False
+    margin: float = 0.0
+    epsilon: float | None = None
+    of_row: Ints | None = None
+    values_of_row: Mapping[str, Ints] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int:
+        """Number of classes."""
+        return len(self.size)
+
+    @property
+    def people(self) -> float:
+        """Number of people."""
+        return float(self.size.sum())
+
+    def __repr__(self) -> str:
+        return f"Classes({self.number} of {', '.join(self.names)})"
+
+
+def columns_of(
+    released: Any, quasi_identifiers: Any, sensitive: Any, hierarchies: Mapping[str, Any] | None
+) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Hierarchy]]:
+    """Return quasi-identifiers, sensitive columns and hierarchies; an anonymization knows its own."""
+    trees: dict[str, Hierarchy] = {}
+    if isinstance(released, AnonymizationResult):
+        quasi_identifiers = released.quasi_identifiers if quasi_identifiers is None else quasi_identifiers
+        sensitive = released.sensitive if sensitive is None else sensitive
+        trees.update(released.recipe.hierarchies)
+    if isinstance(quasi_identifiers, Mapping):
+        trees.update({name: tree for name, tree in quasi_identifiers.items() if isinstance(tree, Hierarchy)})
+    trees.update(hierarchies or {})
+    names = names_of(quasi_identifiers, "quasi-identifiers")
+    watched = names_of(sensitive, "sensitive columns")
+    if not names:
+        raise ParameterError("Name what the attacker knows: quasi_identifiers=[...], at least one column.")
+    twice = next((name for name in names if name in watched), None)
+    if twice is not None:
+        raise ParameterError(f"'{twice}' cannot be known to the attacker and sensitive at once.")
+    return names, watched, trees
+
+
+def read_release(released: Any, names: Sequence[str], watched: Sequence[str]) -> Classes:
+    """Return the classes of a released table, an ``AnonymizationResult`` or a noisy table of counts (``Release``)."""
+    from pydplib.release.release import Release
+
+    if isinstance(released, Classes):
+        return released
+    if isinstance(released, Release):
+        return _of_counts(released, names, watched)
+    data = released.data if isinstance(released, AnonymizationResult) else released
+    frame = Frame(data)
+    frame.check_columns(names, "quasi-identifier, in the release")
+    frame.check_columns(watched, "sensitive, in the release")
+    columns = [frame.coded(name) for name in names]
+    of_row = number_rows(columns, len(frame))
+    number = int(of_row.max(initial=-1)) + 1
+    first = np.zeros(number, dtype=np.int64)
+    first[of_row] = np.arange(len(frame))
+    cells = tuple(Coded(c.name, c.codes[first], c.values) for c in columns)
+    entries, values = {}, {}
+    for name in watched:
+        column = plain_column(frame.coded(name))
+        values[name] = column.codes
+        entries[name] = count_entries(of_row, column.codes, None, column.values)
+    size = np.bincount(of_row, minlength=number).astype(np.float64)
+    return Classes(tuple(names), cells, size, entries, of_row=of_row, values_of_row=values)
+
+
+def plain_column(column: Coded) -> Coded:
+    """Return a column whose values are texts, equal ones joined (5, 5.0 and "5" are one)."""
+    place: dict[str, int] = {}
+    codes = np.array([place.setdefault(text_of(value), len(place)) for value in column.values], dtype=np.int64)
+    return Coded(column.name, codes[column.codes] if len(codes) else column.codes, tuple(place))
+
+
+def count_entries(owner: Ints, value: Ints, weight: Floats | None, domain: Sequence[str]) -> Entries:
+    """Add up weights (or rows) per owner and value.
+
+    Examples:
+        >>> count_entries(np.array([0, 0, 1]), np.array([1, 1, 0]), None, ("a", "b")).count.tolist()
+        [2.0, 1.0]
+    """
+    width = max(len(domain), 1)
+    keys, into = np.unique(owner * width + value, return_inverse=True)
+    count = np.bincount(into.reshape(-1), weights=weight, minlength=len(keys)).astype(np.float64)
+    return Entries(keys // width, keys % width, count, tuple(domain))
+
+
+def _of_counts(release: Any, names: Sequence[str], watched: Sequence[str]) -> Classes:
+    """Read a noisy table of counts: its axes are the quasi-identifiers and one sensitive column."""
+    from pydplib.guarantee import ApproxDP, PureDP
+
+    axes = {axis.name: axis for axis in release.axes}
+    for name in (*names, *watched):
+        if name not in axes:
+            raise ParameterError(f"The release has no column '{name}'.{did_you_mean(name, axes)}")
+    if len(watched) > 1 or set(axes) != {*names, *watched}:
+        raise ParameterError("A noisy table is attacked over all of its columns: one sensitive, the others known.")
+    if release.statistic not in ("crosstab", "histogram", "count"):
+        raise DataError("This attack needs a table of counts: Crosstab, Histogram or Count by columns.")
+    counts = np.asarray(release.noisy if release.noisy is not None else release.values, dtype=np.float64)
+    counts = counts.reshape(release.shape)
+    order = [*names, *watched]
+    counts = counts.transpose([list(axes).index(name) for name in order])
+    table = counts.reshape(-1, len(axes[watched[0]].keys)) if watched else counts.reshape(-1, 1)
+    grid = np.indices(tuple(len(axes[name].keys) for name in names)).reshape(len(names), -1)
+    cells = tuple(Coded(name, grid[i].astype(np.int64), tuple(axes[name].keys)) for i, name in enumerate(names))
+    entries = {}
+    if watched:
+        domain = tuple(text_of(key) for key in axes[watched[0]].keys)
+        owner, value = (part.reshape(-1) for part in np.indices(table.shape))
+        seen = table.reshape(-1) > 0
+        entries[watched[0]] = Entries(owner[seen], value[seen], table.reshape(-1)[seen], domain)
+    known = isinstance(release.guarantee, PureDP | ApproxDP)
+    return Classes(
+        tuple(names), cells, np.maximum(table, 0).sum(axis=1), entries, noisy=True,
+        margin=float(release.simultaneous95 or 0.0), epsilon=release.epsilon if known else None,
+    )  # fmt: skip
