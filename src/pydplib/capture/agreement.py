@@ -21,6 +21,10 @@ class Agreement:
         observed: Share on which they agree (weighted: how closely).
         expected: Share by chance, from how often each used each category.
         kappa: (observed - expected) / (1 - expected); None where chance alone would make it 1, or n is 0.
+
+    Examples:
+        >>> Agreement(n=50, observed=0.7, expected=0.5, kappa=0.4).in_words
+        'fair'
     """
 
     n: int

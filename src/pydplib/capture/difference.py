@@ -23,6 +23,10 @@ class Change:
         new: What it is, in words.
         breaking: Whether reports captured with the old version may no longer fit, mean something else,
             or are less protected.
+
+    Examples:
+        >>> print(Change("changed", "age", "low", "18", "40", breaking=True))
+        changed 'age', low: 18 -> 40 (breaking)
     """
 
     kind: Literal["added", "removed", "moved", "changed"]

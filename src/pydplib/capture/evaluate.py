@@ -29,6 +29,12 @@ class Evaluation:
     Attributes:
         answers: Only what is visible and valid, with computed fields filled in.
         problems: What is wrong, as values that do not quote answers.
+
+    Examples:
+        >>> from pydplib.capture import Question, Template
+        >>> age = Question(id="age", kind="integer", title="Age", low=18, high=100)
+        >>> evaluate(Template(id="visit", version="1", title="Visit", items=(age,)), {"age": 17})
+        Evaluation(1 errors, 0 warnings)
     """
 
     answers: Answers

@@ -191,7 +191,7 @@ def _read(source: str) -> Template:
     if source in builtin_names():
         return builtin(source)
     path = Path(source)
-    if not path.suffix and not path.exists():
+    if path.suffix.lower() not in (".toml", ".json") and not path.exists():
         return builtin(source)  # raises, with a suggestion
     if path.suffix.lower() != ".json":
         return Template.load(path)
@@ -282,7 +282,7 @@ def _describe(item: Item) -> Text:
         line.append(f"  {item.label}", style="not bold magenta")
     if item.enable_when:
         joined = f" {'or' if item.enable_behaviour == 'any' else 'and'} "
-        words = joined.join(f"{c.question} {c.operator} {_word(c.answer)}" for c in item.enable_when)
+        words = joined.join(_condition(c) for c in item.enable_when)
         line.append(f"\nif {words}", style="not bold yellow")
     return line
 
@@ -300,6 +300,12 @@ def _facts(question: Any) -> list[str]:
     if question.computed:
         facts.append(f"= {question.computed.function}({', '.join(question.computed.inputs)})")
     return facts
+
+
+def _condition(condition: Any) -> str:
+    if condition.operator == "exists":
+        return f"{condition.question} is {'' if condition.answer else 'not '}answered"
+    return f"{condition.question} {condition.operator} {_word(condition.answer)}"
 
 
 def _word(value: Any) -> str:

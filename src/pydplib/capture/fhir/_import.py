@@ -53,6 +53,12 @@ class ImportedTemplate:
         template: The template.
         notes: Item by item what was left out or adapted; empty if everything came over as it was.
         problems: What the linter says about the result.
+
+    Examples:
+        >>> from pydplib.capture import builtin, questionnaire_to_fhir
+        >>> imported = questionnaire_from_fhir(questionnaire_to_fhir(builtin("pirads-2.1"), version="R4"))
+        >>> imported.ok, imported.notes, imported.template == builtin("pirads-2.1")
+        (True, (), True)
     """
 
     template: Template

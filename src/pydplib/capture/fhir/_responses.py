@@ -98,6 +98,10 @@ class ImportedResponse:
         problems: What is wrong with the answers, hidden ones included; never the answers themselves.
         notes: What of the resource has no place in the answers.
         status: The response's own status.
+
+    Examples:
+        >>> ImportedResponse({"age": 64}, (), (), "completed")
+        ImportedResponse(0 problems, 0 notes)
     """
 
     answers: Answers

@@ -35,7 +35,17 @@ def lint(template: Template) -> tuple[Problem, ...]:
 
 
 def check_template(template: Template) -> None:
-    """Raise ``TemplateError`` with every error that the linter finds; warnings pass."""
+    """Raise ``TemplateError`` with every error that the linter finds; warnings pass.
+
+    Examples:
+        >>> from pydplib.capture import Question, Template
+        >>> check_template(Template(id="visit", version="1", title="Visit", items=(
+        ...     Question(id="zone", kind="choice", title="Zone"),)))
+        Traceback (most recent call last):
+        ...
+        pydplib.errors.TemplateError: The template 'visit' has one error:
+          - Item 'zone' is a choice without options. Add the permitted answers.
+    """
     errors = errors_of(lint(template))
     if errors:
         lines = "\n".join(f"  - {problem.message}" for problem in errors)
