@@ -207,7 +207,7 @@ def _sentence(
             f"({strongest.pair})."
         )
     if differs is not None:
-        return f"Refuted: private data decide about the noise. {differs.words} ({differs.pair})"
+        return f"Refuted: {differs.words} Seen with {differs.pair}."
     return (
         f"Not refuted: epsilon is at least {proven:.3g}{at}, {sure}; claimed is {epsilon:g} "
         f"({proven / epsilon:.0%} of it is proven)."

@@ -66,7 +66,7 @@ def faults(epsilon: float = 1.0, *, seed: int | None = None) -> list[Subject]:
 
     Examples:
         >>> [fault.name for fault in faults()][:2]
-        ['half scale', 'float noise']
+        ['half-scale', 'float-noise']
     """
     claim = PureDP(epsilon)
     columns = ArrayNeighbours(bounds=_BOUNDS, size=10)
@@ -91,13 +91,13 @@ def faults(epsilon: float = 1.0, *, seed: int | None = None) -> list[Subject]:
         return int(Geometric(1, epsilon).release(len(values)))
 
     return [
-        Subject("half scale", "Noise for half the sensitivity.", Laplace(0.5, epsilon), claim, lambda: scalar),
-        Subject("float noise", "Laplace noise in floating point.", in_floats, claim, lambda: scalar),
-        Subject("data bounds", "A mean whose bounds come from the data.", bounds_from_data, claim, columns, draws=_FEW),
+        Subject("half-scale", "Noise for half the sensitivity.", Laplace(0.5, epsilon), claim, lambda: scalar),
+        Subject("float-noise", "Laplace noise in floating point.", in_floats, claim, lambda: scalar),
+        Subject("data-bounds", "A mean whose bounds come from the data.", bounds_from_data, claim, columns, draws=_FEW),
         Subject("unclamped", "A sum whose values are not clamped.", unclamped, claim, columns, draws=_FEW),
-        Subject("open size", "A mean with noise for R / n, n private.", size_in_the_open, claim, columns, draws=_FEW),
+        Subject("open-size", "A mean with noise for R / n, n private.", size_in_the_open, claim, columns, draws=_FEW),
         Subject(
-            "rows for persons",
+            "rows-for-persons",
             "A count of rows with noise for one row, where one person has three.",
             forgets_the_rows,
             claim,
