@@ -32,7 +32,7 @@ from pydplib.capture.model import (
 )
 from pydplib.capture.problems import Problem
 from pydplib.capture.report_text import report_text
-from pydplib.capture.tables import columns_of, to_row, to_rows, to_schema
+from pydplib.capture.tables import Row, columns_of, evaluate_rows, to_row, to_rows, to_schema
 from pydplib.capture.values import show_value
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "Option",
     "Problem",
     "Question",
+    "Row",
     "Template",
     "answers_from_fields",
     "browser_rules",
@@ -62,6 +63,7 @@ __all__ = [
     "columns_of",
     "compare",
     "evaluate",
+    "evaluate_rows",
     "field_name",
     "lint",
     "pirads",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from pydplib.capture.evaluate import evaluate
+from pydplib.capture.evaluate import Answers, Purpose, evaluate
 from pydplib.capture.model import Group, Question, Template
+from pydplib.capture.problems import Problem, errors_of
 from pydplib.capture.structure import Place
 from pydplib.errors import DataError, SchemaError, TemplateError, did_you_mean
 from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Schema, Text
@@ -159,6 +162,54 @@ def to_rows(template: Template, answers: object, *, group: str | None = None) ->
         tables = [table | repetition for table in tables for repetition in table.get(loop, [])]
     columns = columns_of(template, group=group)
     return [{question.id: _cell(question, table.get(question.id)) for question in columns} for table in tables]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a file after evaluation: its number, the clean answers, and what is wrong with it.
+
+    Examples:
+        >>> Row(3, {"age": 64}, ())
+        Row(3, 0 problems)
+    """
+
+    number: int
+    answers: Answers
+    problems: tuple[Problem, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the row can be imported."""
+        return not errors_of(self.problems)
+
+    def __repr__(self) -> str:
+        """Say which and how many, never what: answers are private."""
+        return f"Row({self.number}, {len(self.problems)} problems)"
+
+
+def evaluate_rows(
+    template: Template, rows: Iterable[object], *, purpose: Purpose = "import", first: int = 1
+) -> Iterator[Row]:
+    """Evaluate the rows of a file one by one, so that a dry run needs no memory; nothing is raised for a bad row.
+
+    Args:
+        template: A template without linter errors.
+        rows: Answers as for ``evaluate``, one table per report; texts as a CSV file has them will do.
+        purpose: As for ``evaluate``.
+        first: The number of the first row, as people see it in their file.
+
+    Examples:
+        >>> from pydplib.capture import Question, Template
+        >>> age = Question(id="age", kind="integer", title="Age", low=18, high=100)
+        >>> template = Template(id="visit", version="1", title="Visit", items=(age,))
+        >>> for row in evaluate_rows(template, [{"age": "64"}, {"age": "640"}], first=2):
+        ...     print(row.number, row.ok, [problem.message for problem in row.problems])
+        2 True []
+        3 False ['Age must lie between 18 and 100.']
+    """
+    for number, answers in enumerate(rows, start=first):
+        evaluation = evaluate(template, answers, purpose=purpose)
+        yield Row(number, evaluation.answers, evaluation.problems)
 
 
 def _cell(question: Question, value: Any) -> Any:

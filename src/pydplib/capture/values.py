@@ -21,6 +21,7 @@ BIGGEST_DECIMAL = 1e15
 MOST_CHARACTERS = 20_000
 """The longest text, where the question sets no shorter limit."""
 
+_MOST_LEVELS = 50  # no answer is nested deeper; a hostile one may be
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WHOLE = re.compile(r"[+-]?\d{1,12}(\.0+)?")
 _DECIMAL = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?")
@@ -34,7 +35,7 @@ class Unreadable(Exception):
     """An answer that does not fit its question; the text says the rule, never the answer."""
 
 
-def is_empty(raw: object) -> bool:
+def is_empty(raw: object, level: int = 0) -> bool:
     """Whether nothing was answered: None, blank text, NaN, or a list or table of only such.
 
     Examples:
@@ -47,10 +48,9 @@ def is_empty(raw: object) -> bool:
         return not raw.strip()
     if isinstance(raw, bool | int):
         return False
-    if isinstance(raw, Mapping):
-        return all(is_empty(value) for value in raw.values())
-    if isinstance(raw, list | tuple):
-        return all(is_empty(value) for value in raw)
+    if isinstance(raw, Mapping | list | tuple):
+        inside = raw.values() if isinstance(raw, Mapping) else raw
+        return level < _MOST_LEVELS and all(is_empty(value, level + 1) for value in inside)
     try:
         return bool(raw != raw)  # NaN, and the missing values of data frames
     except Exception:

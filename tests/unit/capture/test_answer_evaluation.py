@@ -228,6 +228,15 @@ def test_answers_of_the_wrong_shape_are_problems(scan, answers):
     assert not evaluate(scan, {"patient": "1", "seen": True} | answers).ok if isinstance(answers, dict) else True
 
 
+def test_answers_nested_without_end_are_problems(scan):
+    deep: object = 1
+    for _ in range(20_000):
+        deep = [deep]
+    for answers in (deep, {"psa": deep}, {"seen": True, "lesion": deep}, {"seen": True, "lesion": [{"size": deep}]}):
+        assert not evaluate(scan, answers).ok
+        assert is_empty(deep) is False
+
+
 VALUES = [
     ("integer", {"low": 0, "high": 10}, ["", None, "  ", math.nan, pd.NA, pd.NaT], None),
     ("integer", {"low": 0, "high": 10}, ["7", 7, 7.0, "7.0", " 7 ", np.int64(7), np.float32(7), "+7"], 7),

@@ -395,10 +395,14 @@ def test_lists_texts_and_flags_of_the_wrong_shape_are_noted():
 
 def test_depth_and_number_of_items_are_limited():
     deep = item("x", "boolean")
-    for number in range(40):
+    for number in range(20_000):
         deep = item(f"g{number}", "group", item=[deep])
     with pytest.raises(TemplateError, match="20 levels"):
         read(deep)
+    hidden = item("t", "display", item=[deep])
+    value_set = {"resourceType": "ValueSet", "id": "vs"}
+    _, notes, imported = read(item("z", "boolean"), hidden, contained=[value_set])
+    assert imported.ok and notes[("t", "item")] == "left out"
     with pytest.raises(TemplateError, match="5000 items"):
         read(*[item(f"q{number}", "boolean") for number in range(5001)])
 

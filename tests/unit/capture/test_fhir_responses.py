@@ -117,6 +117,13 @@ def test_code_outside_the_options_is_a_problem(scan):
     assert CANARY not in repr(back.problems)
 
 
+def test_response_nested_without_end_is_a_problem(scan):
+    entry: dict = {"linkId": "lesions_group"}
+    for _ in range(20_000):
+        entry = {"linkId": "lesions_group", "item": [entry]}
+    assert "shape" in [problem.code for problem in response_from_fhir(scan, response(entry)).problems]
+
+
 def test_quantity_in_the_right_unit_is_taken(scan):
     back = response_from_fhir(scan, response(answer("psa", {"valueQuantity": {"value": 7.5, "code": "ng/mL"}})))
     assert back.answers["psa"] == 7.5

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pydplib.capture import Question, Template, builtin, columns_of, evaluate, to_row, to_rows, to_schema
+from pydplib.capture import Question, Template, builtin, columns_of, evaluate, evaluate_rows, to_row, to_rows, to_schema
 from pydplib.datasets import pirads
 from pydplib.datasets._schema import pirads_schema
 from pydplib.errors import DataError, SchemaError, TemplateError
@@ -113,6 +113,25 @@ def test_cohort_of_synthetic_reports_passes_the_import():
     for row in frame.to_dict("records"):
         result = evaluate(template, row, purpose="import")
         assert result.ok, [problem.message for problem in result.problems]
+
+
+def test_rows_of_a_file_are_evaluated_one_by_one_and_numbered(scan):
+    good = {"patient": "p-17", "seen": "no"}
+    taken = []
+
+    def rows():
+        for row in (good, {"seen": "CANARY"}, "CANARY", good | {"psa": "7,5"}):
+            taken.append(row)
+            yield row
+
+    found = evaluate_rows(scan, rows(), first=2)
+    first = next(found)
+    assert len(taken) == 1  # nothing is read ahead
+    rest = list(found)
+    assert [row.number for row in (first, *rest)] == [2, 3, 4, 5]
+    assert [row.ok for row in (first, *rest)] == [True, False, False, False]
+    assert [problem.item for problem in rest[2].problems] == ["psa"]
+    assert "CANARY" not in repr(rest) + "".join(problem.message for row in rest for problem in row.problems)
 
 
 def test_cohort_as_texts_of_a_csv_passes_the_import():

@@ -25,6 +25,7 @@ from pydplib.capture.fhir._read import (
 from pydplib.capture.lint import lint
 from pydplib.capture.model import Template
 from pydplib.capture.problems import Problem, errors_of
+from pydplib.capture.structure import MOST_LEVELS
 from pydplib.errors import TemplateError
 
 _KEPT = {
@@ -121,10 +122,11 @@ def questionnaire_from_fhir(resource: object) -> ImportedTemplate:
     return ImportedTemplate(template, tuple(notes.found), lint(template))
 
 
-def _mentions(items: object, reference: str) -> bool:
+def _mentions(items: object, reference: str, level: int = 0) -> bool:
     """Whether some item takes its options from a value set."""
-    return any(
-        item.get("answerValueSet") == reference or _mentions(item.get("item"), reference) for item in tables(items)
+    return level <= MOST_LEVELS and any(
+        item.get("answerValueSet") == reference or _mentions(item.get("item"), reference, level + 1)
+        for item in tables(items)
     )
 
 

@@ -58,6 +58,13 @@ _REASONS = {
 }
 
 
+_NOT_OF_TEXTS = {
+    "enableWhen": "texts are always shown",
+    "item": "a display item has no items below it",
+    **dict.fromkeys(("code", "prefix", "answerOption", "answerValueSet", "maxLength"), "a text has none"),
+}
+
+
 class ItemReader:
     """One import: ids given so far, conditions to be translated later, texts that stand alone."""
 
@@ -90,7 +97,7 @@ class ItemReader:
             if not parent:  # at the top there is no group whose help it could be
                 self.texts.append(text_of(entry.get("text")))
                 self.notes.adapted(link or "text", "display", "the text became part of the description")
-                self.note_rest(entry, link or "text")
+                self.note_display(entry, link or "text")
             return []
         if entry.get("modifierExtension"):
             self.notes.left_out(link, "item", "a modifierExtension changes its meaning in a way not known here")
@@ -249,12 +256,15 @@ class ItemReader:
             found.append(text_of(child.get("text")))
             if not is_help(child):
                 self.notes.adapted(link, "display", f"the text became help of '{shorten(name)}'")
-            if child.get("enableWhen"):
-                self.notes.left_out(link, "enableWhen", "help texts are always shown")
-            if child.get("item"):
-                self.notes.left_out(link, "item", "a display item has no items below it")
-            self.note_rest(child, link)
+            self.note_display(child, link)
         return "\n".join(text for text in found if text)
+
+    def note_display(self, entry: Mapping[str, Any], link: str) -> None:
+        """Note what a display item has beside its text."""
+        for key, reason in _NOT_OF_TEXTS.items():
+            if entry.get(key):
+                self.notes.left_out(link, key, reason)
+        self.note_rest(entry, link)
 
     def note_rest(self, entry: Mapping[str, Any], name: str) -> None:
         """Note the entries of an item that nobody looks at."""

@@ -14,6 +14,7 @@ from pydplib.capture.fhir._names import Note, Version
 from pydplib.capture.fhir._read import Notes, extensions_of, is_table, tables, tail, text_of, value_of
 from pydplib.capture.model import Group, Item, Question, Template
 from pydplib.capture.problems import Path, Problem, errors_of, shorten
+from pydplib.capture.structure import MOST_LEVELS
 from pydplib.errors import DataError, ParameterError, did_you_mean
 
 STATUSES = ("in-progress", "completed", "amended", "entered-in-error", "stopped")
@@ -157,6 +158,7 @@ class _Reader:
     template: Template
     notes: Notes = field(default_factory=Notes)
     problems: list[Problem] = field(default_factory=list)
+    depth: int = 0
 
     def check_head(self, resource: Mapping[str, Any]) -> None:
         """Look whose questionnaire it answers, and note what we do not keep."""
@@ -182,11 +184,13 @@ class _Reader:
         """Read items of one level of repetition into their table."""
         if entries is not None and (not isinstance(entries, list) or len(tables(entries)) != len(entries)):
             self.problem("shape", "", "A list of items is not a list of tables.", path)
-        if len(loops) > 20 or len(path) > 60:
+        if self.depth > 2 * MOST_LEVELS:  # a template has at most MOST_LEVELS, with answers between them
             self.problem("shape", "", "The response is nested too deep.", path)
             return
+        self.depth += 1
         for entry in tables(entries):
             self.item(entry, level, loops, path)
+        self.depth -= 1
 
     def item(self, entry: Mapping[str, Any], level: Answers, loops: tuple[str, ...], path: Path) -> None:
         link = text_of(entry.get("linkId"))
