@@ -40,6 +40,7 @@ _WORDS: dict[Role, str] = {
     ),
 }
 _PERSON = re.compile(r"patient|person|subject|proband|client|member|mrn|pid|versichert|ssn|kvnr")
+_CODE = re.compile(r"(^|_)(zip|plz|post|code|icd)")
 _AGE = re.compile(r"(^|_)(age|alter)($|_)")
 
 
@@ -161,6 +162,9 @@ def _role(name: str, kind: Kind, look: _Look, rows: int) -> tuple[Role, str]:
 def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]:
     from pydplib.anonymity.automatic import nested_widths
 
+    digits = look.present > 0 and look.digits == look.present and 3 <= look.shortest == look.longest <= 12
+    if digits and (kind == "text" or _CODE.search(_words(name))):
+        return {"kind": "masking", "length": look.longest}, "digits are masked from the right"
     if kind in ("whole", "number", "comma") and look.present:
         low, high = float(look.low), float(look.high)
         if _AGE.search(_words(name)) and low >= 0 and high <= 120:
@@ -175,8 +179,6 @@ def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]
         low_day, high_day = dt.date(look.low.year, 1, 1), dt.date(look.high.year, 12, 31)
         spec = {"kind": "dates", "low": low_day, "high": high_day, "units": ["month", "quarter", "year"]}
         return spec, "bounds are whole years from the data: put in what is possible"
-    if kind == "text" and look.present and look.digits == look.present and 3 <= look.shortest == look.longest <= 12:
-        return {"kind": "masking", "length": look.longest}, "digits are masked from the right"
     return {"kind": "automatic"}, "each value, or '*'; give groups or a file for steps between"
 
 
