@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.attack import NaiveGaussian, NaiveUniform, js_divergence
+from pydplib.attack.record_targets import RecordTarget
 from pydplib.errors import ParameterError
 from pydplib.experiments._result import Experiment, Row, Sheet
 from pydplib.experiments.inference_words import LABELS, PAPER_JS, PAPER_MSE, REMARKS
@@ -111,13 +112,11 @@ def divergences(n: int, *, epsilon: float, draws: int, bins: int, rng: np.random
     """
     others = rng.uniform(LOW, HIGH, n - 1)
     middle = float(others.mean())
-    values = np.append(
-        others, min(middle + JS_DISTANCE, HIGH) if middle + JS_DISTANCE <= HIGH else middle - JS_DISTANCE
-    )
+    values = np.append(others, middle + JS_DISTANCE)
     found: dict[Method, float] = {}
-    for target, method in ((NaiveUniform(), "naive_uniform"), (NaiveGaussian(), "naive_gaussian")):
-        outputs = target.means(values, draws, rng), target.means(others, draws, rng)
-        found[method] = js_divergence(*outputs, bins=bins)  # type: ignore[index]
+    naive: dict[Method, RecordTarget] = {"naive_uniform": NaiveUniform(), "naive_gaussian": NaiveGaussian()}
+    for method, target in naive.items():
+        found[method] = js_divergence(target.means(values, draws, rng), target.means(others, draws, rng), bins=bins)
     mechanism = Laplace((HIGH - LOW) / n, epsilon, max_changes=1)
     with seeded(int(rng.integers(1 << 62))):
         both = [np.asarray(mechanism.release(np.full(draws, float(data.mean())))) for data in (values, others)]

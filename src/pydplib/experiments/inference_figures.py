@@ -62,7 +62,7 @@ def _figure_1(rows: Sequence[Row], epsilon: float, repetitions: int) -> Figure:
         title="From a certain size on, the guarantee is also the more accurate choice",
         caption=(
             f"Points: {repetitions} releases each, ± 1 standard error. Lines: theory. Diamonds: the paper's values. "
-            "Dotted: where Laplace noise on the mean begins to beat Gaussian (left) and uniform noise (right) on records."
+            "Dotted: where Laplace noise on the mean begins to beat Gaussian (left) and uniform noise (right)."
         ),
     )
     for trace in figure.data:
