@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._duckdb_files import csv_source, file_or_pattern, parquet_source
 from pydplib.anonymity.resolved import Ints
-from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra
+from pydplib.errors import DataError, ParameterError, column_hint, import_extra
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Frame:
         """Raise ``ParameterError`` with a suggestion for a name that the table does not have."""
         for name in names:
             if name not in self.columns:
-                raise ParameterError(f"The table has no column '{name}' ({what}).{did_you_mean(name, self.columns)}")
+                raise ParameterError(f"The table has no column '{name}' ({what}).{column_hint(name, self.columns)}")
 
     def coded(self, name: str) -> Coded:
         """Return one column as integer codes."""
@@ -126,11 +127,11 @@ def open_relation(path: str | Path, connection: Any = None) -> Any:
     import duckdb
 
     text = str(path)
+    name = file_or_pattern(path)
+    is_csv = text.lower().endswith((".csv", ".tsv", ".txt", ".csv.gz"))
     connection = connection or duckdb.connect()
     try:
-        if text.lower().endswith((".csv", ".tsv", ".txt", ".csv.gz")):
-            return connection.read_csv(text)
-        return connection.read_parquet(text)
+        return connection.sql(f"FROM {csv_source(name, options='header=true') if is_csv else parquet_source(name)}")
     except duckdb.Error:
         raise DataError(f"The file '{text}' cannot be read as CSV or Parquet.") from None
 

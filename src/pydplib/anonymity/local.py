@@ -201,14 +201,14 @@ def _pool(problem: Problem, at_node: Ints, nodes: list[Node]) -> None:
         inside = np.flatnonzero(back)
         part = sub_problem(problem, inside)
         top = Judge(part).judge(problem.heights)
-        if top.suppressed is not None and top.suppressed_rows <= problem.limit:
+        # With everything taken back the search decides, even where the top alone would not do.
+        if number == 0 or (top.suppressed is not None and top.suppressed_rows <= problem.limit):
             found = Search(part, make_objective("granularity", part)).run().verdict
-            assert found is not None and found.suppressed is not None
+            if found is None or found.suppressed is None:
+                return
             gone = found.classes.tuple_mask(found.suppressed)
             at_node[inside] = np.where(gone, -1, len(nodes))
             nodes.append(found.classes.node)
-            return
-        if number == 0:
             return
         number -= 1
         back = back | (at_node == number)

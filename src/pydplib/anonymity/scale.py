@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._duckdb_files import exact_name, parquet_source
 from pydplib.anonymity.certificate import Certificate, certify_view
 from pydplib.anonymity.frames import Coded, _encode_objects, _join_missing, open_relation
 from pydplib.anonymity.grouping import combine, group
@@ -30,7 +31,7 @@ from pydplib.anonymity.risks import risk_of_sizes
 from pydplib.anonymity.search import SearchInfo
 from pydplib.anonymity.verification import names_of
 from pydplib.anonymity.view import Spread, View, number_rows, spread_against
-from pydplib.errors import DataError, ParameterError, did_you_mean
+from pydplib.errors import DataError, ParameterError, column_hint
 from pydplib.schema import Schema
 
 
@@ -177,7 +178,7 @@ def _check(relation: Any, roles: Roles, rules: Sequence[Rule], person: str | Non
     named = (*roles.quasi, *roles.watched, *roles.kept, *roles.hidden)
     for name in named:
         if name not in relation.columns:
-            raise ParameterError(f"The table has no column '{name}'.{did_you_mean(name, relation.columns)}")
+            raise ParameterError(f"The table has no column '{name}'.{column_hint(name, relation.columns)}")
     if len(set(named)) < len(named):
         raise ParameterError("A column is named in two roles. Choose one.")
     linked = any(pseudonym is not None and pseudonym.consistent for pseudonym in roles.hidden.values())
@@ -236,10 +237,10 @@ def _release(
     except duckdb.Error:
         # The engine's own text may quote values.
         raise DataError("DuckDB could not write the anonymized table. Is there room on the disk?") from None
-    written = own.read_parquet(target)
+    written = own.sql(f"FROM {parquet_source(exact_name(target))}")
     certificate, view = _certify(written, roles.quasi, rules, reference)
     if output is None:
-        own.execute(f"CREATE TABLE release AS SELECT * FROM read_parquet({_text(target)})")  # noqa: S608
+        own.execute(f"CREATE TABLE release AS SELECT * FROM {parquet_source(exact_name(target))}")  # noqa: S608
         written = own.table("release")
     return written, certificate, view
 
@@ -262,7 +263,7 @@ def _query(relation: Any, recoding: Recoding, roles: Roles, mapping: str) -> str
             shown.append(f"{_text(prefix)} || md5(concat({_text(key)}, row_number() OVER ())) AS {quoted(name)}")
     inner = (
         f"SELECT {', '.join(shown)}, row_number() OVER () AS pydplib_row "  # noqa: S608
-        f"FROM pydplib_table t JOIN read_parquet({_text(mapping)}) m ON {match}"
+        f"FROM pydplib_table t JOIN {parquet_source(exact_name(mapping))} m ON {match}"
     )
     order = random_bytes(32).hex()
     return (
@@ -278,10 +279,10 @@ def _write_mapping(own: Any, counts: Counts, recoding: Recoding, relation: Any, 
         values = str(Path(folder) / f"values{i}.parquet")
         query = f"SELECT DISTINCT {quoted(column.name)} AS v FROM pydplib_table"  # noqa: S608
         relation.query("pydplib_table", query).write_parquet(values)
-        found = own.execute(f"SELECT v FROM read_parquet({_text(values)})").fetchnumpy()["v"]  # noqa: S608
+        found = own.execute(f"SELECT v FROM {parquet_source(exact_name(values))}").fetchnumpy()["v"]  # noqa: S608
         numbers = _renumber(column_codes(column.name, found), _places(column)).astype(np.int64)  # noqa: F841
         own.execute(
-            f"CREATE TABLE values{i} AS SELECT * FROM read_parquet({_text(values)}) "  # noqa: S608
+            f"CREATE TABLE values{i} AS SELECT * FROM {parquet_source(exact_name(values))} "  # noqa: S608
             "POSITIONAL JOIN (SELECT column0 AS code FROM numbers)"
         )
         texts = [None if label is None else str(label) for label in recoding.columns[i].labels]
