@@ -25,6 +25,7 @@ Never a cell, a row or an exact statistic of private data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
@@ -193,6 +194,40 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     if close:
         return f" Did you mean '{close[0]}'?"
     return f" Choose one of: {', '.join(names)}." if names else ""
+
+
+_NOT_A_NAME = re.compile(r"[\s\d.,:;/+%()-]*")  # numbers, dates, times, nothing: cells rather than names
+_LONGEST_NAME = 60
+
+
+def looks_like_names(columns: Iterable[object]) -> bool:
+    """Tell whether a table's first line can be the names of its columns, and not its first row.
+
+    Examples:
+        >>> looks_like_names(["age", "psa in ng/ml"]), looks_like_names(["61", "Doe", "1950-01-01"])
+        (True, False)
+    """
+    names = [str(name) for name in columns]
+    return all(len(name) <= _LONGEST_NAME and not _NOT_A_NAME.fullmatch(name) for name in names)
+
+
+def column_hint(word: object, columns: Iterable[object]) -> str:
+    """Return a hint for a column that a table does not have: the nearest name, or how many columns there are.
+
+    Where a file has no line of names, its first row stands in their place: so no list of them is ever shown, and
+    nothing at all where one of them looks like a cell.
+
+    Examples:
+        >>> column_hint("agee", ["age", "psa"]), column_hint("age", ["61", "Doe"])
+        (" Did you mean 'age'?", ' It has 2 columns; their names must stand in its first line.')
+    """
+    names = [str(name) for name in columns]
+    by_case = {name.casefold(): name for name in names}
+    close = get_close_matches(str(word).casefold(), by_case, n=1, cutoff=0.6) if looks_like_names(names) else []
+    if close:
+        return f" Did you mean '{by_case[close[0]]}'?"
+    count = "1 column; its name" if len(names) == 1 else f"{len(names)} columns; their names"
+    return f" It has {count} must stand in its first line."
 
 
 def shown(value: object) -> str:

@@ -18,8 +18,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib._duckdb_files import csv_source, exact_name, parquet_source
 from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
-from pydplib.errors import DataError, EngineError, ParameterError, did_you_mean
+from pydplib.errors import DataError, EngineError, ParameterError, column_hint
 
 Format: TypeAlias = Literal["csv", "parquet"]
 Progress: TypeAlias = Callable[[float], None]
@@ -50,13 +51,10 @@ class Table:
     @property
     def scan(self) -> str:
         """The SQL that reads the file; a CSV is read as text, so that `007` stays `007`."""
-        path = literal(str(self.path))
+        name = exact_name(self.path)
         if self.format == "parquet":
-            return f"read_parquet({path})"
-        return (
-            f"read_csv({path}, all_varchar=true, header=true, skip=0, delim={literal(self.delimiter)}, "
-            "quote='\"', escape='\"')"
-        )
+            return parquet_source(name)
+        return csv_source(name, options=f"all_varchar=true, header=true, delim={literal(self.delimiter)}")
 
 
 class ColumnFiles:
@@ -102,7 +100,7 @@ class ColumnFiles:
             data_type: A data type of the paper, or None to find it out.
         """
         if column not in table.columns:
-            raise ParameterError(f"The file has no column '{column}'.{did_you_mean(column, table.columns)}")
+            raise ParameterError(f"The file has no column '{column}'.{column_hint(column, table.columns)}")
         name = identifier(column)
         kind, comma = self._kind(table, column, data_type)
         if table.format == "csv" or kind != "text":

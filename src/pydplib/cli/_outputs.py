@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from pydplib._duckdb_files import exact_name, parquet_source
 from pydplib.cli._sql import identifier, literal
 from pydplib.errors import EngineError, ParameterError, import_extra
 
@@ -101,7 +102,7 @@ def write_table(
     import duckdb
 
     if isinstance(data, Path):
-        source = f"read_parquet({literal(str(data))})"
+        source = parquet_source(exact_name(data))
     else:
         connection.register("released", data)
         source = "released"

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib._duckdb_files import sql_text as literal
 from pydplib.errors import DataError
+
+__all__ = ["SQL_TYPES", "asked_kind", "fits", "identifier", "literal", "parquet_kind", "sql_ready"]
 
 SQL_TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "text": "VARCHAR"}
 
@@ -69,8 +72,3 @@ def sql_ready(values: NDArray[Any], keep: NDArray[np.bool_] | None) -> NDArray[A
 def identifier(name: str) -> str:
     """Return a column's name for SQL."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a text for SQL."""
-    return "'" + text.replace("'", "''") + "'"

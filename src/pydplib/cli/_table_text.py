@@ -9,7 +9,7 @@ import gzip
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra
+from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra, looks_like_names
 
 _CHUNK = 2**20
 _SEPARATORS = ",;\t|"
@@ -72,11 +72,15 @@ def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
             f"Column {names.index('') + 1} has no name in the first line. Name every column there; "
             "a file without names needs such a line first."
         )
-    seen: set[str] = set()
-    for name in names:
-        if name.casefold() in seen:
-            raise DataError(f"Two columns are named '{name}' (large and small letters count as one). Rename one.")
-        seen.add(name.casefold())
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        first = seen.setdefault(name.casefold(), place)
+        if first != place:
+            # In a file without a line of names these are cells, which are not shown.
+            which = (
+                f"Two columns are named '{name}'" if looks_like_names(names) else f"Columns {first} and {place} agree"
+            )
+            raise DataError(f"{which} (large and small letters count as one). Rename one.")
     return names, separator
 
 

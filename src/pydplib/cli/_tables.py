@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from pydplib._duckdb_files import csv_source, exact_name, parquet_source
 from pydplib.cli._sql import identifier, literal
 from pydplib.cli._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
-from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, did_you_mean, import_extra
+from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, column_hint, import_extra
 
 Format: TypeAlias = Literal["csv", "parquet", "excel"]
 Kind: TypeAlias = Literal["whole", "number", "comma", "date", "german date", "time", "text"]
@@ -67,7 +68,7 @@ class TableFile:
         """Raise ``ParameterError`` with a suggestion for a name that the table does not have."""
         for name in names:
             if name not in self.columns:
-                raise ParameterError(f"The table has no column '{name}' ({what}).{did_you_mean(name, self.columns)}")
+                raise ParameterError(f"The table has no column '{name}' ({what}).{column_hint(name, self.columns)}")
 
     def rows(self) -> int:
         """Return the number of rows."""
@@ -118,7 +119,7 @@ class Tables:
             raise ParameterError(f"--sheet is for Excel files; '{path.name}' is none.")
         if kind == "parquet":
             with engine_errors(kind):
-                relation = self.connection.read_parquet(str(path))
+                relation = self.connection.sql(f"FROM {parquet_source(exact_name(path))}")
                 types = zip(relation.columns, map(str, relation.types), strict=True)
                 return TableFile(path, kind, relation, {name: _parquet_kind(word) for name, word in types})
         text, separator = path, ","
@@ -132,9 +133,10 @@ class Tables:
                 write_utf8(path, encoding, text)
         header, separator = header_of(text, "," if kind == "excel" else None)
         listed = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-        scan = (
-            f"read_csv({literal(str(text))}, auto_detect=false, header=true, columns={{{listed}}}, "
-            f"delim={literal(separator)}, quote='\"', escape='\"', max_line_size=20000000)"
+        scan = csv_source(
+            exact_name(text),
+            options=f"auto_detect=false, header=true, columns={{{listed}}}, delim={literal(separator)}, "
+            "max_line_size=20000000",
         )
         with engine_errors(kind):
             kinds = self._kinds(scan, len(header), comma=kind == "csv" and separator != ",")

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from pydplib.errors import DataError, EngineError, ParameterError, SchemaError
+from pydplib._duckdb_files import csv_source, file_or_pattern, has_pattern, parquet_source
+from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
 
 _PERSON = re.compile(
     r"(patient|person|subject|anonym|insured|member|participant|case)[ _-]?(id|nr|no|number|key)?$", re.I
@@ -130,12 +131,12 @@ def _describe(file: str) -> list[tuple[str, str, bool]]:
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq"):
         raise ParameterError(f"schema init reads .csv and .parquet files. Got '{Path(file).name}'.")
-    if not any(sign in file for sign in "*?[") and not Path(file).exists():
+    if not has_pattern(file) and not Path(file).exists():
         raise DataError(f"There is no file '{file}'.")
     import duckdb
 
-    reader = "read_parquet" if suffix in (".parquet", ".pq") else "read_csv"
-    source = f"{reader}('{file.replace(chr(39), chr(39) * 2)}')"
+    is_parquet, name = suffix in (".parquet", ".pq"), file_or_pattern(file)
+    source = parquet_source(name) if is_parquet else csv_source(name, options="header=true")
     found: list[tuple[str, str, bool]] | None = None
     try:
         with duckdb.connect(":memory:") as connection:
@@ -150,9 +151,12 @@ def _describe(file: str) -> list[tuple[str, str, bool]]:
         found = None
     if found is None:
         # DuckDB's own message may quote a row.
-        raise EngineError(f"'{Path(file).name}' could not be read as {'Parquet' if reader.endswith('et') else 'CSV'}.")
+        raise EngineError(f"'{Path(file).name}' could not be read as {'Parquet' if is_parquet else 'CSV'}.")
     if not found:
         raise SchemaError("The file has no columns.")
+    if not looks_like_names(name for name, _, _ in found):
+        # A file without names has its first row in their place, and a schema is public.
+        raise DataError("The first line does not look like names of columns: some are empty, numbers or dates.")
     return found
 
 

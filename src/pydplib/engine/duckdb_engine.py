@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydplib._duckdb_files import csv_source, file_or_pattern, parquet_source
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
 from pydplib.engine.sql import Source
@@ -58,15 +59,15 @@ def open_connection(memory_limit: str | None) -> Any:
 
 
 def from_file(path: str, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
-    """Read a CSV or Parquet file (or a pattern of them) where it lies."""
+    """Read a CSV or Parquet file (or, where no file has that very name, a pattern of them) where it lies."""
     connection = open_connection(memory_limit)
-    text = _DIALECT.text(path)
+    name = file_or_pattern(path)
     if Path(path).suffix.lower() in (".parquet", ".pq"):
         # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
-        source = f"read_parquet({text}, can_have_nan=true)"
+        source = parquet_source(name, options="can_have_nan=true")
     else:
         # Every cell as text: types guessed from the first rows would let data choose the errors.
-        source = f"read_csv({text}, all_varchar=true, header=true)"
+        source = csv_source(name)
     return _engine(connection.execute, connection, source, schema, close=connection.close)
 
 

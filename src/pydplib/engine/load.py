@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pydplib._duckdb_files import has_pattern
 from pydplib.engine.protocol import Engine
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError, SchemaError
@@ -93,7 +94,7 @@ def _from_text(source: str, schema: Schema, table: str | None, path: str | None,
         return sqlite_engine.from_file(source, schema, table=_needed(table, "A SQLite file", "table='reports'"))
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq"):
         raise ParameterError(f"load() reads .csv, .tsv, .parquet and SQLite .db files. Got '{Path(source).name}'.")
-    if not any(sign in source for sign in "*?[") and "://" not in source and not Path(source).exists():
+    if not has_pattern(source) and "://" not in source and not Path(source).exists():
         raise DataError(f"There is no file '{source}'.")
     from pydplib.engine import duckdb_engine
 

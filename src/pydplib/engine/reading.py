@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.plan import Bins, Key, Plan
-from pydplib.errors import SchemaError, did_you_mean
+from pydplib.errors import SchemaError, column_hint
 from pydplib.schema import Schema
 
 
@@ -35,7 +35,7 @@ def check_present(schema: Schema, stored: Iterable[str]) -> None:
     for name in [*schema.columns, *([schema.person] if schema.person is not None else [])]:
         if name not in stored:
             raise SchemaError(
-                f"The schema declares column '{name}', but the table has none.{did_you_mean(name, stored)}"
+                f"The schema declares column '{name}', but the table has none.{column_hint(name, stored)}"
             )
 
 

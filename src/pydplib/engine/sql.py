@@ -24,7 +24,7 @@ from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys, Plan
 from pydplib.engine.reading import column_names
 from pydplib.engine.sampling import sampling_sql
-from pydplib.errors import SchemaError, did_you_mean
+from pydplib.errors import SchemaError, column_hint
 from pydplib.schema import Category, Column, Date, Flag, Schema, Text
 
 
@@ -143,7 +143,7 @@ class Compiler:
     def storage(self, column: str) -> Storage:
         """Return how a physical column is stored."""
         if column not in self.source.storages:
-            raise SchemaError(f"The table has no column '{column}'.{did_you_mean(column, self.source.storages)}")
+            raise SchemaError(f"The table has no column '{column}'.{column_hint(column, self.source.storages)}")
         return self.source.storages[column]
 
     def person_storage(self, column: str) -> Storage:

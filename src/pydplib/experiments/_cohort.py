@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.errors import DataError, did_you_mean
+from pydplib.errors import DataError, column_hint
 
 LEVELS = ("low", "medium", "high")
 AGE_BOUNDS = (18, 100)
@@ -49,7 +49,7 @@ def read_columns(data: Any, *names: str) -> dict[str, NDArray[Any]]:
                 missing[name] |= _is_missing(columns[name])
     for name in names:
         if name not in columns:
-            raise DataError(f"The figure needs the column '{name}'.{did_you_mean(name, known)}")
+            raise DataError(f"The figure needs the column '{name}'.{column_hint(name, known)}")
     keep = ~np.logical_or.reduce(list(missing.values()))
     return {name: column[keep] for name, column in columns.items()}
 

@@ -1,0 +1,65 @@
+"""Files in DuckDB by their literal names: no patterns, no folders as columns, no lines taken for comments."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydplib.errors import DataError
+
+_SIGNS = "*?["  # what DuckDB reads as a pattern
+
+
+def sql_text(text: str) -> str:
+    """Return a text for SQL.
+
+    Examples:
+        >>> sql_text("it's")
+        "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def has_pattern(name: str | Path) -> bool:
+    """Tell whether DuckDB would read a name as a pattern of several files."""
+    return any(sign in str(name) for sign in _SIGNS)
+
+
+def exact_name(path: str | Path) -> str:
+    """Return the pattern that matches this one file and no other: ``data[1].csv`` is not ``data1.csv``.
+
+    Examples:
+        >>> exact_name("/data/ages[1].csv")
+        '/data/ages[[]1].csv'
+    """
+    text = os.path.abspath(path)  # ~ and addresses such as s3: have no meaning of their own then
+    if os.sep == "\\":
+        text = text.replace("\\", "/")
+    if not has_pattern(text):
+        return text
+    if "\\" in text:
+        # DuckDB takes a backslash for a separator of folders, and knows no way to write one inside a pattern.
+        raise DataError("The file's name has a backslash beside *, ? or [. Rename the file first.")
+    return "".join(f"[{sign}]" if sign in _SIGNS else sign for sign in text)
+
+
+def file_or_pattern(source: str | Path) -> str:
+    """Return how DuckDB shall find a source: the file of exactly that name if there is one, else as it stands."""
+    return exact_name(source) if os.path.exists(source) else str(source)
+
+
+def parquet_source(name: str, *, options: str = "") -> str:
+    """Return the SQL that reads Parquet from a name of ``exact_name`` or ``file_or_pattern``.
+
+    A folder called ``year=2018`` is a folder, not a column.
+    """
+    return f"read_parquet({sql_text(name)}, hive_partitioning=false{options and ', ' + options})"
+
+
+def csv_source(name: str, *, options: str = "all_varchar=true, header=true") -> str:
+    """Return the SQL that reads CSV from a name of ``exact_name`` or ``file_or_pattern``, every line of it.
+
+    What DuckDB would guess from the first lines (comments, lines to skip, other quotes) is said instead.
+    """
+    fixed = "skip=0, comment='', quote='\"', escape='\"', hive_partitioning=false"
+    return f"read_csv({sql_text(name)}, {fixed}{options and ', ' + options})"
