@@ -11,7 +11,7 @@ REMARKS = (
     "the hundredth call tells no more than the first.",
     "Fitted to the range of the data (Eq. 4), the smallest and the largest value are always those of the private data: "
     "the oldest patient is recognised for certain at any noise.",
-    "The paper says that the noisy data keep the distribution. Unfitted, mean and median stay near; the shape does not: "
+    "The paper says that noisy data keep the distribution. Unfitted, mean and median stay near; the shape does not: "
     "noise on records widens it. Fitted by Eq. 4 it is squeezed, and mean and median move as well. A noisy histogram "
     "keeps the shape, at a known privacy loss.",
     "Sound epsilons are those of the same percentage of noise on the statistic itself, with public n: less by a factor "
