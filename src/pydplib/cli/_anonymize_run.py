@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +111,7 @@ class Run:
             self.table.check(names, role)
         if self._loaded is None:
             wanted = list(dict.fromkeys(name for names in roles.values() for name in names))
-            self._stays = not config.needs_memory and self.table.rows() > LARGE
+            self._stays = not config.needs_memory and (not can_load() or self.table.rows() > LARGE)
             if self._stays:
                 from pydplib.cli._sql import identifier
 
@@ -146,6 +147,11 @@ class Run:
             separator=separator,
             commas=table.commas if separator != "," else frozenset(),
         )
+
+
+def can_load() -> bool:
+    """Tell whether a library is installed that can hold a table in memory; DuckDB works without any."""
+    return any(find_spec(library) is not None for library in ("pyarrow", "polars", "pandas"))
 
 
 def _with_k(config: Config, run: Callable[[Config, str], AnonymizationResult], k: int) -> AnonymizationResult:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydplib.cli._sql import identifier
 from pydplib.cli._tables import Kind, TableFile, engine_errors
+from pydplib.errors import DataError, looks_like_names
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive"]
 
@@ -66,7 +67,11 @@ class Guess:
 
 
 def guess_columns(table: TableFile) -> list[Guess]:
-    """Return a guess for every column."""
+    """Return a guess for every column; a file without a line of names is refused, since its names are cells."""
+    if not looks_like_names(table.columns):
+        raise DataError(
+            "The first line does not look like names of columns. Put a line with the name of every column first."
+        )
     rows = table.rows()
     looks = _look(table, rows)
     return [_guess(name, kind, looks[name], rows) for name, kind in table.columns.items()]

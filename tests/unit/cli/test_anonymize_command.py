@@ -215,6 +215,13 @@ def test_large_tables_stay_in_the_engine_and_give_the_same_result(folder: Path, 
     assert code == 0 and (folder / "large.parquet").exists()
 
 
+def test_light_installation_without_data_frames_works_in_the_engine(folder: Path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(_anonymize_run, "find_spec", lambda name: None)
+    monkeypatch.setattr("pydplib.cli._tables.TableFile.frame", lambda *_: pytest.fail("the table was loaded"))
+    assert run(capsys, "visits.csv", "--config", "anon.toml", "-o", "out.csv")[0] == 0
+    assert min(classes(folder / "out.csv", ["age", "sex"]).values()) >= 4
+
+
 def test_persons_are_counted_even_in_large_tables(folder: Path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(_anonymize_run, "LARGE", 10)
     (folder / "anon.toml").write_text('person = "name"\n' + CONFIG)
@@ -280,9 +287,13 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
 def test_staged_outputs_appear_together_or_not_at_all(tmp_path: Path) -> None:
     from pydplib.cli._outputs import staged
 
-    with pytest.raises(KeyboardInterrupt), staged() as staging:
-        staging.write_text(tmp_path / "a", "1")
-        raise KeyboardInterrupt
+    def stop_in_the_middle() -> None:
+        with staged() as staging:
+            staging.write_text(tmp_path / "a", "1")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_in_the_middle()
     assert not any(tmp_path.iterdir())
     with staged() as staging:
         staging.write_text(tmp_path / "a", "1")

@@ -14,7 +14,7 @@ from pydplib.cli._anonymize_init import config_text, toml_key, toml_value
 from pydplib.cli._guesses import Guess, guess_columns, person_of
 from pydplib.cli._hierarchy_specs import KINDS, to_table
 from pydplib.cli._tables import open_tables
-from pydplib.errors import ParameterError, PydplibError
+from pydplib.errors import DataError, ParameterError, PydplibError
 
 K = '[[models]]\nmodel = "k-anonymity"\nk = 5\n'
 
@@ -147,6 +147,12 @@ def guesses_of(folder: Path, text: str) -> list[Guess]:
     (folder / "table.csv").write_text(text, encoding="utf-8")
     with open_tables() as tables:
         return guess_columns(tables.open(folder / "table.csv"))
+
+
+def test_file_without_names_is_refused_and_its_first_row_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not look like names") as caught:
+        guesses_of(tmp_path, "61;Doe;1950-01-01\n62;Roe;1951-01-01\n")
+    assert "Doe" not in str(caught.value)
 
 
 def test_names_of_columns_tell_their_roles_in_two_languages(tmp_path: Path) -> None:
