@@ -49,6 +49,8 @@ def join_classes(
         >>> join_classes([np.array([0, 1, 1])], [np.array([0, 1])], [ages], (3, 2))[1].tolist()
         [0, 1, 1]
     """
+    if not all(sizes):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     # The sharpest column first: fewest cells per value, of all cells there are.
     order = np.argsort([r.counts.mean() / max(r.width, 1) if len(r.counts) else 0.0 for r in relations], kind="stable")
     left, right = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
