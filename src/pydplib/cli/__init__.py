@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "audit": "Check by trying whether every mechanism keeps the epsilon it claims.",
     "completion": "Print the script that lets bash, zsh or fish complete commands and options.",
     "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",
+    "experiment": "Run the papers' experiments again, and compare k-anonymity, l-diversity, t-closeness and DP.",
     "figures": "Draw the paper's figures as interactive pages and pictures.",
     "hierarchy": "Make, show and check hierarchies: how values become coarser.",
     "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",
