@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydplib.guarantee import NoGuarantee
 from pydplib.paper.choose import Chosen, choose_by_search, choose_closed_form
 from pydplib.paper.coded import Coded
-from pydplib.paper.coding import encode
+from pydplib.paper.coding import encode, public_type
 from pydplib.paper.containers import Column, Mask, open_column
 from pydplib.paper.fitting import Range
 from pydplib.paper.limits import declared_bounds, metric_for, patients, range_for, span_of
@@ -64,7 +64,8 @@ def dp_calculate(
     Proof (selector "public", and true/false in closed form): the scale is a function of public arguments;
     values are clamped to the bounds, so ``record_epsilon`` = (rounded range) / scale bounds the odds of every
     output of ``laplace_records`` (or of exact randomised response); rounding and Eq. 4 with a public range
-    are post-processing. n is public: the output has as many values as the input.
+    are post-processing. The type of the output comes from the column's dtype or from public arguments, never
+    from a value. n is public: the output has as many values as the input.
 
     Args:
         input_data: One column: list, tuple, NumPy array, pandas or Polars Series, PyArrow array.
@@ -74,14 +75,16 @@ def dp_calculate(
         is_range: Fit the noisy values to the range of the data (Eq. 4). Without public bounds the smallest
             and largest value that come out are those of the private data.
         data_type: char, string, int, float, bool, date or a NumPy type; inferred if not given. Text whose
-            values all are whole numbers is read as int, other text as categories. Empty text is missing.
+            values all are whole numbers is read as int, other text as categories. Empty text is missing. With
+            ``selector="public"`` no value decides: a column's own dtype says the type, and where there is none
+            (Python lists, text, objects) numbers are decimals unless you say ``data_type="int"``.
         selector: How the scale is chosen, see above.
         noise_metric: ``"wmape"``, 100 * sum|x'-x| / sum|x|; or ``"range"``, 100 * mean|x'-x| / range. Dates
             always use the range, true/false and text the share of values that change.
         on_missing: ``"error"``, ``"drop"`` (leave records out), ``"category"`` (text only).
         bounds: Public (low, high); values are clamped to them. Else the data's own smallest and largest.
         role: owner, collaborator or third_party, instead of a noise factor.
-        record_epsilon: The privacy loss per record, instead of a noise factor.
+        record_epsilon: The privacy loss per record, instead of a noise factor; between 1e-9 and 500.
         range_values: The range for Eq. 4: ``(low, high)``, or a list of the values that may occur.
         categories: All categories of a text column, in order; else the sorted values of the data.
         group_sizes: Where the input holds means, medians or variances: the patients behind each of them.
@@ -120,8 +123,11 @@ most 98.3 % right.
         realised=bool(realised),
         repetitions=repetitions,
     )
-    column = open_column(input_data)
-    coded, keep = encode(column, data_type=plan.data_type, on_missing=plan.on_missing, categories=categories)
+    column = open_column(input_data, public=plan.public)
+    name = plan.data_type
+    if plan.public and name is None:
+        name = public_type(column, bounds=bounds, categories=categories)
+    coded, keep = encode(column, data_type=name, on_missing=plan.on_missing, categories=categories)
     if not len(coded.codes):
         return _empty(plan, column, coded)
     declared = declared_bounds(bounds, coded, plan)

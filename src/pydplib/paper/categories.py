@@ -35,7 +35,7 @@ def encode_categories(
     if column.family == "float":
         check_finite(values if missing is None else values[~missing])
     declared = None if categories is None else _declared(categories)
-    gap = _gap(column, declared)
+    gap = _gap(column, declared)  # of declared categories no value decides it
     listed: list[Any] = values.tolist()
     if missing is not None:
         listed = [gap if absent else v for v, absent in zip(listed, missing.tolist(), strict=True)]
@@ -65,10 +65,10 @@ def _declared(categories: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _gap(column: Column, declared: tuple[Any, ...] | None) -> Any:
-    """Return what stands for 'missing': what the caller declared, else empty text or None, as it came."""
+    """Return what stands for 'missing': what the caller declared, '' beside declared text, else as it came."""
     if declared is not None:
         known = [member for member in declared if member is None or member == ""]
-        return known[0] if known else "" if column.family == "text" else None
+        return known[0] if known else "" if all(isinstance(member, str) for member in declared) else None
     return "" if column.family == "text" and column.missing is None else None
 
 

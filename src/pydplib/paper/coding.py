@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -93,6 +94,21 @@ def _infer(column: Column, values: NDArray[Any], missing: Mask | None, categorie
     if not column.from_numpy:
         return column.family
     return {"bool": "numpy bool", "int": "numpy integer", "float": "numpy float"}[column.family]
+
+
+def public_type(column: Column, *, bounds: tuple[Any, Any] | None, categories: Sequence[Any] | None) -> str | None:
+    """Return the data type by public facts alone, or None where the column's own dtype says it.
+
+    A list with one decimal in it, or text that happens to be whole numbers, would let one record choose the type
+    of everybody's output.
+    """
+    if categories is not None or (column.typed and column.family != "text"):
+        return None  # of declared categories and of dtypes no value decides
+    if column.family == "text":
+        if not isinstance(bounds, Sequence):
+            return "string"
+        return "date" if any(isinstance(edge, str | datetime.date | np.datetime64) for edge in bounds) else "float"
+    return "float" if column.family in ("int", "float") else column.family
 
 
 def _parse_text(values: NDArray[Any], what: str, parse: Callable[[str], Any]) -> list[Any]:

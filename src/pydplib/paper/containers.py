@@ -31,6 +31,7 @@ class Column:
         restore: The way back to the container that came in.
         from_numpy: Whether the values are NumPy's own types.
         categories: The order that an ordered categorical column brings along.
+        typed: Whether the container's own dtype says the family, and not the values in it.
     """
 
     values: NDArray[Any]
@@ -39,14 +40,20 @@ class Column:
     restore: Restore
     from_numpy: bool = False
     categories: tuple[Any, ...] | None = None
+    typed: bool = False
 
     def __repr__(self) -> str:
         # The values are private: a traceback with local variables must not show them.
         return f"Column({self.family}, {len(self.values)} values)"
 
 
-def open_column(data: object) -> Column:
+def open_column(data: object, *, public: bool = False) -> Column:
     """Open a list, tuple, NumPy array, pandas or Polars Series, or PyArrow array.
+
+    Args:
+        data: The column.
+        public: Whether values without a dtype come back as plain numbers, texts and dates, whichever types the
+            single values had.
 
     Examples:
         >>> column = open_column((61, 70))
@@ -54,17 +61,17 @@ def open_column(data: object) -> Column:
         ('int', (60, 72))
     """
     if isinstance(data, np.ndarray):
-        return _from_numpy(data)
+        return _from_numpy(data, public)
     if isinstance(data, str | bytes | dict | set | frozenset) or np.isscalar(data) or data is None:
         raise DataError(
             f"One column of values is needed: a list, an array or a series. Got {type(data).__name__}; "
             "put a single value into a list."
         )
     if isinstance(data, Sequence) and type(data).__module__.partition(".")[0] not in ("polars", "pyarrow"):
-        return from_sequence(list(data), _restore_sequence(data))
+        return from_sequence(list(data), _restore_sequence(data, public), public=public)
     from pydplib.paper.series import open_series  # narwhals is loaded only for those who use such libraries
 
-    return open_series(data)
+    return open_series(data, public=public)
 
 
 def _family_of(kind: type) -> str:
@@ -83,8 +90,8 @@ def _family_of(kind: type) -> str:
     return kind.__name__
 
 
-def from_sequence(data: list[Any], restore: Restore) -> Column:
-    """Open Python objects of any one kind."""
+def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) -> Column:
+    """Open Python objects of any one kind; if ``public``, moments come back as days like every other date."""
     kinds = set(map(type, data))
     families = {_family_of(kind) for kind in kinds}
     missing: Mask | None = None
@@ -103,7 +110,7 @@ def from_sequence(data: list[Any], restore: Restore) -> Column:
     values = _typed(data, family, missing)
     if family == "date":
         missing = either(missing, np.isnat(values))
-        if any(issubclass(kind, datetime.datetime) for kind in kinds):
+        if not public and any(issubclass(kind, datetime.datetime) for kind in kinds):
             return Column(values, family, missing, _as_stamps(restore), from_numpy)
     return Column(values, family, missing, restore, from_numpy)
 
@@ -168,8 +175,8 @@ def _day(value: Any) -> Any:
     return np.datetime64(value, "D")
 
 
-def _restore_sequence(data: Sequence[Any]) -> Restore:
-    first = data[0] if len(data) else None
+def _restore_sequence(data: Sequence[Any], public: bool) -> Restore:
+    first = data[0] if len(data) and not public else None
     scalar = first.dtype if isinstance(first, np.generic) else None  # a list of NumPy numbers stays one
 
     def restore(values: NDArray[Any], keep: Mask | None) -> Any:
@@ -179,7 +186,7 @@ def _restore_sequence(data: Sequence[Any]) -> Restore:
     return restore
 
 
-def _from_numpy(data: NDArray[Any]) -> Column:
+def _from_numpy(data: NDArray[Any], public: bool) -> Column:
     if data.ndim != 1:
         raise DataError(f"One column of values is needed. Got an array of {data.ndim} dimensions; pass one column.")
     mask = np.ma.getmaskarray(data) if isinstance(data, np.ma.MaskedArray) else None
@@ -191,21 +198,21 @@ def _from_numpy(data: NDArray[Any]) -> Column:
 
     kind = plain.dtype.kind
     if kind == "b":
-        return Column(plain, "bool", missing, restore, from_numpy=True)
+        return Column(plain, "bool", missing, restore, from_numpy=True, typed=True)
     if kind in "iu":
-        return Column(plain, "int", missing, restore, from_numpy=True)
+        return Column(plain, "int", missing, restore, from_numpy=True, typed=True)
     if kind == "f":
-        return Column(plain, "float", missing, restore, from_numpy=True)
+        return Column(plain, "float", missing, restore, from_numpy=True, typed=True)
     if kind == "U":
-        return Column(plain.astype(object), "text", missing, restore)
+        return Column(plain.astype(object), "text", missing, restore, typed=True)
     if kind == "M":
         days = plain.astype(DAY)
-        return Column(days, "date", either(missing, np.isnat(days)), restore)
+        return Column(days, "date", either(missing, np.isnat(days)), restore, typed=True)
     if kind == "O":
         values: list[Any] = plain.tolist()
         if missing is not None:
             values = [None if gap else v for v, gap in zip(values, missing.tolist(), strict=True)]
-        column = from_sequence(values, restore)
+        column = from_sequence(values, restore, public=public)
         return Column(column.values, column.family, either(missing, column.missing), column.restore, column.from_numpy)
     raise DataError(
         f"NumPy arrays of dtype {plain.dtype} are not supported. Use numbers, true/false, text or datetime64."

@@ -84,10 +84,10 @@ def flip_chance(scale: float) -> float:
 
 def flip_epsilon(scale: float) -> float:
     """Return the record epsilon of flipping at a Laplace scale: ln((1-p)/p), rounded up."""
-    chance = flip_chance(scale)
-    if chance == 0:
-        return math.inf
-    return (math.log1p(-chance) - math.log(chance)) * (1 + 2.0**-46)
+    # With p = exp(-x)/2, (1-p)/p = 2 e^x - 1 = 1 + 2 (e^x - 1): no digit is lost however small x is.
+    x = 1 / (2 * scale)
+    epsilon = math.log1p(2 * math.expm1(x)) if x < 700 else x + math.log(2)
+    return epsilon * (1 + 2.0**-46)
 
 
 def check_scale(records: Records, scale: float) -> None:

@@ -17,6 +17,9 @@ from pydplib.paper.mechanism import flip_epsilon
 from pydplib.paper.words import Kind
 from pydplib.policy.noise_factors import NoiseFactor
 
+LEAST, MOST = 1e-9, 500.0
+"""The record epsilons that can be asked for: at either end nobody could tell the result from all or nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublicScale:
@@ -50,7 +53,7 @@ def public_scale(
         kind: How values are treated.
         span: The public bounds.
         factor: The noise factor, if a band is asked for.
-        record_epsilon: The guarantee, if that is asked for.
+        record_epsilon: The guarantee, if that is asked for, between 1e-9 and 500.
         categories: How many categories there are.
 
     Examples:
@@ -62,6 +65,11 @@ def public_scale(
         isinstance(record_epsilon, int | float | np.number) and 0 < record_epsilon < math.inf
     ):
         raise ParameterError("record_epsilon must be a positive, finite number; there is no default.")
+    if record_epsilon is not None and not LEAST <= record_epsilon <= MOST:
+        raise ParameterError(
+            f"record_epsilon must lie between {LEAST:g} and {MOST:g}: below, nothing would be left of the data, "
+            "beyond, nothing would be hidden."
+        )
     if kind == "category":
         return _for_categories(categories, factor, record_epsilon)
     if kind == "bool":
@@ -73,7 +81,9 @@ def public_scale(
     else:
         assert record_epsilon is not None
         scale = _scale_for_epsilon(low, high, float(record_epsilon))
-    return PublicScale(scale, grid_epsilon(low, high, scale), expected_percent(kind, scale, width))
+    # Where both bounds round to the same step, all records look alike: what was asked for holds all the more.
+    epsilon = grid_epsilon(low, high, scale) or float(record_epsilon or LEAST)
+    return PublicScale(scale, epsilon, expected_percent(kind, scale, width))
 
 
 def grid_epsilon(low: float, high: float, scale: float) -> float:
@@ -104,9 +114,11 @@ def _for_flips(factor: NoiseFactor | None, record_epsilon: float | None) -> Publ
         scale = scale_for("bool", factor.target, 1.0)
     else:
         assert record_epsilon is not None
-        # p = 1/(1 + e^epsilon) and exp(-1/(2b))/2 = p.
-        scale = 1 / (2 * (math.log1p(math.exp(-record_epsilon)) + record_epsilon - math.log(2)))
-        while flip_epsilon(scale) > record_epsilon:
+        # p = 1/(1 + e^epsilon) = exp(-x)/2 and x = 1/(2b), so x = ln((e^epsilon + 1)/2).
+        epsilon = float(record_epsilon)
+        grown = math.log1p(math.expm1(epsilon) / 2)  # in these words no digit is lost however small epsilon is
+        scale = 1 / (2 * grown)
+        while flip_epsilon(scale) > epsilon:
             scale *= 1 + 2.0**-40
     return PublicScale(scale, flip_epsilon(scale), expected_percent("bool", scale, 1.0))
 

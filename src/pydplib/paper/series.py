@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,13 @@ from pydplib.errors import DataError
 from pydplib.paper.containers import DAY, Column, Family, Mask, either, from_sequence
 
 
-def open_series(data: Any) -> Column:
-    """Open a series through narwhals; the native library is already loaded, since its object was handed in."""
+def open_series(data: Any, *, public: bool = False) -> Column:
+    """Open a series through narwhals; the native library is already loaded, since its object was handed in.
+
+    Args:
+        data: The series.
+        public: Whether a column of objects comes back in a type that its values have no part in.
+    """
     import narwhals as nw
 
     arrow = sys.modules.get("pyarrow")
@@ -26,16 +32,16 @@ def open_series(data: Any) -> Column:
     except TypeError:
         hint = "pass one column, e.g. table['age']" if hasattr(data, "columns") else "use a list, array or series"
         raise DataError(f"One column of values is needed. Got {type(data).__name__}; {hint}.") from None
-    opened = _open_series(series, nw)
+    opened = _open_series(series, nw, public)
 
     def restore(values: NDArray[Any], keep: Mask | None) -> Any:
-        out = _rebuild(series, values, opened.family, keep, nw)
+        out = _rebuild(series, values, opened.family if opened.typed or not public else None, keep, nw)
         return out.combine_chunks() if unchunk else out
 
-    return Column(opened.values, opened.family, opened.missing, restore, opened.from_numpy, opened.categories)
+    return replace(opened, restore=restore)
 
 
-def _open_series(series: Any, nw: Any) -> Column:
+def _open_series(series: Any, nw: Any, public: bool) -> Column:
     def nothing(values: NDArray[Any], keep: Mask | None) -> Any:
         raise NotImplementedError
 
@@ -44,13 +50,13 @@ def _open_series(series: Any, nw: Any) -> Column:
     missing = nulls if bool(nulls.any()) else None
     if dtype == nw.Boolean:
         values = np.asarray(series.fill_null(False).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values.astype(np.bool_, copy=False), "bool", missing, nothing, from_numpy=True)
+        return Column(values.astype(np.bool_, copy=False), "bool", missing, nothing, from_numpy=True, typed=True)
     if dtype.is_integer():
         values = np.asarray(series.fill_null(0).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values, "int", missing, nothing, from_numpy=True)
+        return Column(values, "int", missing, nothing, from_numpy=True, typed=True)
     if dtype.is_float():
         values = np.asarray(series.fill_null(0.0).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values, "float", missing, nothing, from_numpy=True)
+        return Column(values, "float", missing, nothing, from_numpy=True, typed=True)
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         raise DataError(
             "Dates with a time zone are not supported, since their day depends on it. Turn them into dates first."
@@ -58,23 +64,29 @@ def _open_series(series: Any, nw: Any) -> Column:
     if dtype in (nw.Date, nw.Datetime):
         stamps = np.asarray(series.to_numpy())
         if stamps.dtype.kind == "M":
-            return Column(stamps.astype(DAY), "date", missing, nothing)
+            return Column(stamps.astype(DAY), "date", missing, nothing, typed=True)
     if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object, nw.Unknown):
         listed: list[Any] = series.to_list()
         if missing is not None:
             listed = [None if gap else v for v, gap in zip(listed, missing.tolist(), strict=True)]
-        column = from_sequence(listed, nothing)
-        categories = tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
-        return Column(
-            column.values, column.family, either(missing, column.missing), nothing, column.from_numpy, categories
+        column = from_sequence(listed, nothing, public=public)
+        # pandas' object columns say nothing; narwhals guesses from their values.
+        typed = dtype not in (nw.Object, nw.Unknown) and getattr(series.to_native(), "dtype", None) != np.dtype(object)
+        if dtype == nw.String and column.family != "text":  # nothing but gaps
+            column = replace(column, values=np.full(len(listed), "", dtype=object), family="text")
+        return replace(
+            column,
+            missing=either(missing, column.missing),
+            categories=tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None,
+            typed=typed,
         )
     raise DataError(
         f"Columns of type {dtype} are not supported. Convert them to numbers, text, true/false or dates first."
     )
 
 
-def _rebuild(series: Any, values: NDArray[Any], family: Family, keep: Mask | None, nw: Any) -> Any:
-    """Return values in the library, type, name and index of ``series``, as far as they fit."""
+def _rebuild(series: Any, values: NDArray[Any], family: Family | None, keep: Mask | None, nw: Any) -> Any:
+    """Return values in the library, type, name and index of ``series``, as far as they fit (family None: no type)."""
     native = series.to_native()
     same = _family_of_array(values) == family
     listed: Any = values.tolist() if values.dtype == object or values.dtype.kind == "M" else values
