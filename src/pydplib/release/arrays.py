@@ -21,9 +21,9 @@ from pydplib.guarantee import PureDP, Relation
 from pydplib.noise.tap import add_laplace
 from pydplib.release.axes import Axis
 from pydplib.release.choosing import QuantileNoise, check_quantiles
-from pydplib.release.counting import Grid, bin_counts, grid_cells, grid_sums
+from pydplib.release.counting import Grid, bin_counts, grid_sums, point_counts
 from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise
-from pydplib.release.public import check_bounds, check_edges, check_epsilon, check_step, tidy
+from pydplib.release.public import check_bounds, check_edges, check_epsilon, check_step, grid_points, tidy
 from pydplib.release.release import MarginUnit, Release
 from pydplib.release.tails import margin_steps
 from pydplib.release.values import as_values, is_missing, to_array
@@ -257,10 +257,12 @@ def _quantiles(
     width = check_step(step, low, high)
     points = math.floor((exact(high) - exact(low)) / width + Fraction(1, 2)) + 1
     noise = QuantileNoise(1, 1, shares, points, check_epsilon(epsilon))
-    noisy = noise.apply(grid_cells(as_values(values), low, float(1 / width), points))
-    grid = [tidy(exact(low) + int(place) * width) for place in noisy.values[0]]
+    at, between = point_counts(as_values(values), grid_points(exact(low), width, points))
+    noisy = noise.apply(at, between)
     assert noisy.margins is not None
-    chosen = Noisy(np.array(grid), margins=noisy.margins[0])
+    chosen = Noisy(
+        np.array([tidy(exact(low) + int(place) * width) for place in noisy.values[0]]), margins=noisy.margins[0]
+    )
     asked: dict[str, Any] = {"bounds": [low, high], "step": tidy(width)}
     axes: tuple[Axis, ...] = ()
     if ask == "quantiles":
@@ -269,7 +271,7 @@ def _quantiles(
     worst = max(shares, key=lambda share: max(share, 1 - share))
     return _release(
         ask, asked, chosen, noise.epsilon, scale=noise.scale(worst), sensitivity=float(max(worst, 1 - worst)),
-        axes=axes, mechanism="exponential mechanism", margin_unit="ranks",
+        axes=axes, mechanism="permute-and-flip", margin_unit="ranks",
     )  # fmt: skip
 
 
@@ -303,12 +305,8 @@ def _release(
     margin_unit: MarginUnit = "value",
     relation: Relation = "add_remove",
 ) -> Release:
-    choice = mechanism.startswith("exponential")
-    cost = (
-        Cost.exponential(epsilon, relation=relation)
-        if choice
-        else Cost.pure(epsilon, mechanism="laplace", relation=relation)
-    )
+    word = "permute_and_flip" if mechanism == "permute-and-flip" else "laplace"
+    cost = Cost.pure(epsilon, mechanism=word, relation=relation)
     return Release(
         question={"ask": ask, "of": "array", **asked},
         values=_row(noisy.values),

@@ -1,4 +1,4 @@
-"""Quantiles by the exponential mechanism on a public grid, with integer scores and exact sampling."""
+"""Quantiles by permute-and-flip on a public grid, with integer scores and exact sampling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pydplib.budget.units import exact
 from pydplib.errors import ParameterError
-from pydplib.noise.tap import choose
+from pydplib.noise.tap import flip_and_choose
 from pydplib.release.noisy import Noisy
 
 MOST_DENOMINATOR = 10_000
@@ -41,7 +41,9 @@ def check_quantiles(quantiles: object) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True, slots=True)
 class QuantileNoise:
-    """Quantiles of a column: for each, the exponential mechanism picks a point of the public grid.
+    """Quantiles of a column: for each, permute-and-flip picks a point of the public grid.
+
+    Never worse than the exponential mechanism, and up to twice as accurate (McKenna and Sheldon 2020).
 
     The score of a point c for the share q is how many rows lie between c and being a q-quantile, negative:
     -max(0, #(below c) - q n, #(above c) - (1-q) n), in whole numbers. Without ties at c this is
@@ -49,7 +51,7 @@ class QuantileNoise:
 
     Proof: one row of weight w moves #(below c) - q n and #(above c) - (1-q) n by at most w max(q, 1-q) each, and so
     their maximum. In every group the mechanism with
-    unit u loses at most 2 u times the largest move of that group's scores (``noise.tap.choose``), and one
+    unit u loses at most 2 u times the largest move of that group's scores (``noise.tap.flip_and_choose``), and one
     person's weights sum to at most rows * per_row over all groups; so all groups together lose at
     most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in all. Sorting a
     group's quantiles afterwards is post-processing.
@@ -86,12 +88,20 @@ class QuantileNoise:
         """Ranks by which the odds of a point fall by the factor e."""
         return 2 * float(max(share, 1 - share)) * self.rows / float(self.each)
 
-    def apply(self, cells: NDArray[np.int64]) -> Noisy:
-        """Return the chosen grid points as indices: one row per group, one column per quantile."""
+    def apply(self, cells: NDArray[np.int64], between: NDArray[np.int64] | None = None) -> Noisy:
+        """Return the chosen grid points as indices: one row per group, one column per quantile.
+
+        Args:
+            cells: Rows at each grid point, one row of the array per group.
+            between: Rows between each grid point and the next, where values need not lie on the grid.
+        """
         groups = cells.reshape(-1, self.points)
+        gaps = np.zeros((len(groups), self.points), dtype=np.int64)
+        if between is not None:
+            gaps[:, 1:] = np.cumsum(between.reshape(len(groups), -1), axis=1)
         chosen = np.empty((len(groups), len(self.shares)), dtype=np.int64)
         for row, counts in enumerate(groups):
-            upto = np.cumsum(counts)
+            upto = np.cumsum(counts) + gaps[row]
             below, above = upto - counts, upto[-1] - upto
             for column, share in enumerate(self.shares):
                 part, whole = share.numerator, share.denominator
@@ -99,6 +109,6 @@ class QuantileNoise:
                 too_low = part * above - (whole - part) * (counts + below)
                 scores = -np.maximum(np.maximum(too_high, too_low), 0)
                 sensitivity = self.sensitivity(share)
-                chosen[row, column] = choose(scores, self.each / (2 * sensitivity), sensitivity=sensitivity)
+                chosen[row, column] = flip_and_choose(scores, self.each / (2 * sensitivity), sensitivity=sensitivity)
         margins = np.broadcast_to([self.margin(share) for share in self.shares], chosen.shape)
         return Noisy(np.sort(chosen, axis=1), margins=margins)

@@ -139,17 +139,31 @@ def _places(
             yield place, chunk
 
 
-def grid_cells(values: NDArray[Any], low: float, factor: float, cells: int) -> NDArray[np.int64]:
-    """Return how many values lie nearest to each grid point low + i / factor, i = 0 .. cells - 1.
+def point_counts(values: NDArray[Any], points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many values lie at each of evenly spaced points, and how many between each and the next.
+
+    Values beyond the outer points count as lying at them. Arithmetic finds the nearest point, comparisons
+    decide the side, so the answer is exact whatever the rounding.
 
     Examples:
-        >>> grid_cells(np.array([1.0, 1.2, 9.0, np.nan]), 1.0, 1.0, 3).tolist()
-        [2, 0, 1]
+        >>> at, between = point_counts(np.array([1.0, 1.2, 2.0, 9.0, np.nan]), np.array([1.0, 2.0, 3.0]))
+        >>> at.tolist(), between.tolist()
+        ([1, 1, 1], [1, 0])
     """
-    counts = np.zeros(cells, dtype=np.int64)
-    for place, _ in _places(values, factor, -low * factor, cells - 1):
-        counts += np.bincount(place, minlength=cells)
-    return counts
+    last = len(points) - 1
+    factor = last / (points[-1] - points[0])
+    counts = np.zeros(2 * last + 3, dtype=np.int64)  # below, at 0, between, at 1, ..., at last, above
+    nearest = np.empty(min(_CHUNK, len(values)), dtype=np.float64)
+    for place, chunk in _places(values, factor, -points[0] * factor, last):
+        own = nearest[: len(place)]
+        np.take(points, place, out=own, mode="wrap")
+        np.add(place, place, out=place)
+        np.add(place, chunk >= own, out=place)
+        np.add(place, chunk > own, out=place)
+        counts += np.bincount(place, minlength=len(counts))
+    counts[1] += counts[0]
+    counts[-2] += counts[-1]
+    return counts[1::2], counts[2:-2:2]
 
 
 def bin_counts(values: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.int64]:

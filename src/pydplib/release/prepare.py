@@ -136,8 +136,8 @@ def prepare(resolved: Resolved, epsilon: Any, delta: Any = None) -> Prepared:
     loss = check_epsilon(epsilon)
     if not resolved.has_unknown_keys:
         plan, noise = _noise(resolved, loss)
-        choice = isinstance(noise, QuantileNoise)
-        cost = Cost.exponential(loss) if choice else Cost.pure(loss, mechanism="laplace")
+        # Permute-and-flip is pure: its privacy loss is not known to be narrow enough for a smaller rho.
+        cost = Cost.pure(loss, mechanism="permute_and_flip" if isinstance(noise, QuantileNoise) else "laplace")
         return Prepared(resolved, loss, Fraction(0), plan, noise, cost)
     chance = exact(delta, name="delta") if delta is not None else None
     if chance is None or not 0 < chance < 1:
@@ -237,7 +237,7 @@ def scale_and_sensitivity(prepared: Prepared) -> tuple[float, float]:
 
 def mechanism_words(noise: Noise) -> str:
     """Return the mechanism's name for readers."""
-    return "exponential mechanism" if isinstance(noise, QuantileNoise) else "discrete Laplace"
+    return "permute-and-flip" if isinstance(noise, QuantileNoise) else "discrete Laplace"
 
 
 def _row(numbers: NDArray[Any] | None) -> Any:

@@ -7,6 +7,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pydplib.budget.units import exact
 from pydplib.errors import ParameterError
 
@@ -83,3 +86,17 @@ def default_step(width: Fraction) -> Fraction:
     power = math.floor(math.log10(float(most)))
     steps = [digit * Fraction(10) ** e for e in (power - 1, power, power + 1) for digit in (1, 2, 5)]
     return max(step for step in steps if step <= most)
+
+
+def grid_points(low: Fraction, step: Fraction, count: int) -> NDArray[np.float64]:
+    """Return low, low + step, ... as the floats nearest to the exact numbers: a value written 18.3 equals its point.
+
+    Examples:
+        >>> grid_points(Fraction(18), Fraction(1, 10), 4).tolist()
+        [18.0, 18.1, 18.2, 18.3]
+    """
+    whole = math.lcm(low.denominator, step.denominator)
+    first, width = int(low * whole), int(step * whole)
+    if max(abs(first), abs(first + width * count), whole) < 2**53:
+        return (first + width * np.arange(count, dtype=np.int64)) / whole  # one correctly rounded division each
+    return np.array([float(low + place * step) for place in range(count)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import pydplib as dp
 from pydplib.errors import ParameterError
 from pydplib.noise.testing import record
-from pydplib.release.counting import Grid, bin_counts, grid_cells, grid_sums
+from pydplib.release.counting import Grid, bin_counts, grid_sums, point_counts
 from pydplib.release.public import default_step
 from pydplib.release.values import as_values
 
@@ -108,8 +109,14 @@ def test_bin_counts_of_very_uneven_edges_are_numpys_own():
     assert bin_counts(x, edges).tolist() == np.histogram(x, edges)[0].tolist()
 
 
-def test_grid_cells_count_the_nearest_point():
-    assert grid_cells(np.array([0.0, 0.49, 0.51, 99.0, np.nan]), 0.0, 1.0, 3).tolist() == [2, 1, 1]
+@given(st.lists(st.one_of(st.floats(-3, 8), st.integers(-3, 8).map(float)), max_size=60), st.integers(1, 40))
+def test_point_counts_split_values_at_and_between_the_points(values, count):
+    points = np.linspace(0.1, 5.3, count + 1)
+    every = np.array([*values, *points, *np.nextafter(points, -np.inf), *np.nextafter(points, np.inf)])
+    clamped = np.clip(every, points[0], points[-1])
+    at, between = point_counts(every, points)
+    assert at.tolist() == [int((clamped == p).sum()) for p in points]
+    assert between.tolist() == [int(((clamped > a) & (clamped < b)).sum()) for a, b in pairwise(points)]
 
 
 def test_chunks_do_not_change_the_counts():
@@ -118,7 +125,8 @@ def test_chunks_do_not_change_the_counts():
     grid = Grid.between(0.0, 100.0, exponent=-10)
     whole, parts = grid_sums(x, grid), [grid_sums(x[i : i + 999], grid) for i in range(0, len(x), 999)]
     assert (whole.count, whole.steps) == (sum(p.count for p in parts), sum(p.steps for p in parts))
-    assert grid_cells(x, 0.0, 1.0, 101).sum() == whole.count
+    at, between = point_counts(x, np.arange(101.0))
+    assert at.sum() + between.sum() == whole.count
 
 
 def test_bounds_far_from_zero_do_not_spoil_the_mean():

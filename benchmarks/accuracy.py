@@ -1,0 +1,138 @@
+"""How accurate releases are: the promised errors at n = 920, and no worse than the best peer at n = 1000, epsilon 1.
+
+Every comparison is under one neighbouring relation: peers that take the number of elements as public (diffprivlib,
+OpenDP's sized mean and variance) are compared with ours under substitution, the others under adding or removing one
+person. "No worse" is within two standard errors.
+
+    python benchmarks/accuracy.py [--quick] [--json PATH]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+import pydplib as dp
+from pydplib import datasets
+
+LOW, HIGH = 18.0, 100.0
+BOUNDS = (LOW, HIGH)
+EDGES = np.linspace(LOW, HIGH, 51).tolist()
+KINDS = ("uniform", "ages", "skewed")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: an error of ours, the bar it must keep, and what it was compared with."""
+
+    claim: str
+    error: float
+    bar: float
+    detail: str
+
+    @property
+    def met(self) -> bool:
+        """Whether the error is within the bar."""
+        return self.error <= self.bar
+
+    def line(self, *, judged: bool) -> str:
+        """Return the line as it is printed; with few runs no bar is judged."""
+        verdict = ("met" if self.met else "MISSED") if judged else "-"
+        return f"{self.claim:<44} {self.error:>9.4f}  <= {self.bar:>9.4f}  {verdict:<6}  {self.detail}"
+
+
+def data(kind: str, size: int) -> np.ndarray:
+    """Return the same values as _release_array_peers.py makes."""
+    rng = np.random.default_rng(920)
+    if kind == "ages":
+        return np.clip(np.rint(rng.normal(66, 9, size)), LOW, HIGH)
+    if kind == "skewed":
+        return np.minimum(LOW + rng.exponential(12, size), HIGH)
+    return rng.uniform(LOW, HIGH, size)
+
+
+def ours(size: int, kind: str) -> dict[str, Callable[[np.ndarray], object]]:
+    """Statistic and relation -> our release. The median's grid is the data's own: years for ages."""
+    step = 1 if kind == "ages" else None
+    return {
+        "mean": lambda x: dp.mean(x, bounds=BOUNDS, epsilon=1.0).value,
+        "variance": lambda x: dp.variance(x, bounds=BOUNDS, epsilon=1.0).value,
+        "median": lambda x: dp.median(x, bounds=BOUNDS, epsilon=1.0, step=step).value,
+        "histogram": lambda x: dp.histogram(x, edges=EDGES, epsilon=1.0).value,
+        "mean/sub": lambda x: dp.mean(x, bounds=BOUNDS, epsilon=1.0, size=size).value,
+        "variance/sub": lambda x: dp.variance(x, bounds=BOUNDS, epsilon=1.0, size=size).value,
+        # Exchanging one person is removing one and adding another: half of epsilon for each.
+        "median/sub": lambda x: dp.median(x, bounds=BOUNDS, epsilon=0.5, step=step).value,
+    }
+
+
+def truth(statistic: str, x: np.ndarray) -> object:
+    name = statistic.split("/")[0]
+    if name == "histogram":
+        return np.histogram(x, EDGES)[0]
+    return {"mean": np.mean, "variance": np.var, "median": np.median}[name](x)
+
+
+def errors(releases: Sequence[object], exact: object) -> np.ndarray:
+    """Return one absolute error per release: of the number, or on average over the bins."""
+    off = np.abs(np.asarray(releases, dtype=float) - np.asarray(exact, dtype=float))
+    return off if off.ndim == 1 else off.mean(axis=1)
+
+
+def promised(runs: int) -> list[Row]:
+    x = np.asarray(datasets.pirads(920, backend="numpy")["age"], dtype=float)
+    medians = errors([dp.median(x, bounds=BOUNDS, epsilon=1.0, step=1).value for _ in range(runs)], np.median(x))
+    means = errors([dp.mean(x, bounds=BOUNDS, epsilon=1.0).value for _ in range(runs)], x.mean())
+    return [
+        Row("median of 920 ages, mean error in years", float(medians.mean()), 0.1, f"{runs} runs"),
+        Row("mean of 920 ages, RMSE in years", float(np.sqrt(np.mean(means**2))), 0.11, f"{runs} runs"),
+    ]
+
+
+def compared(size: int, runs: int) -> list[Row]:
+    from _peers import run
+    from _release_envs import ensure
+
+    theirs = run(ensure("arrays"), "_release_array_peers.py", ["accuracy", str(size), str(runs)])
+    rows = []
+    for kind in KINDS:
+        x = data(kind, size)
+        for statistic, release in ours(size, kind).items():
+            exact = truth(statistic, x)
+            times = max(1, runs // 20) if statistic == "histogram" else runs
+            mine = errors([release(x) for _ in range(times)], exact)
+            best, name = min((float(np.mean(errors(v, exact))), n) for n, v in theirs[kind][statistic].items())
+            spread = np.std(errors(theirs[kind][statistic][name], exact)) / np.sqrt(times)
+            slack = 2 * float(np.hypot(spread, mine.std() / np.sqrt(times)))
+            claim = f"{statistic.replace('/sub', ' (public n)')}, {kind}, mean error"
+            rows.append(Row(claim, float(mine.mean()), best + slack, f"best peer {name}: {best:.4f}"))
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few runs and no peers, to see that it works")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
+    options = parser.parse_args(arguments)
+    rows = promised(50 if options.quick else 2000)
+    for row in rows:
+        print(row.line(judged=not options.quick), flush=True)
+    if not options.quick:
+        for row in compared(1000, 1000):
+            rows.append(row)
+            print(row.line(judged=True), flush=True)
+    if options.json is not None:
+        lines = [{**asdict(row), "met": row.met} for row in rows]
+        content = {"benchmark": "accuracy", "quick": options.quick, "rows": lines}
+        options.json.write_text(json.dumps(content, indent=2) + "\n")
+    return 0 if options.quick or all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
