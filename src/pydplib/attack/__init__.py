@@ -11,6 +11,7 @@ Examples:
 
 # Imported at once, not when first used: several modules are named like the function in them, and the
 # function must win. Each of them imports what is heavy only where it works.
+from pydplib.attack.audiences import AUDIENCES, Audience, AudienceVerdict
 from pydplib.attack.auditing import Verdict, audit
 from pydplib.attack.averaging import averaging
 from pydplib.attack.background import background_knowledge
@@ -20,6 +21,7 @@ from pydplib.attack.differencing import differencing
 from pydplib.attack.faults import Subject, faults
 from pydplib.attack.floating_point import floating_point
 from pydplib.attack.homogeneity import homogeneity
+from pydplib.attack.leak_report import LeakReport, leak_report
 from pydplib.attack.linkage import linkage
 from pydplib.attack.matching import unsorted_matching
 from pydplib.attack.membership import membership, outlier_membership
@@ -39,13 +41,17 @@ from pydplib.attack.temporal import temporal
 from pydplib.attack.testers import EventTester
 
 __all__ = [
+    "AUDIENCES",
     "ArrayNeighbours",
     "AtTap",
     "AttackResult",
+    "Audience",
+    "AudienceVerdict",
     "CoinFlips",
     "EventTester",
     "Evidence",
     "ExactAnswers",
+    "LeakReport",
     "LiveSession",
     "Mechanism",
     "NaiveGaussian",
@@ -72,6 +78,7 @@ __all__ = [
     "homogeneity",
     "js_divergence",
     "laplace_success",
+    "leak_report",
     "linkage",
     "membership",
     "minimality",
