@@ -165,11 +165,12 @@ def _dense_cuts(key: Ints, weight: Floats, total: Floats, width: int, least: int
     parts = len(total)
     rows = np.bincount(key, weights=weight, minlength=parts * width).reshape(parts, width)
     left = np.cumsum(rows, axis=1)
-    place = np.cumsum(rows > 0, axis=1)
-    spread = place[:, -1:]
-    right = total[:, None] - left
-    fall = total[:, None] * (spread - 1) - left * (place - 1) - right * (spread - place - 1)
-    fall[(left < least) | (right < least)] = 0.0
+    place = np.cumsum(rows > 0, axis=1, dtype=np.float64)
+    whole = total[:, None]
+    # n(d-1) - n1(d1-1) - n2(d2-1) with n2 = n - n1 and d2 = d - d1, sorted by products.
+    fall = place * (whole - 2 * left)
+    fall += left * place[:, -1:]
+    fall[(left < least) | (left > whole - least)] = 0.0
     at = fall.argmax(axis=1)
     return fall[np.arange(parts), at], at
 
@@ -185,7 +186,7 @@ def _sparse_cuts(key: Ints, weight: Floats, total: Floats, width: int, least: in
     running = np.cumsum(rows)
     left = running - np.repeat(running[start] - rows[start], distinct)
     right = total[owner] - left
-    fall = total[owner] * (spread - 1) - left * (place - 1) - right * (spread - place - 1)
+    fall = place * (total[owner] - 2 * left) + left * spread
     fall = np.where((left >= least) & (right >= least), fall, 0.0)
     best = np.maximum.reduceat(fall, start)
     # The first place that reaches the maximum.
