@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from pydplib.errors import ParameterError, shown
 
@@ -22,8 +22,22 @@ _SLACK = 1e-13  # relative; a dozen float operations lose less than 100 x 1.1e-1
 
 
 def _positive(name: str, value: float) -> None:
-    if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+    try:
+        fine = not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value) and value > 0
+    except OverflowError:  # a whole number beyond every float
+        fine = False
+    if not fine:
         raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {shown(value)}.")
+
+
+def _known(unit: object, relation: object) -> None:
+    for name, word, known in (("unit", unit, get_args(Unit)), ("relation", relation, get_args(Relation))):
+        if not (isinstance(word, str) and word in known):
+            raise ParameterError(f"{name} is one of {', '.join(map(repr, known))}. Got {shown(word)}.")
+
+
+def _per(unit: Unit) -> str:
+    return "" if unit == "person" else " per record"
 
 
 def _odds(epsilon: float) -> str:
@@ -36,8 +50,13 @@ def _odds(epsilon: float) -> str:
     return f"a fair guess (50 %) about one person can become at most {bound:g} % right"
 
 
-def _number(value: float) -> str:
-    """Return a loss in four digits, rounded up: a sentence never promises more than the number behind it."""
+def loss_text(value: float) -> str:
+    """Return a loss in four digits, rounded up: a sentence never promises more than the number behind it.
+
+    Examples:
+        >>> loss_text(10.0492), loss_text(0.1 + 0.2)
+        ('10.05', '0.3')
+    """
     least = float(value) * (1 - _SLACK)  # 0.1 + 0.2 is shown as 0.3
     if 1000 <= least < 1e15:
         return f"{math.ceil(least)}"
@@ -74,7 +93,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         return 0.0
     wanted = -math.log(delta)
     # Both terms of rho t^2 + ln(1 + t) must stay below `wanted`, which bounds t from above.
-    low, high = 0.0, math.sqrt(wanted / rho)
+    low, high = 0.0, math.sqrt(wanted) / math.sqrt(rho)  # not of the quotient, which overflows where rho is tiny
     if wanted < 700:
         high = min(high, math.expm1(wanted))
     for _ in range(200):
@@ -88,7 +107,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     t = high
     epsilon = rho * (1 + t) - math.log1p(1 / t) + (wanted - math.log1p(t)) / t
     size = rho * (1 + t) + math.log1p(1 / t) + (wanted + math.log1p(t)) / t
-    return max(0.0, epsilon + _SLACK * size)
+    bound = epsilon + _SLACK * size
+    return math.inf if math.isnan(bound) else max(0.0, bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +128,12 @@ class PureDP:
 
     def __post_init__(self) -> None:
         _positive("epsilon", self.epsilon)
+        _known(self.unit, self.relation)
 
     @property
     def sentence(self) -> str:
         """The guarantee in one plain sentence."""
-        who = "" if self.unit == "person" else " per record"
-        return f"Differentially private{who} with epsilon {_number(self.epsilon)}: {_odds(self.epsilon)}."
+        return f"Differentially private{_per(self.unit)} with epsilon {loss_text(self.epsilon)}: {_odds(self.epsilon)}."
 
     def __str__(self) -> str:
         return self.sentence
@@ -135,6 +155,7 @@ class ApproxDP:
 
     def __post_init__(self) -> None:
         _positive("epsilon", self.epsilon)
+        _known(self.unit, self.relation)
         _positive("delta", self.delta)
         if self.delta >= 1:
             raise ParameterError(f"delta must lie strictly between 0 and 1. Got {shown(self.delta)}.")
@@ -143,8 +164,8 @@ class ApproxDP:
     def sentence(self) -> str:
         """The guarantee in one plain sentence."""
         return (
-            f"Differentially private with epsilon {_number(self.epsilon)} and delta {_number(self.delta)}: "
-            f"{_odds(self.epsilon)}, but for a chance of {_number(self.delta)}."
+            f"Differentially private{_per(self.unit)} with epsilon {loss_text(self.epsilon)} and delta "
+            f"{loss_text(self.delta)}: {_odds(self.epsilon)}, but for a chance of {loss_text(self.delta)}."
         )
 
     def __str__(self) -> str:
@@ -166,6 +187,7 @@ class ZCDP:
 
     def __post_init__(self) -> None:
         _positive("rho", self.rho)
+        _known(self.unit, self.relation)
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon that holds with ``delta``."""
@@ -175,8 +197,8 @@ class ZCDP:
     def sentence(self) -> str:
         """The guarantee in one plain sentence."""
         return (
-            f"Zero-concentrated differentially private with rho {_number(self.rho)}: "
-            f"about epsilon {_number(self.epsilon(1e-6))} with delta 1e-06."
+            f"Zero-concentrated differentially private{_per(self.unit)} with rho {loss_text(self.rho)}: "
+            f"about epsilon {loss_text(self.epsilon(1e-6))} with delta 1e-06."
         )
 
     def __str__(self) -> str:
@@ -199,11 +221,12 @@ most 98.4 % right.'
 
     def __post_init__(self) -> None:
         _positive("epsilon", self.epsilon)
+        _known(self.unit, self.relation)
 
     @property
     def sentence(self) -> str:
         """The guarantee in one plain sentence."""
-        return f"Every record by itself is private with epsilon {_number(self.epsilon)}: {_odds(self.epsilon)}."
+        return f"Every record by itself is private with epsilon {loss_text(self.epsilon)}: {_odds(self.epsilon)}."
 
     def __str__(self) -> str:
         return self.sentence

@@ -149,3 +149,25 @@ def test_zcdp_epsilon_is_finite_and_grows_with_rho(rho, delta):
 
 def test_zcdp_epsilon_of_nothing_is_nothing():
     assert zcdp_epsilon(0.0, 1e-6) == 0.0
+
+
+@pytest.mark.parametrize(("rho", "delta"), [(1e-310, 5e-324), (1e-320, 1e-310), (5e-324, 5e-324), (1e-300, 1e-300)])
+def test_zcdp_epsilon_of_the_smallest_numbers_is_a_bound_not_nothing(rho, delta):
+    # Every alpha gives a valid bound; the best is a little below 2 sqrt(rho ln(1/delta)) + rho.
+    assert 0 < zcdp_epsilon(rho, delta) <= 2.01 * math.sqrt(rho) * math.sqrt(-math.log(delta))
+
+
+@pytest.mark.parametrize("kind", [PureDP, ZCDP, LocalDP, lambda value, **more: ApproxDP(value, 1e-6, **more)])
+def test_unit_is_a_known_word_and_part_of_the_sentence(kind):
+    for word in ("patient", None, 5, ["person"]):
+        with pytest.raises(ParameterError, match="unit is one of"):
+            kind(0.5, unit=word)
+        with pytest.raises(ParameterError, match="relation is one of"):
+            kind(0.5, relation=word)
+    assert " record" in kind(0.5, unit="record").sentence
+
+
+@pytest.mark.parametrize("kind", [PureDP, ZCDP, LocalDP])
+def test_numbers_beyond_every_float_are_refused(kind):
+    with pytest.raises(ParameterError):
+        kind(10**400)

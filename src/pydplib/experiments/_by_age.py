@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 
 from pydplib import plot
 from pydplib.datasets import pirads_schema
+from pydplib.errors import DataError
 from pydplib.experiments._cohort import (
     AGE_BOUNDS,
     AGE_GROUPS,
     AGE_MIDDLES,
     LEVELS,
+    MOVED,
     SCORES,
     age_group,
     clip_ages,
     count_table,
+    read_ages,
     read_columns,
-    whole,
+    read_scores,
 )
 from pydplib.experiments._words import PaperFigure, caption, panel_title
 from pydplib.paper import DPResult, dp_calculate
@@ -49,7 +52,7 @@ def figure_2(data: Any, *, original: bool = False) -> PaperFigure:
         False
     """
     columns = read_columns(data, "age", "pirads")
-    ages, scores = whole(columns["age"]), whole(columns["pirads"])
+    (ages, moved), scores = read_ages(columns), read_scores(columns)
     results: dict[str, tuple[DPResult, ...]] = {}
     pairs: Pairs = {"original": (ages, scores)} if original else {}
     for level in LEVELS:
@@ -94,7 +97,7 @@ def figure_2(data: Any, *, original: bool = False) -> PaperFigure:
             "Area of a bubble: number of reports. Diamonds: mean score per ten years of age.",
             "Fitting the noisy scores to 1 to 5 (Eq. 4) draws them to the middle, so that scores 1 and 5 "
             "get rarer as the noise grows.",
-            "" if original else _CLIPPED,
+            _CLIPPED if not original else MOVED if moved else "",
             owner="the original and the un-noised ages are shown" if original else "",
         ),
     )
@@ -120,7 +123,7 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
         '3'
     """
     columns = read_columns(data, "age", "prostatitis")
-    ages = whole(columns["age"])
+    ages, moved = read_ages(columns)
     findings = columns["prostatitis"].astype(str)
     kinds = [str(value) for value in pirads_schema().column("prostatitis").values]  # type: ignore[union-attr]
     results: dict[str, tuple[DPResult, ...]] = {}
@@ -148,7 +151,7 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
             results,
             f"Reports per finding and age group. Share of reports whose finding was changed: {changed}.",
             "Noise moves a finding to its neighbours in the list, so that rare findings between common ones grow most.",
-            "" if original else _CLIPPED,
+            _CLIPPED if not original else MOVED if moved else "",
             owner="the original and the un-noised ages are shown" if original else "",
         ),
     )
@@ -164,11 +167,13 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
 def _ages(ages: NDArray[np.int64], level: str, original: bool) -> tuple[NDArray[np.int64], tuple[DPResult, ...]]:
     """Return the ages of the axis: as they are for the owner, noisy for everybody else."""
     if original:
-        return np.clip(ages, *AGE_BOUNDS), ()
+        return ages, ()
     noisy = dp_calculate(ages, "mean", level, bounds=AGE_BOUNDS)
     return clip_ages(noisy.dp_data), (noisy,)
 
 
 def _codes(findings: NDArray[Any], kinds: list[str]) -> NDArray[np.int64]:
+    if not np.isin(findings, kinds).all():
+        raise DataError(f"The column 'prostatitis' must hold {', '.join(kinds)}; it holds others. Correct them first.")
     order = np.argsort(kinds)
     return order[np.searchsorted(np.array(kinds)[order], findings)]

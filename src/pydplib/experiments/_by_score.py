@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib import plot
-from pydplib.experiments._cohort import AGE_BOUNDS, FEWEST, LEVELS, SCORES, read_columns, whole
+from pydplib.experiments._cohort import AGE_BOUNDS, FEWEST, LEVELS, MOVED, SCORES, read_ages, read_columns, read_scores
 from pydplib.experiments._words import (
     PaperFigure,
     caption,
@@ -44,7 +44,7 @@ def figure_4(data: Any, *, original: bool = False, noised_ages: bool = False) ->
         >>> figure_4(cohort, original=True, noised_ages=True).name
         '4-noised-ages'
     """
-    ages, scores = _read(data)
+    ages, scores, note = _read(data)
     results: dict[str, tuple[DPResult, ...]] = {}
     series = {"original": (ages, scores)} if original else {}
     for level in LEVELS:
@@ -77,7 +77,7 @@ def figure_4(data: Any, *, original: bool = False, noised_ages: bool = False) ->
         panels,
         columns=2 if original else 3,
         title="Age per PI-RADS score" + (", with noised ages" if noised_ages or not original else ""),
-        caption=caption(results, shown, owner=whose if original else ""),
+        caption=caption(results, shown, note if original else "", owner=whose if original else ""),
     )
     name = "4-noised-ages" if noised_ages else "4"
     return PaperFigure(name, figure, Table(heads, rows, caption="Ages per PI-RADS score"), results, original)
@@ -122,7 +122,7 @@ def figure_variance(data: Any, *, original: bool = False, from_variances: bool =
         >>> figure_variance(datasets.pirads(n=300, backend="numpy"), from_variances=True).name
         'variance-from-variances'
     """
-    ages, scores = _read(data)
+    ages, scores, note = _read(data)
     true = [ages[scores == score] for score in SCORES]
     seen = [part.size > 1 for part in true]
     series = {"original": [float(part.var()) if part.size else np.nan for part in true]} if original else {}
@@ -166,7 +166,7 @@ def figure_variance(data: Any, *, original: bool = False, from_variances: bool =
         y_title="variance of age in years²",
         title="Variance of age per PI-RADS score" + (", noise on the variances" if from_variances else ""),
         floor=0,
-        caption=caption(results, shown, owner=_variance_owner(original, from_variances)),
+        caption=caption(results, shown, note if original else "", owner=_variance_owner(original, from_variances)),
     )
     rows = []
     for place, label in enumerate(_LABELS):
@@ -190,9 +190,11 @@ def _variance_owner(original: bool, from_variances: bool) -> str:
     return "the original is shown" if from_variances else "the original and the un-noised scores are shown"
 
 
-def _read(data: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _read(data: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+    """Return ages and scores, and a note for the owner where ages had to be moved."""
     columns = read_columns(data, "age", "pirads")
-    return whole(columns["age"]), whole(columns["pirads"])
+    ages, moved = read_ages(columns)
+    return ages, read_scores(columns), MOVED if moved else ""
 
 
 def _noisy_scores(scores: NDArray[np.int64], level: str) -> DPResult:

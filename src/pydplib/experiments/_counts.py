@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pydplib import plot
-from pydplib.experiments._cohort import LEVELS, read_columns
+from pydplib.experiments._cohort import LEVELS, read_columns, read_flags
 from pydplib.experiments._words import PaperFigure, caption, laplace_margin
 from pydplib.paper import DPResult, dp_calculate
 from pydplib.report import PlusMinus, Table
@@ -44,7 +44,7 @@ def figure_5(data: Any, *, original: bool = False, from_counts: bool = False) ->
         >>> figure_5(datasets.pirads(n=200, backend="numpy"), from_counts=True).name
         '5-from-counts'
     """
-    columns = {name: column.astype(bool) for name, column in read_columns(data, *FLAGS).items()}
+    columns = {name: read_flags(column, name) for name, column in read_columns(data, *FLAGS).items()}
     counts = [int(column.sum()) for column in columns.values()]
     size = next(iter(columns.values())).size
     series: dict[str, list[float]] = {"original": [float(count) for count in counts]} if original else {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pydplib.guarantee import LocalDP
+from pydplib.guarantee import LocalDP, loss_text
 from pydplib.paper import DPResult
 from pydplib.report import Table
 
@@ -52,7 +52,7 @@ class PaperFigure:
 def guarantee_words(results: Results, *, values_per_report: int = 1) -> str:
     """Return what is guaranteed about all releases of a figure, and what their noise alone would be worth.
 
-    The numbers are those of one report: all noisy values that it has a part in, added up.
+    The numbers are those of one report: all noisy values that it has a part in, added up, and never rounded down.
 
     Args:
         results: Noise level -> the releases.
@@ -60,10 +60,14 @@ def guarantee_words(results: Results, *, values_per_report: int = 1) -> str:
             findings: all of them).
     """
     flat = [result for releases in results.values() for result in releases]
-    epsilons = ", ".join(
-        f"{values_per_report * sum(result.record_epsilon for result in releases):.3g} ({level})"
+    losses = {
+        level: values_per_report * sum(result.record_epsilon for result in releases)
         for level, releases in results.items()
-    )
+    }
+    epsilons = ", ".join(f"{loss_text(loss)} ({level})" for level, loss in losses.items())
+    if len(losses) > 1:
+        # Every level is a draw of its own from the same reports: whoever sees them all learns from them all.
+        epsilons += f" and, for whoever sees all {len(losses)} of them, {loss_text(sum(losses.values()))}"
     again = "Every further report of the same patient counts again."
     if all(isinstance(result.guarantee, LocalDP) for result in flat):
         return f"Every report by itself is private with epsilon {epsilons}. {again}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pydplib._version import __version__
 from pydplib.datasets import PIRADS_PHRASES, pirads
-from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORES, read_columns, whole
+from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORES, read_columns, read_scores
 from pydplib.experiments.figures import FIGURES, PaperFigure, paper_figure
 from pydplib.guarantee import NoGuarantee
 from pydplib.paper import NOISE_FACTORS, dp_calculate
@@ -104,7 +104,7 @@ def _chart(paper: PaperFigure) -> Chart:
 def _cohort(data: Mapping[str, NDArray[Any]], seed: int) -> Section:
     ages = data["age"]
     pairs = read_columns(data, "age", "pirads")
-    scores = whole(pairs["pirads"])
+    scores = read_scores(pairs)
     _, reports = np.unique(data["patient_id"], return_counts=True)
     rows = []
     for score in SCORES:

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from pydplib.errors import ParameterError, did_you_mean
+from pydplib.errors import ParameterError, did_you_mean, shown
 from pydplib.experiments._by_age import figure_2, figure_3
 from pydplib.experiments._by_score import figure_4, figure_variance
 from pydplib.experiments._counts import figure_5
@@ -52,6 +52,6 @@ def paper_figure(name: str, data: Any, *, original: bool = False) -> PaperFigure
         >>> paper_figure("5", datasets.pirads(n=200, backend="numpy")).label
         'Figure 5'
     """
-    if name not in FIGURES:
-        raise ParameterError(f"There is no figure '{name}'.{did_you_mean(name, FIGURES)}")
+    if not isinstance(name, str) or name not in FIGURES:
+        raise ParameterError(f"There is no figure {shown(name)}.{did_you_mean(shown(name), FIGURES)}")
     return FIGURES[name](data, original=original)
