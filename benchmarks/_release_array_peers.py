@@ -79,8 +79,10 @@ def opendp_median(epsilon: float) -> Callable[[np.ndarray], float]:
 def opendp_histogram(epsilon: float) -> Callable[[np.ndarray], list[float]]:
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
     bins = list(range(50))
-    binned = space >> dp.t.then_find_bin(edges=EDGES[1:-1].tolist()) >> dp.t.then_count_by_categories(
-        bins, null_category=False
+    binned = (
+        space
+        >> dp.t.then_find_bin(edges=EDGES[1:-1].tolist())
+        >> dp.t.then_count_by_categories(bins, null_category=False)
     )
     measurement = dp.binary_search_chain(lambda s: binned >> dp.m.then_laplace(s), 1, epsilon)
     return lambda x: measurement(x.tolist())
