@@ -17,6 +17,7 @@ from pydplib.errors import PydplibError, did_you_mean
 # so that `pydplib --help` and completion answer at once. The help text is here for the same reason.
 COMMANDS: dict[str, str] = {
     "anonymize": "Make a table in which nobody can be singled out, with a report on risk and loss.",
+    "attack": "Attack what would be released, and say who may get it: the leak report.",
     "audit": "Check by trying whether every mechanism keeps the epsilon it claims.",
     "completion": "Print the script that lets bash, zsh or fish complete commands and options.",
     "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",

@@ -1,0 +1,232 @@
+"""``pydplib attack ORIGINAL RELEASED``: run every attack that applies, and write the leak report."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pydplib.cli._anonymity_words import NAMES_HELP, percent, print_json, print_table, read_names
+from pydplib.cli.risk import check_quasi
+from pydplib.errors import AnonymityError, ParameterError, import_extra
+
+if TYPE_CHECKING:
+    from pydplib.attack import LeakReport
+
+_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUT = click.Path(dir_okay=False, path_type=Path)
+_LARGE = 50_000  # rows from which on more than one process is worth its start
+_MOST_WORKERS = 4
+
+
+def _read_trees(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    out = {}
+    for text in values:
+        column, equals, path = text.partition("=")
+        if not equals or not column.strip() or not path.strip():
+            raise click.BadParameter(f"'{text}' is not COLUMN=FILE.")
+        out[column.strip()] = path.strip()
+    return out
+
+
+@click.command("attack", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("original", type=_PATH)
+@click.argument("released", type=_PATH)
+@click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
+@click.option("--sensitive", multiple=True, callback=read_names, help=f"What nobody shall learn. {NAMES_HELP}")
+@click.option(
+    "--noisy",
+    multiple=True,
+    callback=read_names,
+    help=f"Columns that left with noise on every record (paper mode), in the order of ORIGINAL. {NAMES_HELP}",
+)
+@click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The noise factor of --noisy.")
+@click.option(
+    "--hierarchy",
+    "trees",
+    multiple=True,
+    metavar="COLUMN=FILE",
+    callback=_read_trees,
+    help="A column's hierarchy: what its labels cover, or which sensitive values are alike.",
+)
+@click.option("--population", type=_PATH, help="A table of everybody, for journalist and marketer.")
+@click.option("--previous", multiple=True, type=_PATH, help="An earlier release of the same people, oldest first.")
+@click.option("--came", type=_PATH, help="People who came since the last --previous, with their sensitive values.")
+@click.option("--left", type=_PATH, help="People who left since.")
+@click.option("--report", type=_OUT, help="Write the leak report to this HTML file.")
+@click.option(
+    "--for",
+    "audience",
+    type=click.Choice(["collaborator", "third_party", "public"]),
+    help="End with code 15 unless this audience may get it.",
+)
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds; what is not done then is open.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default as many as the table is worth.")
+@click.option("--force", is_flag=True, help="Replace an existing report.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(
+    original: Path,
+    released: Path,
+    quasi: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    noisy: tuple[str, ...],
+    noise_factor: str | None,
+    trees: dict[str, str],
+    population: Path | None,
+    previous: tuple[Path, ...],
+    came: Path | None,
+    left: Path | None,
+    report: Path | None,
+    audience: str | None,
+    time_limit: float | None,
+    workers: int | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Attack RELEASED with the knowledge of ORIGINAL (CSV, Excel, Parquet), and say who may get it.
+
+    \b
+    pydplib attack visits.csv out.csv --quasi age,sex,zip --sensitive diagnosis --report leak.html
+    pydplib attack reports.csv noisy.csv --noisy age --noise-factor high --for third_party
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.cli._outputs import check_targets, staged
+    from pydplib.cli._tables import Tables
+
+    if noise_factor is not None and not noisy:
+        raise click.UsageError("--noise-factor says how noisy the columns of --noisy are: name them.")
+    inputs = [original, released, *previous, *(p for p in (population, came, left) if p is not None)]
+    check_targets([("--report", report)], inputs, force=force)
+    if report is not None:
+        import_extra("plotly", what="Writing a report", extra="plot")
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+        tables = Tables(Path(folder))
+        try:
+            first = tables.open(original)
+            if quasi or not noisy:
+                names = check_quasi(first, quasi, f"pydplib attack {original} {released}")
+            else:
+                names = []
+            watched = list(dict.fromkeys(sensitive))
+            first.check([*watched, *noisy], "--sensitive or --noisy")
+            _check_trees(trees, [*names, *watched])
+            wanted = list(dict.fromkeys([*names, *watched, *noisy]))
+            second = tables.open(released)
+            second.check(wanted, "in the release")
+            options: dict[str, Any] = {
+                "quasi_identifiers": names or None,
+                "sensitive": watched,
+                "noisy": dict.fromkeys(noisy, noise_factor),
+                **_hierarchies(trees, names, watched),
+                "population": None if population is None else _frame(tables, population, names),
+                "previous": [_frame(tables, path, [*names, *watched]) for path in previous],
+                "came": None if came is None else _frame(tables, came, [*names, *watched]),
+                "left": None if left is None else _frame(tables, left, [*names, *watched]),
+            }
+            table, data = first.frame(wanted), second.frame(wanted)
+        finally:
+            tables.close()
+    from pydplib.attack import leak_report
+
+    processes = workers or (min(os.cpu_count() or 1, _MOST_WORKERS) if len(table) >= _LARGE else 1)
+    with _bar(as_json) as progress:
+        found = leak_report(table, data, **options, workers=processes, time_limit=time_limit, progress=progress)
+    if report is not None:
+        from pydplib.report.leak import leak_page
+
+        page = leak_page(found, name=released.name, original=original.name).to_html()
+        with staged() as staging:
+            staging.write_text(report, page)
+    if as_json:
+        print_json({"original": str(original), "released": str(released), **found.to_dict()})
+    else:
+        _print(found)
+        if report is not None:
+            click.echo(f"Report: {report}")
+    if audience is not None and found.answer(audience) != "yes":
+        raise AnonymityError(
+            f"This must not go to the audience '{audience}': the verdict is '{found.answer(audience)}'."
+        )
+
+
+def _check_trees(trees: dict[str, str], known: Sequence[str]) -> None:
+    from pydplib.errors import did_you_mean
+
+    for name in trees:
+        if name not in known:
+            raise ParameterError(f"--hierarchy names '{name}', which is not used here.{did_you_mean(name, known)}")
+
+
+def _hierarchies(trees: dict[str, str], names: Sequence[str], watched: Sequence[str]) -> dict[str, Any]:
+    from pydplib.anonymity import Hierarchy
+
+    made = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
+    return {
+        "hierarchies": {name: tree for name, tree in made.items() if name in names},
+        "kinds": {name: tree for name, tree in made.items() if name in watched},
+    }
+
+
+def _frame(tables: Any, path: Path, names: Sequence[str]) -> Any:
+    table = tables.open(path)
+    table.check(names, f"in {path.name}")
+    return table.frame(list(names))
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar on a terminal; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    with Progress(
+        TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=console, transient=True,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("reading and matching", total=None)
+
+        def show(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=name or "done")
+
+        yield show
+
+
+def _print(found: LeakReport) -> None:
+    from pydplib.attack.audiences import kind_of
+
+    rows = [
+        [
+            kind_of(result),
+            result.target,
+            percent(result.success),
+            percent(result.baseline),
+            percent(result.exposed),
+        ]
+        for result in found.results
+    ]
+    if rows:
+        print_table(["attack", "on", "right", "by guessing", "exposed"], rows)
+    for result in found.results:
+        if result.exposed > 0:
+            click.echo(f"{result.sentence}")
+    for outcome in found.unfinished:
+        click.echo(f"{outcome.task.name} ({outcome.task.about}): {outcome.problem}")
+    for note in found.notes:
+        click.echo(note)
+    words = {"yes": "may have it", "no": "MUST NOT have it", "open": "not decided"}
+    print_table(
+        ["audience", "verdict", "why"],
+        [[v.audience.title, words[v.answer], v.reasons[0] + _more(v.reasons)] for v in found.verdicts],
+    )
+
+
+def _more(reasons: Sequence[str]) -> str:
+    return f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""

@@ -1,0 +1,217 @@
+"""The leak report as a page: what was tried, what was learnt, against which baseline, and who may get it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydplib._version import __version__
+from pydplib.plot import attacks as figures
+from pydplib.report._anonymization_sections import percent
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, Tone
+from pydplib.report._page import Report
+
+if TYPE_CHECKING:
+    from pydplib.attack import AttackResult, AudienceVerdict, LeakReport
+
+_ANSWERS = {"yes": "may have it", "no": "must not have it", "open": "not decided"}
+_TONES: dict[str, Tone] = {"yes": "good", "no": "warning", "open": "info"}
+
+EXPLAINED = {
+    "linkage": (
+        "Looks for a known person among the rows and picks one that fits. The prosecutor knows that the person is in "
+        "the table, the journalist does not, the marketer links everybody.",
+        "k-anonymity",
+    ),
+    "homogeneity": ("Finds people whose look-alikes all have the same sensitive value.", "l-diversity"),
+    "background knowledge": (
+        "Knows of every person one or two values that she certainly does not have; what is left may be one.",
+        "a larger l; differential privacy",
+    ),
+    "skewness": ("Believes in a value as strongly as it is frequent among look-alikes.", "t-closeness"),
+    "similarity": ("Counts values that mean the same as one.", "t-closeness over the hierarchy"),
+    "unsorted matching": ("Compares the order of the rows with the order of a list.", "shuffling"),
+    "complementary release": (
+        "Keeps only what all releases of the same people allow.",
+        "anonymizing with earlier releases in view; differential privacy with a ledger",
+    ),
+    "temporal": (
+        "Subtracts an earlier release: what is new belongs to those who came.",
+        "anonymizing with earlier releases in view; differential privacy with a ledger",
+    ),
+    "minimality": ("Asks why the cells had to be made so coarse.", "differential privacy"),
+    "averaging": ("Asks for the same noisy column again and again.", "answering once; a ledger"),
+    "extremes": ("Reads the smallest and the largest value.", "public bounds"),
+    "membership": (
+        "Guesses whether a person is in the data at all. The number is the most that any attack can reach.",
+        "a smaller epsilon",
+    ),
+}
+"""Attack -> what it does, and what helps against it."""
+
+
+def leak_page(report: LeakReport, *, name: str = "the release", original: str = "the original") -> Report:
+    """Return the leak report as a page. It holds numbers and names of columns, never a value of a cell.
+
+    Args:
+        report: What ``leak_report`` found.
+        name: How the release is called on the page.
+        original: How the original is called on the page.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from pydplib.attack import leak_report
+        >>> table = pd.DataFrame({"age": [31, 34, 52, 57], "ill": ["flu", "flu", "burn", "hiv"]})
+        >>> coarse = table.assign(age=["30-39", "30-39", "50-59", "50-59"])
+        >>> leak_page(leak_report(table, coarse, quasi_identifiers=["age"], sensitive="ill"), name="out.csv").title
+        'What leaks from out.csv'
+    """
+    return Report(
+        title=f"What leaks from {name}",
+        kicker="pydplib · leak report",
+        lead=_lead(report),
+        sections=[
+            _summary(report),
+            _tried(report, original),
+            _learnt(report),
+            _verdicts(report.verdicts),
+            _limits(report),
+        ],
+        footer=(
+            f"Made with pydplib {__version__} in {report.seconds:.1f} s. This page holds numbers and names of columns, "
+            "no values of the table. It loads nothing from anywhere and sends nothing."
+        ),
+    )
+
+
+def _lead(report: LeakReport) -> str:
+    fine = [v.audience.title.lower() for v in report.verdicts if v.answer == "yes" and v.audience.attacks]
+    refused = [v.audience.title.lower() for v in report.verdicts if v.answer == "no"]
+    tried = f"{len(report.results)} attacks were tried on behalf of everybody who might try them. "
+    if not refused and fine:
+        return tried + f"None of them learnt too much for: {', '.join(fine)}."
+    if refused and fine:
+        return tried + f"It may go to: {', '.join(fine)}. Too much leaks for: {', '.join(refused)}."
+    return tried + (f"Too much leaks for: {', '.join(refused)}." if refused else "Not all of them were finished.")
+
+
+def _summary(report: LeakReport) -> Section:
+    facts = [Fact("people attacked", report.people or None), Fact("attacks tried", len(report.results))]
+    linked = next((r for r in report.results if r.name == "linkage"), None)
+    if linked is not None:
+        facts.append(Fact("highest chance of being found", percent(linked.details["maximum"]), "by the prosecutor"))
+    worst = report.worst
+    if worst is not None:
+        facts.append(Fact("most people exposed", percent(worst.exposed), figures.name_of(worst)))
+    blocks: list[Block] = [Facts(facts)]
+    if worst is not None and worst.exposed > 0:
+        blocks.append(Note(worst.sentence, title="The worst of it", tone="warning"))
+    elif report.results:
+        blocks.append(Note("No attack learnt anything certain about anybody.", title="Nothing certain", tone="good"))
+    blocks.append(
+        Table(
+            ["audience", "verdict"],
+            [[v.audience.title, _ANSWERS[v.answer]] for v in report.verdicts],
+            caption="Who may get it; the reasons are at the end",
+        )
+    )
+    blocks.append(
+        Note(
+            "The attacks used the original, so the numbers are exact. Keep this page with the owner and those who "
+            "check for her.",
+            title="For the data owner",
+            tone="warning",
+        )
+    )
+    return Section("In short", blocks)
+
+
+def _tried(report: LeakReport, original: str) -> Section:
+    kinds = list(dict.fromkeys(result.name.split(",")[0] for result in report.results))
+    words = [f"The attacker was given {original} to check himself, and what outsiders may have:"]
+    known = ", ".join(report.quasi_identifiers)
+    points: list[str | tuple[str, str]] = []
+    if known:
+        points.append(("Known of a person:", f"{known}."))
+    if report.sensitive:
+        points.append(("Wanted:", f"{', '.join(report.sensitive)}."))
+    if report.guarantee:
+        points.append(("What the release promises:", report.guarantee))
+    rows = [[kind, *EXPLAINED.get(kind, ("", ""))] for kind in kinds]
+    blocks: list[Block] = [Text(*words), Points(points)] if points else []
+    blocks.append(Table(["attack", "what it does", "what helps"], rows, caption="What was tried"))
+    blocks.append(
+        Text(
+            "A generalized cell matches what it covers: '50-59' matches 57, a set its members, a masked code all codes "
+            "that fit. Texts are never compared."
+        )
+    )
+    return Section("What was tried", blocks)
+
+
+def _learnt(report: LeakReport) -> Section:
+    results = report.results
+    if not results:
+        return Section("What was learnt", [Text("No attack came to a result.")])
+    heads = ["attack", "right", "95 % interval", "by guessing", "exposed", "people"]
+    rows = [_row(result) for result in results]
+    table = Table(heads, rows, caption="Success, baseline and exposed people")
+    twin = Table(
+        ["attack", "right in %", "by guessing in %"],
+        [[figures.name_of(r), round(100 * r.success, 2), round(100 * r.baseline, 2)] for r in results],
+    )
+    shares = Table(["attack", "exposed in %"], [[figures.name_of(r), round(100 * r.exposed, 3)] for r in results])
+    blocks: list[Block] = [Chart(figures.exposed_bars(results), shares), Chart(figures.success_bars(results), twin)]
+    for result in results:
+        if result.name == "averaging" and "calls" in result.details:
+            calls = zip(result.details["calls"], result.details["success_by_calls"], strict=True)
+            numbers = Table(["calls", "values known in %"], [[call, round(100 * share, 2)] for call, share in calls])
+            title = f"Asking again for {result.target}"
+            blocks.append(Chart(figures.repeated_calls(result, title=title), numbers))
+    blocks += [table, Points([(f"{figures.name_of(result)}:", result.sentence) for result in results])]
+    if report.unfinished:
+        lost = [(f"{o.task.name} ({o.task.about}):", o.problem) for o in report.unfinished]
+        blocks += [
+            Note("Some attacks have no result; a verdict may be open because of them.", tone="info"),
+            Points(lost),
+        ]
+    if report.notes:
+        blocks.append(Note(" ".join(report.notes), title="Mind"))
+    return Section("What was learnt", blocks)
+
+
+def _row(result: AttackResult) -> list[str | int]:
+    low, high = result.interval
+    return [
+        figures.name_of(result),
+        percent(result.success),
+        f"{percent(low)} to {percent(high)}",
+        percent(result.baseline),
+        percent(result.exposed),
+        result.tries,
+    ]
+
+
+def _verdicts(verdicts: Sequence[AudienceVerdict]) -> Section:
+    blocks: list[Block] = []
+    for verdict in verdicts:
+        title = f"{verdict.audience.title}: {_ANSWERS[verdict.answer]}"
+        blocks.append(Note(" ".join(verdict.reasons), title=title, tone=_TONES[verdict.answer]))
+    rows = [
+        [v.audience.title, percent(v.audience.chance), percent(v.audience.exposed), v.audience.epsilon, v.audience.why]
+        for v in verdicts
+        if v.audience.attacks
+    ]
+    heads = ["audience", "highest chance", "most exposed", "largest epsilon", "because"]
+    blocks.append(Table(heads, rows, caption="The limits behind the verdicts"))
+    return Section("Who may get it", blocks)
+
+
+def _limits(report: LeakReport) -> Section:
+    words = (
+        "A proof bounds every attack, known or not; the verdict rests on it."
+        if report.kind == "counts"
+        else "Attacks show what leaks; that none succeeds is no proof. Somebody may know more than was assumed here, or "
+        "think of something else. Only differential privacy bounds all of them, and only for what it releases."
+    )
+    return Section("What this cannot show", [Text(words)])
