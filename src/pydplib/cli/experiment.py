@@ -172,20 +172,33 @@ def _print(result: Experiment) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from pydplib.report._blocks import show
-
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)  # a file has room
     console.print(f"[bold]{result.title}[/bold]\n{result.lead}\n", highlight=False)
     for sheet in result.sheets:
-        table = Table(title=sheet.title, caption=sheet.note or None, title_justify="left", box=SIMPLE_HEAD)
-        cells = [[show(cell) for cell in row] for row in sheet.cells()]
+        table = Table(
+            title=sheet.title, caption=sheet.note or None, title_justify="left", caption_justify="left",
+            box=SIMPLE_HEAD, padding=0, pad_edge=False,
+        )  # fmt: skip
+        cells = [[_short(cell) for cell in row] for row in sheet.cells()]
         for place, heading in enumerate(sheet.columns.values()):
-            words = any(isinstance(row[place], str) and len(row[place]) > 24 for row in cells)
-            number = all(isinstance(value, int | float | type(None)) for value in (r[place] for r in sheet.cells()))
-            table.add_column(heading, justify="right" if number else "left", overflow="fold", no_wrap=not words)
+            column = [row[place] for row in sheet.cells()]
+            number = all(isinstance(value, int | float | type(None)) for value in column)
+            longest = max((len(row[place]) for row in cells), default=0)
+            # Headings may be broken at words; numbers never, and sentences where they must.
+            table.add_column(heading, justify="right" if number else "left", min_width=min(longest, 12))
         for row in cells:
             table.add_row(*row)
-        console.print(table)
+        console.print(table, "")
     console.print("[bold]What to know[/bold]")
     for remark in result.remarks:
         console.print(f"- {remark}", highlight=False)
+
+
+def _short(value: Any) -> str:
+    from pydplib.report._blocks import show
+
+    if isinstance(value, float) and abs(value) < 1000:
+        return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3g}"
+    return show(value)

@@ -15,7 +15,7 @@ from pydplib.attack import NaiveGaussian, NaiveUniform, js_divergence
 from pydplib.attack.record_targets import RecordTarget
 from pydplib.errors import ParameterError
 from pydplib.experiments._result import Experiment, Row, Sheet
-from pydplib.experiments.inference_words import LABELS, PAPER_JS, PAPER_MSE, REMARKS
+from pydplib.experiments.inference_words import LABELS, PAPER_JS, PAPER_MSE, REMARKS, SHORT
 from pydplib.mechanisms import Laplace
 from pydplib.noise.testing import seeded
 from pydplib.release import mean
@@ -84,9 +84,8 @@ def noisy_means(
     return np.array([float(one.value) for one in released])
 
 
-def _measure(method: Method, n: int, *, epsilon: float, repetitions: int, rng: np.random.Generator) -> Row:
-    values = rng.uniform(LOW, HIGH, n)
-    truth = float(values.mean())
+def _measure(method: Method, values: Floats, *, epsilon: float, repetitions: int, rng: np.random.Generator) -> Row:
+    n, truth = len(values), float(values.mean())
     noisy = noisy_means(method, values, epsilon=epsilon, repetitions=repetitions, rng=rng)
     theory = Theory.of(method, n=n, epsilon=epsilon, repetitions=repetitions)
     measured = float(np.mean((noisy - truth) ** 2))
@@ -151,9 +150,10 @@ def run_inference(
     if not sizes or min(sizes) < 2 or repetitions < 2 or not epsilon > 0:
         raise ParameterError("The experiment needs sizes of at least 2, at least 2 repetitions and a positive epsilon.")
     rng = np.random.default_rng(seed)
-    rows = [
-        _measure(method, int(n), epsilon=epsilon, repetitions=repetitions, rng=rng) for n in sizes for method in METHODS
-    ]
+    rows = []
+    for n in sizes:
+        values = rng.uniform(LOW, HIGH, int(n))
+        rows += [_measure(method, values, epsilon=epsilon, repetitions=repetitions, rng=rng) for method in METHODS]
     by_epsilon = _by_epsilon(int(min(sizes, key=lambda n: abs(n - 10_000))), repetitions, rng)
     js_rows = [
         {"n": int(n), "method": method, "js_bits": bits, "paper": PAPER_JS.get((int(n), method))}
@@ -181,12 +181,13 @@ def run_inference(
 
 def _by_epsilon(n: int, repetitions: int, rng: np.random.Generator) -> list[Row]:
     keys = ("n", "method", "mse", "theory", "standard_error")
+    values = rng.uniform(LOW, HIGH, n)
     rows = []
     for epsilon in EPSILONS:
-        measured = _measure("laplace", n, epsilon=epsilon, repetitions=repetitions, rng=rng)
+        measured = _measure("laplace", values, epsilon=epsilon, repetitions=repetitions, rng=rng)
         rows.append({"epsilon": epsilon, **{key: measured[key] for key in keys}})
     for method in METHODS[:2]:  # noise on records does not know epsilon: one level line
-        measured = _measure(method, n, epsilon=1.0, repetitions=repetitions, rng=rng)
+        measured = _measure(method, values, epsilon=1.0, repetitions=repetitions, rng=rng)
         rows += [
             {"epsilon": epsilon, **{key: measured[key] for key in keys}} for epsilon in (EPSILONS[0], EPSILONS[-1])
         ]
@@ -207,17 +208,21 @@ def _crossing(rows: Sequence[Row], other: str, expected: float) -> Row:
 
 
 def _sheets(rows: list[Row], js_rows: list[Row], crossing: list[Row], repetitions: int) -> list[Sheet]:
-    shown = [{**row, "method": LABELS[row["method"]]} for row in rows]
+    shown = [
+        {**row, "method": SHORT[row["method"]], "errors_from_theory": round(row["errors_from_theory"], 1)}
+        for row in rows
+    ]
     sheets = [
         Sheet(
             "Table I",
             {
-                "n": "n", "method": "method", "true_mean": "true mean", "average_noisy_mean": "average noisy mean",
-                "mse": "MSE", "theory": "theory", "standard_error": "± 1 SE", "errors_from_theory": "SE off",
-                "paper": "paper", "paper_errors_from_theory": "paper, SE off",
+                "n": "n", "method": "method", "true_mean": "true mean", "average_noisy_mean": "noisy mean",
+                "mse": "MSE", "theory": "theory", "standard_error": "SE", "errors_from_theory": "off",
+                "paper": "paper",
             },
             shown,
-            f"Mean squared error over {repetitions} releases; SE is the standard error of such a measurement",
+            f"Mean squared error over {repetitions} releases. SE: the standard error of such a measurement; off: how "
+            "many of them it lies from theory",
         ),
         Sheet(
             "Where Laplace noise on the mean begins to win",

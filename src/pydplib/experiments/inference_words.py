@@ -9,6 +9,9 @@ LABELS = MappingProxyType(
 )
 """How the methods are called in tables and figures."""
 
+SHORT = MappingProxyType({"naive_uniform": "uniform", "naive_gaussian": "Gaussian", "laplace": "Laplace"})
+"""The same in one word."""
+
 PAPER_MSE = MappingProxyType(
     {
         (1_000, "naive_uniform"): 4.02e-4,
