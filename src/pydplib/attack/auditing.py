@@ -38,6 +38,12 @@ class Verdict:
         replayed: One entry per pair of neighbours, from the noise tap.
         seconds: How long it took.
         sentence: The verdict in plain words.
+
+    Examples:
+        >>> from pydplib.mechanisms import CoinFlip
+        >>> verdict = audit(CoinFlip(), draws=2_000, seed=1)
+        >>> verdict.refuted, verdict.tightness < 1
+        (False, True)
     """
 
     claim: Guarantee

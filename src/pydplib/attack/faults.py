@@ -33,6 +33,11 @@ class Subject:
         neighbours: Pairs of data sets; None where the mechanism knows its worst ones.
         draws: Outputs of each data set; None for the audit's own choice.
         tight: Whether the claim wastes nothing on these neighbours, so that the audit should come near it.
+
+    Examples:
+        >>> from pydplib.mechanisms import Geometric
+        >>> Subject("count", "A noisy count.", Geometric(1, 1.0), PureDP(1.0), tight=True).name
+        'count'
     """
 
     name: str

@@ -34,7 +34,15 @@ class Pair:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """What is audited: many independent outputs for one data set, numbers or rows of numbers."""
+    """What is audited: many independent outputs for one data set, numbers or rows of numbers.
+
+    Examples:
+        >>> class Constant:
+        ...     def sample(self, data, size):
+        ...         return np.zeros(size)
+        >>> isinstance(Constant(), Mechanism)
+        True
+    """
 
     def sample(self, data: Any, size: int) -> Outputs:
         """Return ``size`` outputs: one per row."""
@@ -42,7 +50,13 @@ class Mechanism(Protocol):
 
 
 class Neighbours(Protocol):
-    """Where neighbouring data sets come from."""
+    """Where neighbouring data sets come from.
+
+    Examples:
+        >>> neighbours: Neighbours = lambda: [Pair([1, 2, 3], [1, 2], "the last person leaves")]
+        >>> [pair.words for pair in neighbours()]
+        ['the last person leaves']
+    """
 
     def __call__(self) -> Iterable[Pair]:
         """Return the pairs to try."""
@@ -59,6 +73,10 @@ class Evidence:
         epsilon_at_least: What is proven about epsilon, with the audit's confidence.
         hits: How often the event came up on the one and on the other data set.
         draws: How many outputs were judged, of each.
+
+    Examples:
+        >>> Evidence("one person leaves", "the value", 0.9, hits=(500, 190), draws=1000).shares
+        (0.5, 0.19)
     """
 
     pair: str
@@ -74,7 +92,14 @@ class Evidence:
 
 
 class PropertyTester(Protocol):
-    """Who judges: the largest epsilon that two samples prove, unless an event of probability ``chance`` happened."""
+    """Who judges: the largest epsilon that two samples prove, unless an event of probability ``chance`` happened.
+
+    Examples:
+        >>> from pydplib.attack import EventTester
+        >>> tester: PropertyTester = EventTester()
+        >>> tester(np.zeros(50), np.zeros(50), delta=0.0, chance=0.01, pair="equal").epsilon_at_least
+        0.0
+    """
 
     def __call__(self, first: Outputs, second: Outputs, *, delta: float, chance: float, pair: str) -> Evidence:
         """Return the evidence."""

@@ -23,6 +23,10 @@ class Replayed:
         words: What was seen, in one sentence.
         calls: How many times noise was asked for.
         pair: What was special about the neighbours.
+
+    Examples:
+        >>> Replayed("outside", "No noise passed the library's tap.").calls
+        0
     """
 
     outcome: Outcome

@@ -31,6 +31,10 @@ class Target(ABC):
     """One way to answer questions about a private column, as an attacker meets it.
 
     Every method plays one attack: its answers share one budget where there is one.
+
+    Examples:
+        >>> [target.name for target in (ExactAnswers(), SmallCountsHidden(5))]
+        ['exact answers', 'groups below 5 hidden']
     """
 
     @property
