@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_CHUNK = 1 << 14  # elements per chunk: all a chunk touches stays in the second-level cache
-_LONG_CHUNK = 1 << 15  # where one buffer is all it needs
+_CHUNK = 1 << 15  # elements per chunk: long enough to hide the calls, short enough for the second-level cache
 _MAGNET = 1.5 * 2.0**52  # floats of this size are whole numbers: adding it rounds to the nearest one ...
 _MAGNET_BITS = int(np.float64(_MAGNET).view(np.int64))  # ... and their bit patterns count up one by one
 
@@ -97,11 +96,11 @@ def grid_sums(values: NDArray[Any], grid: Grid, *, origin: int | None = None, sq
     magnet = math.ldexp(1.5, 52 + grid.exponent)
     low, high = magnet + grid.low, magnet + grid.high
     back = magnet + math.ldexp(origin, grid.exponent)
-    buffer = np.empty(min(_LONG_CHUNK, len(values)), dtype=np.float64)
+    buffer = np.empty(min(_CHUNK, len(values)), dtype=np.float64)
     count = steps = total = 0
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, len(values), _LONG_CHUNK):
-            chunk = values[start : start + _LONG_CHUNK]
+        for start in range(0, len(values), _CHUNK):
+            chunk = values[start : start + _CHUNK]
             out = buffer[: len(chunk)]
             np.add(chunk, magnet, out=out, dtype=np.float64)
             out.clip(low, high, out=out)
