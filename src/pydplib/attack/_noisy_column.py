@@ -36,26 +36,46 @@ def as_numbers(values: Any, name: str) -> Floats:
 
 
 def judge_noisy_order(exact: Floats, noisy: Floats, name: str, *, seed: int = _SEED) -> AttackResult:
-    """Return whether noisy values stand at their people's places: nearer there than at a random other place."""
+    """Return whether noisy values stand at their people's places: the larger of two is larger in the original, too."""
     good = np.isfinite(exact) & np.isfinite(noisy)
     x, y = exact[good], noisy[good]
     if len(x) < 2:
         raise DataError("The order of a column needs at least two people.")
-    other = np.roll(np.random.default_rng(seed).permutation(len(x)), 1)
-    here, there = np.abs(y - x), np.abs(y[other] - x)
-    closer = (here < there) + 0.5 * (here == there)
-    hits = round(float(closer.sum()))
+    order = np.random.default_rng(seed).permutation(len(x))
+    other = np.empty(len(x), dtype=np.int64)
+    other[order] = np.roll(order, 1)  # everybody against somebody else
+    agree = np.sign(x - x[other]) * np.sign(y - y[other])
+    hits = round(float(((agree + 1) / 2).sum()))
     result = AttackResult.of_tries(
         "unsorted matching", target=f"order of {name}", hits=hits, tries=len(x), baseline=0.5, sentence="",
         details={"column": name},
     )  # fmt: skip
-    above = hits > len(x) / 2 + 5 * np.sqrt(len(x)) / 2 + 1
+    # Spearman's correlation, five standard errors: a shuffled column is called ordered less than once in a million.
+    above = rank_correlation(x, y) * np.sqrt(len(x) - 1) > 5
     words = (
         f"The noisy values of {name} stand in the order of the original: everybody's value is found by its place."
         if above
         else f"The order of {name} tells nothing."
     )
     return replace(result, exposed=1.0 if above else 0.0, sentence=words)
+
+
+def rank_correlation(x: Floats, y: Floats) -> float:
+    """Return Spearman's correlation; equal values share their mean rank.
+
+    Examples:
+        >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 90.0]))
+        1.0
+    """
+
+    def ranks(values: Floats) -> Floats:
+        _, into, count = np.unique(values, return_inverse=True, return_counts=True)
+        return np.asarray((np.cumsum(count) - (count - 1) / 2)[into.reshape(-1)], dtype=np.float64)
+
+    a, b = ranks(x), ranks(y)
+    a, b = a - a.mean(), b - b.mean()
+    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return round(float((a * b).sum()) / spread, 12) if spread > 0 else 0.0
 
 
 def judge_extremes(exact: Floats, noisy: Floats, name: str) -> AttackResult:
@@ -99,14 +119,44 @@ def judge_asking_again(
             sentence=f"The released {name} carries no noise at all.", details={"column": name},
         )  # fmt: skip
     rng = np.random.default_rng(seed)
-    some = x if len(x) <= _MOST else x[rng.choice(len(x), _MOST, replace=False)]
     spread = float(np.ptp(x)) or 1.0
     near = 0.0 if flags else 1.0 if spread > 20 else spread / 20
-    target = PaperMode(factor or "given", scale=float(scale), flags=flags)
-    result = averaging(target, some, calls=(1, 10, 100), tolerance=near, population=x, seed=seed)
-    once = result.details["success_by_calls"][0]
+    if not flags and min(y) == min(x) and max(y) == max(x):
+        result = _again_fitted(x, y, name, factor, near, rng)
+    else:
+        some = x if len(x) <= _MOST else x[rng.choice(len(x), _MOST, replace=False)]
+        target = PaperMode(factor or "given", scale=float(scale), flags=flags)
+        result = averaging(target, some, calls=(1, 10, 100), tolerance=near, population=x, seed=seed)
+    shares, calls = result.details["success_by_calls"], result.details["calls"]
+    more = f", {calls[-1]} of them {percent(shares[-1])}" if len(calls) > 1 else ""
     words = (
-        f"One release tells {percent(once)} of the values of {name}, a hundred of them {percent(result.success)}; "
-        f"guessing gets {percent(result.baseline)}."
+        f"One release tells {percent(shares[0])} of the values of {name}{more}; guessing: {percent(result.baseline)}."
     )
     return replace(result, target=name, sentence=words, details={**result.details, "column": name})
+
+
+def _again_fitted(
+    x: Floats, y: Floats, name: str, factor: str | None, near: float, rng: np.random.Generator
+) -> AttackResult:
+    """Average columns that were fitted to the range of the data (Eq. 4), which squeezes them.
+
+    The attacker sorts people by their mean and gives them the population's values in that order.
+    """
+    some = np.arange(len(x)) if len(x) <= _MOST else np.sort(rng.choice(len(x), _MOST, replace=False))
+    x, y = x[some], y[some]
+    calls = (1, 10, 100) if factor else (1,)
+    more = PaperMode(factor, is_range=True).records(x, calls[-1] - 1, rng) if factor else np.empty((0, len(x)))
+    columns = np.concatenate([y[np.newaxis], more])
+    values = np.sort(x)
+    hits = []
+    for count in calls:
+        guess = np.empty(len(x))
+        guess[np.argsort(columns[:count].mean(axis=0), kind="stable")] = values
+        hits.append(int((np.abs(guess - x) <= near + 1e-9).sum()))
+    held = np.searchsorted(values, values + 2 * near, side="right") - np.arange(len(values))
+    best = max(hits)  # he may stop where he likes: more calls never make him know less
+    result = AttackResult.of_tries(
+        "averaging", target=name, hits=best, tries=len(x), baseline=float(held.max() / len(x)), sentence="",
+        details={"calls": list(calls), "success_by_calls": [hit / len(x) for hit in hits], "tolerance": near},
+    )  # fmt: skip
+    return replace(result, exposed=max(0.0, result.advantage) if result.beats_baseline else 0.0)

@@ -41,8 +41,8 @@ class Audience:
     why: str
 
 
-_NEAR = frozenset({"linkage", "homogeneity", "unsorted matching", "extremes"})
-_FAR = _NEAR | {"complementary release", "temporal", "background knowledge", "skewness", "similarity", "averaging"}
+_NEAR = frozenset({"linkage", "homogeneity", "unsorted matching", "extremes", "averaging"})
+_FAR = _NEAR | {"complementary release", "temporal", "background knowledge", "skewness", "similarity"}
 
 AUDIENCES: dict[str, Audience] = {
     audience.name: audience

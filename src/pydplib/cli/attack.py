@@ -107,10 +107,8 @@ def command(
         tables = Tables(Path(folder))
         try:
             first = tables.open(original)
-            if quasi or not noisy:
-                names = check_quasi(first, quasi, f"pydplib attack {original} {released}")
-            else:
-                names = []
+            call = f"pydplib attack {original} {released}"
+            names = check_quasi(first, quasi, call) if quasi or not noisy else []
             watched = list(dict.fromkeys(sensitive))
             first.check([*watched, *noisy], "--sensitive or --noisy")
             _check_trees(trees, [*names, *watched])
@@ -222,11 +220,7 @@ def _print(found: LeakReport) -> None:
     for note in found.notes:
         click.echo(note)
     words = {"yes": "may have it", "no": "MUST NOT have it", "open": "not decided"}
-    print_table(
-        ["audience", "verdict", "why"],
-        [[v.audience.title, words[v.answer], v.reasons[0] + _more(v.reasons)] for v in found.verdicts],
-    )
-
-
-def _more(reasons: Sequence[str]) -> str:
-    return f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    for verdict in found.verdicts:
+        click.echo(f"\n{verdict.audience.title}: {words[verdict.answer]}.")
+        for reason in verdict.reasons:
+            click.echo(f"  {reason}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from pydplib.plot._figure import Figure, go
@@ -14,7 +13,9 @@ from pydplib.plot._theme import COLORWAY, TONES
 if TYPE_CHECKING:
     from pydplib.attack import AttackResult
 
-_BELOW = "Bars: the attacker. Grey marks: somebody who never saw the release."
+_BELOW = "Bars: the attacker, with a 95 % interval. Diamonds: somebody who never saw the release."
+_AVERAGED = "Noise that is drawn afresh at every call can be averaged away."
+_ERROR = "#8a949e"  # seen on bars and on both surfaces
 
 
 def name_of(result: AttackResult) -> str:
@@ -23,14 +24,18 @@ def name_of(result: AttackResult) -> str:
     Examples:
         >>> from pydplib.attack import AttackResult
         >>> name_of(AttackResult.of_tries("skewness", hits=1, tries=2, baseline=0.5, sentence="S.", target="ill"))
-        'skewness of ill'
+        'skewness: ill'
     """
+    first, second = _parts(result)
+    return f"{first}: {second}" if second else first
+
+
+def _parts(result: AttackResult) -> tuple[str, str]:
     pieces = result.details.get("pieces")
-    more = f" ({pieces} excluded)" if pieces is not None else ""
-    about = f" of {result.details['column']}" if "column" in result.details else ""
-    if not about and result.name in ("skewness", "homogeneity", "similarity", "background knowledge"):
-        about = f" of {result.target}"
-    return f"{result.name}{more}{about}"
+    more = "" if pieces is None else f", {pieces} piece{'' if pieces == 1 else 's'}"
+    name = result.name if pieces is None else "background"
+    about = str(result.details.get("column", result.target))
+    return f"{name}{more}", "" if about in ("released table", "order of rows", "presence of a person") else about
 
 
 def success_bars(results: Sequence[AttackResult], *, title: str = "", caption: str = "") -> Figure:
@@ -52,35 +57,38 @@ def success_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
     figure = empty_figure(
         "right in % of the tries", "", title or "How often attackers are right", caption or _BELOW, _height(rows)
     )
-    figure.add_trace(
-        go.Bar(
-            x=[100 * result.success for result in rows],
-            y=names,
-            orientation="h",
-            name="with the release",
-            marker={"color": [COLORWAY[1] if result.exposed > 0 else COLORWAY[0] for result in rows]},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [100 * (result.interval[1] - result.success) for result in rows],
-                "arrayminus": [100 * (result.success - result.interval[0]) for result in rows],
-                "thickness": 1.3,
-                "width": 4,
-            },
-            hovertemplate="%{y}: %{x:.3~g} %<extra></extra>",
+    for word, colour, wanted in (("exposes people", COLORWAY[1], True), ("exposes nobody", COLORWAY[0], False)):
+        some = [result for result in rows if (result.exposed > 0) == wanted]
+        figure.add_trace(
+            go.Bar(
+                x=[100 * result.success for result in some],
+                y=[name_of(result) for result in some],
+                orientation="h",
+                name=word,
+                marker={"color": colour},
+                error_x={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [100 * (result.interval[1] - result.success) for result in some],
+                    "arrayminus": [100 * (result.success - result.interval[0]) for result in some],
+                    "color": _ERROR,
+                    "thickness": 1.5,
+                    "width": 4,
+                },
+                hovertemplate="%{y}: %{x:.3~g} %<extra></extra>",
+            )
         )
-    )
     figure.add_trace(
         go.Scatter(
             x=[100 * result.baseline for result in rows],
             y=names,
             mode="markers",
             name="by guessing",
-            marker={"symbol": "line-ns", "size": 18, "line": {"width": 3, "color": TONES["original"]}},
             hovertemplate="guessing: %{x:.3~g} %<extra></extra>",
         )
     )
-    return _sideways(figure, names)
+    figure.update_layout(barmode="overlay")
+    return _sideways(figure, rows)
 
 
 def exposed_bars(results: Sequence[AttackResult], *, title: str = "", caption: str = "") -> Figure:
@@ -116,7 +124,7 @@ def exposed_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
     )
     most = max((100 * result.exposed for result in rows), default=0.0)
     figure.update_xaxes(range=[0, max(1.15 * most, 1.0)])
-    return _sideways(figure, names)
+    return _sideways(figure, rows)
 
 
 def repeated_calls(result: AttackResult, *, title: str = "", caption: str = "") -> Figure:
@@ -143,7 +151,7 @@ def repeated_calls(result: AttackResult, *, title: str = "", caption: str = "") 
         x_title="calls with fresh noise",
         y_title="values known in %",
         title=title or "Asking again",
-        caption=caption or "Noise that is drawn afresh at every call can be averaged away.",
+        caption=caption or (_AVERAGED if result.exposed > 0 else "More calls do not bring more than guessing here."),
         height=340,
     )
     figure.data[1].line.color = figure.data[1].marker.color = TONES["original"]
@@ -156,16 +164,22 @@ def _height(rows: Sequence[object]) -> int:
     return 130 + 34 * max(len(rows), 1)
 
 
-def _sideways(figure: Figure, names: Sequence[str]) -> Figure:
+def _sideways(figure: Figure, rows: Sequence[AttackResult]) -> Figure:
+    names = [name_of(result) for result in rows]
     figure.update_layout(showlegend=len(figure.data) > 1)
     figure.update_xaxes(rangemode="tozero", showgrid=True)
-    figure.update_yaxes(type="category", showgrid=False, automargin=True, ticks="")
-    broken = ["<br>".join(wrap(name, 18, break_long_words=False)) for name in names]
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": names}
+    figure.update_yaxes(**axis, showgrid=False, automargin=True, ticks="outside", ticklen=4, tickcolor="rgba(0,0,0,0)")
+    broken = ["<br>".join(_shortened(part) for part in _parts(result) if part) for result in rows]
     figure.layout.meta = {
         **figure.layout.meta,
         "narrow": {
-            "yaxis": {"tickvals": list(names), "ticktext": broken, "tickfont": {"size": 11}},
-            "margin": {"l": 8, "r": 28},
+            "yaxis": {"tickvals": names, "ticktext": broken, "tickfont": {"size": 11}},
+            "margin": {"l": 8, "r": 40},
         },
     }
     return figure
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 20 else f"{text[:19]}…"

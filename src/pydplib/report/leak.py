@@ -128,7 +128,7 @@ def _summary(report: LeakReport) -> Section:
 
 def _tried(report: LeakReport, original: str) -> Section:
     kinds = list(dict.fromkeys(result.name.split(",")[0] for result in report.results))
-    words = [f"The attacker was given {original} to check himself, and what outsiders may have:"]
+    words = [f"The attackers knew what outsiders may know; {original} was only used to see whether they were right."]
     known = ", ".join(report.quasi_identifiers)
     points: list[str | tuple[str, str]] = []
     if known:
@@ -211,7 +211,7 @@ def _limits(report: LeakReport) -> Section:
     words = (
         "A proof bounds every attack, known or not; the verdict rests on it."
         if report.kind == "counts"
-        else "Attacks show what leaks; that none succeeds is no proof. Somebody may know more than was assumed here, or "
+        else "Attacks show what leaks; that none succeeds is no proof. Somebody may know more than was assumed, or "
         "think of something else. Only differential privacy bounds all of them, and only for what it releases."
     )
     return Section("What this cannot show", [Text(words)])

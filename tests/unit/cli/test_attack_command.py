@@ -1,0 +1,119 @@
+"""``pydplib attack``: files in, verdicts out, the page on disk, and nothing private on the screen."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from pydplib.cli import cli, main
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(5)
+    people = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, 300),
+            "zip": rng.integers(10100, 10140, 300),
+            "ill": rng.choice(["CANARY", "flu", "gout"], 300),
+        }
+    )
+    people.to_csv(tmp_path / "in.csv", index=False)
+    coarse = people.assign(
+        age=people["age"].map(lambda a: f"{a // 10 * 10}-{a // 10 * 10 + 9}"),
+        zip=people["zip"].astype(str).str[:3] + "**",
+    )
+    coarse.sample(frac=1, random_state=1).to_csv(tmp_path / "out.csv", index=False)
+    people.assign(age=people["age"] + rng.laplace(0, 4, 300))[["age"]].to_csv(tmp_path / "noisy.csv", index=False)
+    (tmp_path / "ill.csv").write_text("CANARY;bad;*\nflu;mild;*\ngout;mild;*\n")
+    return tmp_path
+
+
+def run(files, *arguments):
+    return CliRunner().invoke(cli, ["attack", str(files / "in.csv"), *map(str, arguments)], env={"COLUMNS": "160"})
+
+
+def test_attack_prints_every_attack_and_a_verdict_per_audience(files):
+    result = run(files, files / "out.csv", "--quasi", "age,zip", "--sensitive", "ill")
+    assert result.exit_code == 0, result.output
+    for words in ("linkage", "homogeneity", "skewness", "Data owner: may have it", "Public: MUST NOT have it"):
+        assert words in result.output
+    assert "CANARY" not in result.output
+
+
+def test_attack_writes_a_whole_page_and_does_not_replace_it_unasked(files):
+    page = files / "leak.html"
+    again = ["--quasi", "age,zip", "--sensitive", "ill", "--report", page]
+    assert run(files, files / "out.csv", *again).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") and "CANARY" not in text and "out.csv" in text
+    refused = run(files, files / "out.csv", *again)
+    assert "exists already" in str(refused.exception)
+    assert run(files, files / "out.csv", *again, "--force").exit_code == 0
+
+
+def test_attack_json_holds_results_and_verdicts(files):
+    options = ["--quasi", "age,zip", "--sensitive", "ill", "--hierarchy", f"ill={files / 'ill.csv'}", "--json"]
+    found = json.loads(run(files, files / "out.csv", *options, "--population", files / "in.csv").stdout)
+    names = [entry["name"] for entry in found["attacks"]]
+    assert "similarity" in names and "linkage, journalist" in names
+    assert [verdict["audience"] for verdict in found["verdicts"]] == ["owner", "collaborator", "third_party", "public"]
+    assert "CANARY" not in json.dumps(found)
+
+
+def test_attack_on_a_noisy_column_and_for_an_audience_ends_with_its_code(files, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["attack", str(files / "in.csv"), str(files / "noisy.csv"), "--noisy", "age", "--noise-factor", "medium",
+              "--for", "third_party"])  # fmt: skip
+    assert ended.value.code == 15
+    shown = capsys.readouterr()
+    assert "must not go to the audience 'third_party'" in shown.err
+    assert "averaging" in shown.out
+
+
+def test_attack_with_an_earlier_release_and_newcomers(files):
+    people = pd.read_csv(files / "in.csv")
+    people.iloc[290:].to_csv(files / "came.csv", index=False)
+    coarse = pd.read_csv(files / "out.csv")
+    coarse.iloc[:280].to_csv(files / "before.csv", index=False)
+    options = [
+        "--quasi",
+        "age,zip",
+        "--sensitive",
+        "ill",
+        "--previous",
+        files / "before.csv",
+        "--came",
+        files / "came.csv",
+    ]
+    found = json.loads(run(files, files / "out.csv", *options, "--json").stdout)
+    assert {"complementary release", "temporal"} <= {entry["name"] for entry in found["attacks"]}
+
+
+def test_attack_in_processes_says_the_same(files):
+    options = [files / "out.csv", "--quasi", "age,zip", "--sensitive", "ill", "--json"]
+    one, two = (json.loads(run(files, *options, "--workers", workers).stdout) for workers in (1, 2))
+    drop = ("seconds",)
+    assert [{k: v for k, v in entry.items() if k not in drop} for entry in one["attacks"]] == [
+        {k: v for k, v in entry.items() if k not in drop} for entry in two["attacks"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--quasi", "age,zp"], "Did you mean 'zip'"),
+        ([], "--quasi"),
+        (["--noise-factor", "low", "--quasi", "age"], "--noisy"),
+        (["--quasi", "age", "--hierarchy", "ill=x.csv"], "not used here"),
+        (["--quasi", "age", "--sensitive", "il"], "Did you mean 'ill'"),
+    ],
+)
+def test_attack_explains_wrong_options(files, options, words):
+    result = run(files, files / "out.csv", *options)
+    assert result.exit_code != 0
+    assert words in f"{result.output} {result.exception}"
