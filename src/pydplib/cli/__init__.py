@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,7 +10,8 @@ from typing import Any, NoReturn
 import click
 
 from pydplib._version import __version__
-from pydplib.errors import PydplibError, did_you_mean
+from pydplib.cli._ending import ReaderGoneError, Stop, drop_output, flush_output, plain_ends, say
+from pydplib.errors import EngineError, PydplibError, did_you_mean
 
 # Command -> module under pydplib.cli that defines it as `command`. Loaded only when called,
 # so that `pydplib --help` and completion answer at once. The help text is here for the same reason.
@@ -51,6 +51,16 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Make the context, which answers --help and --version."""
+        with plain_ends():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with plain_ends():
+            return super().invoke(ctx)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -81,35 +91,45 @@ def cli(ctx: click.Context, debug: bool) -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command; errors end without a traceback and with the exit code of their class."""
     arguments = list(sys.argv[1:] if args is None else args)
+    debug = "--debug" in arguments
     options: dict[str, Any] = {"args": arguments, "prog_name": "pydplib", "standalone_mode": False}
+    stop = Stop()
     try:
-        code = cli.main(**options)
+        with stop.on_signals():
+            code = cli.main(**options)
+            flush_output()
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped.", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output (head, less) went away: end quietly, as other filters do.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # On a terminal the line has a ^C in it.
+        say("\nStopped." if sys.stderr is not None and sys.stderr.isatty() else "Stopped.")
+        drop_output()
+        sys.exit(stop.code)
+    except ReaderGoneError:
+        drop_output()  # end quietly, as other filters do
         sys.exit(141)
     except PydplibError as error:
-        if "--debug" in arguments:
+        if debug:
             raise
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}")
         sys.exit(error.exit_code)
     except MemoryError:
-        click.echo("Error: not enough memory. Try a smaller file, or a machine with more.", err=True)
+        say("Error: not enough memory. Try a smaller file, or a machine with more.")
         sys.exit(1)
+    except OSError as error:
+        if debug:
+            raise
+        drop_output()
+        say(f"Error: a file or the output cannot be read or written: {error.strerror or type(error).__name__}.")
+        sys.exit(EngineError.exit_code)
     except Exception as error:
-        if "--debug" in arguments:
+        if debug:
             raise
         # The text of a foreign exception may quote a cell, so only its kind is shown.
-        click.echo(
+        say(
             f"Error: something unexpected went wrong ({type(error).__name__}). "
-            "Run again with `pydplib --debug ...` to see where; that output may quote data.",
-            err=True,
+            "Run again with `pydplib --debug ...` to see where; that output may quote data."
         )
         sys.exit(1)

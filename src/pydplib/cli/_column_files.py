@@ -4,13 +4,10 @@
 # ruff: noqa: S608
 from __future__ import annotations
 
-import gzip
-import os
-import re
-import secrets
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -19,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib._duckdb_files import csv_source, exact_name, parquet_source
+from pydplib.cli._csv_header import read_header
 from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
+from pydplib.cli._table_text import encoding_of, write_utf8
 from pydplib.errors import DataError, EngineError, ParameterError, column_hint
 
 Format: TypeAlias = Literal["csv", "parquet"]
@@ -27,6 +26,10 @@ Progress: TypeAlias = Callable[[float], None]
 """Told how far a query is, in percent."""
 
 _BLANK_TO_NULL = "nullif(trim({}), '')"
+_IS_TRUE = (
+    "CASE WHEN lower(trim({0})) IN ('true', 'yes', 'y', '1') THEN true "
+    "WHEN lower(trim({0})) IN ('false', 'no', 'n', '0') THEN false END"
+)
 _WHOLE = r"\s*[+-]?[0-9]{1,18}\s*"
 _COMMA = r"\s*[+-]?[0-9]+(,[0-9]+)?\s*"
 _DATE = r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*"
@@ -50,11 +53,20 @@ class Table:
 
     @property
     def scan(self) -> str:
-        """The SQL that reads the file; a CSV is read as text, so that `007` stays `007`."""
+        """The SQL that reads the file; a CSV is read as text, so that `007` stays `007` and `""` stays `""`."""
         name = exact_name(self.path)
         if self.format == "parquet":
             return parquet_source(name)
-        return csv_source(name, options=f"all_varchar=true, header=true, delim={literal(self.delimiter)}")
+        # By places, since DuckDB would trim the names.
+        places = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.columns)))
+        packed = ", compression='gzip'" if is_packed(self.path) else ""
+        source = csv_source(
+            name,
+            options=f"auto_detect=false, header=true, columns={{{places}}}, delim={literal(self.delimiter)}, "
+            f"allow_quoted_nulls=false, max_line_size=20000000{packed}",
+        )
+        named = ", ".join(f"c{i} AS {identifier(name)}" for i, name in enumerate(self.columns))
+        return f"(SELECT {named} FROM {source})"
 
 
 class ColumnFiles:
@@ -69,6 +81,7 @@ class ColumnFiles:
         import duckdb
 
         self._duckdb = duckdb
+        self._workspace = workspace
         self._connection = duckdb.connect()
         self._progress = progress
         self._execute(f"SET temp_directory={literal(str(workspace / 'spill'))}")
@@ -82,59 +95,78 @@ class ColumnFiles:
     def open(self, path: Path, format: Format | None = None) -> Table:
         """Look at a file: its format, separator and columns."""
         kind = format or _guess(path)
-        delimiter = ","
         if kind == "csv":
-            if path.stat().st_size == 0:
-                raise DataError("The file is empty: not even a line with the names of the columns.")
-            delimiter = _delimiter(path)
-        table = Table(path, kind, delimiter, {})
-        described = self._fetch(f"DESCRIBE SELECT * FROM {table.scan}", kind)
-        return Table(path, kind, delimiter, {row[0]: row[1] for row in described})
+            if (encoding := encoding_of(path)) != "utf-8":
+                copy = self._workspace / "utf-8.csv"
+                write_utf8(path, encoding, copy)
+                path = copy
+            names, delimiter = read_header(path)
+            table = Table(path, kind, delimiter, dict.fromkeys(names, "VARCHAR"))
+            self._fetch(f"SELECT * FROM {table.scan} LIMIT 0", kind)
+            return table
+        described = self._fetch(f"DESCRIBE SELECT * FROM {Table(path, kind, ',', {}).scan}", kind)
+        return Table(path, kind, ",", {row[0]: row[1] for row in described})
 
-    def read(self, table: Table, column: str, data_type: str | None) -> Reading:
+    def read(self, table: Table, column: str, data_type: str | None, *, public: str | None = None) -> Reading:
         """Return one column as a NumPy array of its own kind.
 
         Args:
             table: The file.
             column: The column's name.
             data_type: A data type of the paper, or None to find it out.
+            public: The kind that public facts say, where no value may decide it: texts have no type of their own.
         """
         if column not in table.columns:
             raise ParameterError(f"The file has no column '{column}'.{column_hint(column, table.columns)}")
         name = identifier(column)
-        kind, comma = self._kind(table, column, data_type)
+        kind, comma = self._kind(table, column, data_type, public)
         if table.format == "csv" or kind != "text":
             text = f"replace({name}, ',', '.')" if comma else name
-            name = f"CAST({_BLANK_TO_NULL.format(text) if table.format == 'csv' else name} AS {SQL_TYPES[kind]})"
-        values = self._run(f"SELECT {name} AS value FROM {table.scan}").fetchnumpy()["value"]
+            cell = _BLANK_TO_NULL.format(text) if table.format == "csv" else name
+            of_words = kind == "bool" and table.format == "csv"
+            name = f"({_IS_TRUE.format(cell)})" if of_words else f"CAST({cell} AS {SQL_TYPES[kind]})"
+        values = self._run(f"SELECT {name} AS value FROM {table.scan}", "fetchnumpy")["value"]
         return Reading(values, kind, comma)
 
-    def _kind(self, table: Table, column: str, data_type: str | None) -> tuple[str, bool]:
+    def _kind(self, table: Table, column: str, data_type: str | None, public: str | None) -> tuple[str, bool]:
         if table.format == "parquet":
             found = parquet_kind(table.columns[column])
             return (asked_kind(data_type) or found) if found == "text" else found, False
         name = identifier(column)
         text = _BLANK_TO_NULL.format(name)
-        present, whole, number, flag, date, comma = self._run(
+        present, whole, number, flag, date, comma, flag_words, either = self._run(
             f"SELECT count({text}), "
             f"count(*) FILTER (regexp_full_match({text}, '{_WHOLE}')), "
             f"count(TRY_CAST({text} AS DOUBLE)), "
-            f"count(*) FILTER (lower(trim({text})) IN ('true', 'false')), "
+            f"count(*) FILTER (lower({text}) IN ('true', 'false')), "
             f"count(*) FILTER (regexp_full_match({text}, '{_DATE}') AND TRY_CAST({text} AS DATE) IS NOT NULL), "
-            f"count(*) FILTER (regexp_full_match({text}, '{_COMMA}')) FROM {table.scan}"
-        ).fetchone()
+            f"count(*) FILTER (regexp_full_match({text}, '{_COMMA}')), "
+            f"count({_IS_TRUE.format(text)}), "
+            f"count(TRY_CAST(replace({text}, ',', '.') AS DOUBLE)) FROM {table.scan}",
+            "fetchone",
+        )
         counts = {"int": whole, "float": number, "bool": flag, "date": date}
         # A decimal comma is looked for only where columns are not separated by commas themselves.
         has_comma = table.delimiter != "," and comma == present and number < present
-        asked = asked_kind(data_type)
+        asked = asked_kind(data_type) or public
         if asked == "text":
             return "text", False
+        if public is not None and asked == "float":
+            # No value may decide how decimals are written either: semicolons go with commas.
+            has_comma = table.delimiter == ";"
+            counts["float"] = either if has_comma else number
         if asked is not None:
-            if counts[asked] < present and not (asked == "float" and has_comma):
-                raise DataError(
-                    f"Not every value of the column can be read as {asked}. Leave --data-type out, or use string."
-                )
-            return asked, has_comma
+            counts["bool"] = flag_words
+            if counts[asked] < present and not (asked == "float" and has_comma and public is None):
+                if asked == public == "bool":
+                    raise ParameterError(
+                        "A guarantee needs public facts: --bounds LOW,HIGH for numbers and dates, --categories A,B,C "
+                        "for text. Only true/false needs none."
+                    )
+                words = {"int": "a whole number", "float": "a number", "bool": "true/false (or yes/no, y/n, 1/0)"}
+                hint = "--data-type says what it is" if public else "Leave --data-type out, or use string"
+                raise DataError(f"Not every value of the column can be read as {words.get(asked, 'a date')}. {hint}.")
+            return asked, has_comma and asked == "float"
         if has_comma:
             return "float", True
         return next((kind for kind, count in counts.items() if count == present), "text") if present else "float", False
@@ -150,8 +182,23 @@ class ColumnFiles:
         output: Path,
         format: Format,
         only_column: bool,
+        delimiter: str | None = None,
+        packed: bool = False,
     ) -> None:
-        """Write the file with one column replaced; the output appears whole, or not at all."""
+        """Write the file with one column replaced.
+
+        Args:
+            table: The file.
+            column: The column that is replaced.
+            reading: How it was read.
+            values: The noisy values.
+            keep: Which rows are written; None for all.
+            output: Where to.
+            format: CSV or Parquet.
+            only_column: Whether all other columns are left out.
+            delimiter: What separates the columns of a CSV, if not what the input has.
+            packed: Whether a CSV is compressed.
+        """
         released: dict[str, NDArray[Any]] = {"value": sql_ready(values, keep)}
         if keep is not None:
             released["keep"] = keep
@@ -163,19 +210,17 @@ class ColumnFiles:
             f"SELECT {columns} FROM {table.scan} AS source POSITIONAL JOIN released"
             f"{' WHERE released.keep' if keep is not None else ''}"
         )
-        options = f"FORMAT csv, HEADER, DELIMITER {literal(table.delimiter)}" if format == "csv" else "FORMAT parquet"
-        partial = output.with_name(f".{output.name}.{secrets.token_hex(6)}.part")
+        csv = f"FORMAT csv, HEADER, DELIMITER {literal(delimiter or table.delimiter)}"
+        options = f"{csv}, COMPRESSION {'gzip' if packed else 'none'}" if format == "csv" else "FORMAT parquet"
         try:
-            self._run(f"COPY ({query}) TO {literal(str(partial))} ({options})")
-            os.replace(partial, output)
-        except OSError as error:
-            raise EngineError(f"The output cannot be written: {error.strerror}.") from None
-        finally:
-            partial.unlink(missing_ok=True)
+            self._run(f"COPY ({query}) TO {literal(str(output))} ({options})")
+        except DataError:
+            # The file was read to its end before.
+            raise EngineError("The noisy column cannot be written in this format. Try another one.") from None
 
     def _value(self, table: Table, column: str, reading: Reading, values: NDArray[Any], format: Format) -> str:
-        if reading.kind == "text":
-            return "released.value"
+        if reading.kind == "text" or values.dtype == object or (reading.kind == "int" and values.dtype.kind == "f"):
+            return "released.value"  # whole numbers beyond 64 bits too, as decimals
         if reading.comma:
             return "replace(CAST(released.value AS VARCHAR), '.', ',')"
         if table.format == "csv":
@@ -185,31 +230,41 @@ class ColumnFiles:
             native = "BIGINT"
         return f"CAST(released.value AS {'DOUBLE' if native.startswith('DECIMAL') else native})"
 
-    def _run(self, sql: str) -> Any:
-        """Run a long query in a thread, so that its progress can be shown."""
-        from threading import Thread
+    def _run(self, sql: str, fetch: Literal["fetchall", "fetchone", "fetchnumpy"] = "fetchall") -> Any:
+        """Run a long query in a thread, so that its progress can be shown and Ctrl-C is heard at once.
+
+        Fetching is part of it: DuckDB does most of its work there.
+        """
+        from threading import Event, Thread
 
         failed: list[BaseException] = []
+        found: list[Any] = []
 
         def work() -> None:
             try:
-                self._execute(sql)
+                found.append(self._execute(sql, fetch))
             except BaseException as error:  # re-raised below, in the thread that waits
                 failed.append(error)
+            finally:
+                ended.set()
 
-        thread = Thread(target=work, daemon=True)
-        thread.start()
+        # An event, not join(): a join that Ctrl-C interrupts takes the thread for ended.
+        ended = Event()
         try:
-            while thread.is_alive():
-                thread.join(0.1)
-                self._progress(self._connection.query_progress())
-        except BaseException:
-            self._connection.interrupt()
-            thread.join()
+            Thread(target=work, daemon=True).start()
+            while not ended.wait(0.1):
+                with suppress(self._duckdb.Error):  # it is only about how far the query is
+                    self._progress(self._connection.query_progress())
+        except BaseException as error:
+            if isinstance(error, RuntimeError):
+                raise  # no thread could be started
+            # Until it has really ended: closing a connection at work would take the process down.
+            while not ended.wait(0.05):
+                self._connection.interrupt()
             raise
         if failed:
             raise failed[0]
-        return self._connection
+        return found[0]
 
     def _fetch(self, sql: str, kind: Format) -> list[tuple[Any, ...]]:
         try:
@@ -221,9 +276,9 @@ class ColumnFiles:
                 "in UTF-8 and with the names of the columns in its first line; --format says which format it has."
             ) from None
 
-    def _execute(self, sql: str) -> None:
+    def _execute(self, sql: str, fetch: str = "fetchall") -> Any:
         try:
-            self._connection.execute(sql)
+            return getattr(self._connection.execute(sql), fetch)()
         except self._duckdb.OutOfMemoryException:
             raise EngineError("There is not enough memory (or disk) for this file.") from None
         except self._duckdb.IOException:
@@ -247,17 +302,6 @@ class Reading:
         return f"Reading({self.kind}, {len(self.values)} values)"
 
 
-def _delimiter(path: Path) -> str:
-    """Return what separates the columns: whichever of , ; tab | the first line has most of, outside quotes."""
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    try:
-        with opener(path, "rb") as file:
-            line = re.sub(rb'"[^"]*"', b"", file.readline(2**20))
-    except OSError:
-        raise DataError("The file cannot be read. Check that it is complete and not damaged.") from None
-    return max(",;\t|", key=lambda mark: line.count(mark.encode()))
-
-
 def _guess(path: Path) -> Format:
     with path.open("rb") as file:
         return "parquet" if file.read(4) == b"PAR1" else "csv"
@@ -268,7 +312,13 @@ def format_of_name(name: str) -> Format | None:
     lowered = name.lower()
     if lowered.endswith((".parquet", ".pq")):
         return "parquet"
-    return "csv" if lowered.endswith((".csv", ".tsv", ".txt", ".csv.gz")) else None
+    return "csv" if lowered.removesuffix(".gz").endswith((".csv", ".tsv", ".txt")) else None
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is a gzip, whatever it is called."""
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
 
 
 def spool(stream: Any, path: Path) -> None:
@@ -279,6 +329,8 @@ def spool(stream: Any, path: Path) -> None:
 
 def send(path: Path) -> None:
     """Write a file to standard output."""
+    if sys.stdout is None:
+        raise EngineError("Standard output is closed. Say where the data go with --output.")
     with path.open("rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer)
     sys.stdout.buffer.flush()

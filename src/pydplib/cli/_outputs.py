@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any, Literal
 
 from pydplib._duckdb_files import exact_name, parquet_source
 from pydplib.cli._sql import identifier, literal
-from pydplib.errors import EngineError, ParameterError, import_extra
+from pydplib.errors import EngineError, ParameterError, PydplibError, import_extra
 
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel"}
 _EXCEL_ROWS = 1_048_575
@@ -44,15 +46,28 @@ def check_targets(targets: Sequence[tuple[str, Path | None]], inputs: Sequence[P
 
 
 class Staging:
-    """Files that are being written beside their places."""
+    """Files that are being written beside their places, readable by their owner alone until they are whole.
 
-    def __init__(self) -> None:
+    Args:
+        sources: The private files that the outputs are made from: no output may be read by more people than these.
+        umask: The rights that new files do not get.
+    """
+
+    def __init__(self, sources: Sequence[Path] = (), umask: int = 0o077) -> None:
         self.parts: list[tuple[Path, Path]] = []
+        self._rights = 0o666 & ~umask
+        self._most = 0o666
+        for source in sources:
+            self._most &= source.stat().st_mode
 
     def part(self, target: Path) -> Path:
         """Return where to write what shall become ``target``."""
-        path = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-        self.parts.append((path, target))
+        place = target
+        if not _is_special(target):
+            place = target.resolve()  # a link stays a link, and the file behind it is written
+        folder = Path(tempfile.gettempdir()) if _is_special(place) else place.parent
+        path = folder / f".{place.name[:40]}.{secrets.token_hex(6)}.part"
+        self.parts.append((path, place))
         return path
 
     def write_text(self, target: Path, text: str) -> None:
@@ -62,19 +77,43 @@ class Staging:
         except OSError as error:
             raise EngineError(f"'{target.name}' cannot be written: {error.strerror}.") from None
 
+    def finish(self) -> None:
+        """Put everything into its place."""
+        for part, target in self.parts:
+            if _is_special(target):
+                # A pipe or a device takes what is written to it; it is not to be replaced by a file.
+                with part.open("rb") as source, target.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+                continue
+            rights = target.stat().st_mode if target.exists() else self._rights
+            part.chmod(rights & self._most)
+            os.replace(part, target)
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
 
 @contextmanager
-def staged() -> Iterator[Staging]:
-    """Yield a place for outputs; at the end all of them appear, and after an error or Ctrl-C none."""
-    staging = Staging()
+def staged(sources: Sequence[Path] = ()) -> Iterator[Staging]:
+    """Yield a place for outputs; at the end all of them appear, and after an error, Ctrl-C or a signal none.
+
+    Args:
+        sources: The private files that the outputs are made from; they bound who may read the outputs.
+    """
+    umask = os.umask(0o077)  # whatever is written meanwhile, by DuckDB too
+    staging = None
     try:
+        staging = Staging(sources, umask)
         yield staging
-        for part, target in staging.parts:
-            os.replace(part, target)
+        staging.finish()
+    except (PydplibError, BrokenPipeError):
+        raise  # some of ours are OSErrors too
     except OSError as error:
         raise EngineError(f"An output cannot be written: {error.strerror}.") from None
     finally:
-        for part, _ in staging.parts:
+        os.umask(umask)
+        for part, _ in staging.parts if staging is not None else ():
             part.unlink(missing_ok=True)
 
 

@@ -61,6 +61,8 @@ def sql_ready(values: NDArray[Any], keep: NDArray[np.bool_] | None) -> NDArray[A
     """Return values as DuckDB takes them, with a filler at the rows that are left out."""
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")
+    if values.dtype == object and len(values) and isinstance(values[0], int):
+        values = values.astype(np.float64)  # whole numbers beyond 64 bits
     if keep is None:
         return values
     full = np.empty(len(keep), dtype=values.dtype)

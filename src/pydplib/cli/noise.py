@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from pydplib.cli._column_files import ColumnFiles, Format, Table, format_of_name, send, spool
+from pydplib.cli._outputs import staged
 from pydplib.cli._steps import show_steps
 from pydplib.errors import ParameterError, PydplibError
 from pydplib.paper.words import DATA_TYPES, NOISE_METRICS, ON_MISSING, ROLES, SELECTORS
@@ -89,7 +90,7 @@ def _read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) 
     type=click.Path(dir_okay=False, allow_dash=True),
     default="-",
     show_default=True,
-    help="Where the data go: a .csv or .parquet file, or - for standard output.",
+    help="Where the data go: a .csv, .tsv, .csv.gz or .parquet file, or - for standard output.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Summary as JSON: to standard output if that is free.")
 def command(
@@ -98,7 +99,11 @@ def command(
     """Add noise to one column of FILE (CSV or Parquet, - for standard input), as the PyDPLib paper does.
 
     ALL OTHER COLUMNS LEAVE AS THEY ARE, names and identifiers included: use --only-column, or remove them first. The
-    rows keep their order. A summary with the guarantee goes to standard error.
+    rows keep their order. In a CSV, quotes are written only where they are needed, in UTF-8. A summary with the
+    guarantee goes to standard error.
+
+    With --selector public or --record-epsilon no value decides what the values of a CSV are: they are numbers with
+    decimals (dates, if --bounds are; true/false without --bounds), unless --data-type says otherwise.
 
     \b
     pydplib noise reports.csv --column age --query mean --role third_party -o noisy.csv
@@ -112,15 +117,20 @@ def command(
         raise click.UsageError("Say how much noise in exactly one way: --noise-factor, --role or --record-epsilon.")
     if options["categories"] is not None:
         options["categories"] = [category.strip() for category in options["categories"].split(",")]
-    _check_output(file, output, format_ or format_of_name(file))
-    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder, show_steps(file) as steps:
+    _check_output(file, output, format_ or format_of_name(file), format_)
+    sources = [] if file == "-" else [Path(file)]
+    with (
+        tempfile.TemporaryDirectory(prefix="pydplib-") as folder,
+        show_steps(file) as steps,
+        staged(sources) as outputs,
+    ):
         workspace = Path(folder)
         path = _input(file, workspace)
         files = ColumnFiles(workspace, steps.percent)
         try:
             steps.start("Reading")
             table = files.open(path, format_ if file == "-" else format_of_name(file))
-            reading = files.read(table, column, options["data_type"])
+            reading = files.read(table, column, options["data_type"], public=_public_kind(options))
             steps.start("Adding noise")
             keep = None
             if options["on_missing"] == "drop":
@@ -129,10 +139,18 @@ def command(
             with _option_words():
                 result = dp_calculate(reading.values, **options)
             steps.start("Writing")
-            target = workspace / "output" if output == "-" else Path(output)
-            kind = _output_format(output, format_, table)
+            target = workspace / "output" if output == "-" else outputs.part(Path(output))
             files.write(
-                table, column, reading, result.dp_data, keep=keep, output=target, format=kind, only_column=only_column
+                table,
+                column,
+                reading,
+                result.dp_data,
+                keep=keep,
+                output=target,
+                format=_output_format(output, format_, table),
+                only_column=only_column,
+                delimiter="\t" if _unpacked(output).endswith(".tsv") else None,
+                packed=_unpacked(output) != output.lower(),
             )
         finally:
             files.close()
@@ -144,6 +162,21 @@ def command(
         click.echo(json.dumps(summary, indent=2), err=output == "-")
     else:
         _print_summary(repr(result), column, others)
+
+
+def _public_kind(options: Mapping[str, Any]) -> str | None:
+    """Return the kind of a column that public facts say, where a guarantee needs that no value decides it."""
+    if options["selector"] != "public" and options["record_epsilon"] is None:
+        return None
+    if options["categories"] is not None:
+        return "text"
+    if options["bounds"] is None:
+        return "bool"  # all else needs bounds or categories
+    return "date" if isinstance(options["bounds"][0], date) else "float"
+
+
+def _unpacked(name: str) -> str:
+    return name.lower().removesuffix(".gz")
 
 
 def _in_option_words(text: str) -> str:
@@ -176,9 +209,9 @@ def _print_summary(card: str, column: str, others: list[str]) -> None:
         click.echo(f"  {'Unchanged':<12} {count}, exactly as in the input: {names}", err=True)
 
 
-def _check_output(file: str, output: str, format_: Format | None) -> None:
+def _check_output(file: str, output: str, format_: Format | None, asked: Format | None) -> None:
     if output == "-":
-        if format_ == "parquet" and sys.stdout.isatty():
+        if format_ == "parquet" and sys.stdout is not None and sys.stdout.isatty():
             raise ParameterError("Parquet is not for reading on a screen: give --output, or redirect the output.")
         return
     target = Path(output)
@@ -186,6 +219,10 @@ def _check_output(file: str, output: str, format_: Format | None) -> None:
         raise ParameterError(f"The folder of the output does not exist: {target.parent}. Make it first.")
     if file != "-" and target.exists() and os.path.samefile(file, target):
         raise ParameterError("The output would replace the original file. Choose another name for --output.")
+    if target.suffix and format_of_name(output) is None and asked is None and not target.is_fifo():
+        raise ParameterError(
+            f"An output ends in .csv, .tsv, .csv.gz or .parquet. Got '{target.name}'; --format says it for other names."
+        )
 
 
 def _input(file: str, workspace: Path) -> Path:

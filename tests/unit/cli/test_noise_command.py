@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from pydplib.cli import _column_files, _steps, cli, main
+from pydplib.cli import _outputs, _steps, cli, main
 from pydplib.cli.noise import _in_option_words
 from pydplib.errors import PydplibError
 
@@ -241,7 +241,7 @@ def test_bounds_and_record_epsilon_give_a_guarantee(run, reports) -> None:
         (["empty.csv", "--column", "age", *ASK], 10, "empty"),
         (["ragged.csv", "--column", "a", *ASK], 10, "cannot be read"),
         (["late.csv", "--column", "a", *ASK], 10, "cannot be read"),
-        (["latin.csv", "--column", "a", *ASK], 10, "UTF-8"),
+        (["utf16.csv", "--column", "a", *ASK], 10, "UTF-8"),
         (["broken.parquet", "--column", "a", *ASK], 10, "Parquet"),
         (["broken.csv.gz", "--column", "a", *ASK], 10, "damaged"),
         (["infinite.csv", "--column", "a", *ASK], 10, "infinite"),
@@ -255,7 +255,7 @@ def test_errors_come_without_traceback_with_an_exit_code_and_quote_nothing(
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "ragged.csv").write_text(f"a,b\n1,2\n3,4,{CANARY}\n")
     (tmp_path / "late.csv").write_text("a,b\n" + "1,2\n" * 60_000 + f'3,"{CANARY}\n')
-    (tmp_path / "latin.csv").write_bytes(b"a;b\n1;\xe4" + CANARY.encode() + b"\n2;x\n")
+    (tmp_path / "utf16.csv").write_bytes(b"\xff\xfe" + f"a;b\n1;{CANARY}".encode("utf-16-le") + b"\x00")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1" + CANARY.encode())
     (tmp_path / "broken.csv.gz").write_bytes(b"\x1f\x8b" + CANARY.encode())
     (tmp_path / "infinite.csv").write_text("a\n1.5\ninf\n")
@@ -277,7 +277,7 @@ def test_output_when_writing_fails_is_left_as_it_was(run, reports, tmp_path, mon
     def fail(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_column_files.os, "replace", fail)
+    monkeypatch.setattr(_outputs.os, "replace", fail)
     result = run(str(reports), "--column", "age", *ASK, "-o", "out.csv")
     assert "No space left" in str(result.exception)
     assert target.read_text() == "precious"
