@@ -49,6 +49,7 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"pydplib.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
+        _mark_examples(command)
         return command
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
@@ -73,6 +74,17 @@ class LazyGroup(click.Group):
         """Write the list of commands without importing any of them."""
         with formatter.section("Commands"):
             formatter.write_dl(sorted(COMMANDS.items()))
+
+
+def _mark_examples(command: click.Command) -> None:
+    """Let help texts written as raw strings keep their examples as they stand, like all others.
+
+    Click's mark for a paragraph that is not to be wrapped is a backspace, which a raw string cannot hold.
+    """
+    if command.help:
+        command.help = command.help.replace("\\b\n", "\b\n")
+    for inner in getattr(command, "commands", {}).values():
+        _mark_examples(inner)
 
 
 @click.group(

@@ -251,13 +251,15 @@ class ColumnFiles:
         # An event, not join(): a join that Ctrl-C interrupts takes the thread for ended.
         ended = Event()
         try:
-            Thread(target=work, daemon=True).start()
+            try:
+                Thread(target=work, daemon=True).start()
+            except RuntimeError:  # no room for a thread
+                ended.set()
+                raise
             while not ended.wait(0.1):
                 with suppress(self._duckdb.Error):  # it is only about how far the query is
                     self._progress(self._connection.query_progress())
-        except BaseException as error:
-            if isinstance(error, RuntimeError):
-                raise  # no thread could be started
+        except BaseException:
             # Until it has really ended: closing a connection at work would take the process down.
             while not ended.wait(0.05):
                 self._connection.interrupt()
