@@ -42,7 +42,7 @@ def apply_recipe(recipe: Recipe, frame: Frame) -> Any:
             texts, ids = labels[name]
             out.append((name, frame.column_of(name, texts, ids[order])))
         elif name in recipe.sensitive or name in recipe.insensitive:
-            out.append((name, frame.take(name, order)))
+            out.append((name, frame.take(name, order, frame.coded(name))))
     return frame.build(out)
 
 

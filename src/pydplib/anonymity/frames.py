@@ -78,15 +78,18 @@ class Frame:
     def take(self, name: str, rows: Ints, coded: Coded | None = None) -> Any:
         """Return the values of one column at ``rows``, as a column of the same library and kind.
 
-        With its codes at hand the values are first brought together, one row for each: reading a million
-        rows in random order is slow, reading a few again and again is not.
+        With its codes at hand every value is read from one row: cells that count as one value (null and NaN, 1 and
+        1.0, 0.0 and -0.0) then also look alike. It is fast, too: reading a million rows in random order is slow,
+        reading a few again and again is not. Categories that no released row has are dropped.
         """
         column = self._frame[name]
-        if coded is None or len(coded.values) * 8 > len(rows):
-            return column[rows]
+        if coded is None:
+            return used_categories(column[rows])
         one = np.zeros(len(coded.values), dtype=np.int64)
         one[coded.codes] = np.arange(len(coded.codes))
-        return column[one][coded.codes[rows]]
+        if len(coded.values) * 8 > len(rows):
+            return used_categories(column[one[coded.codes[rows]]])
+        return used_categories(column[one][coded.codes[rows]])
 
     def column_of(self, name: str, labels: Sequence[Any], ids: Ints) -> Any:
         """Return a new column ``labels[ids]`` in the library of this frame."""
@@ -99,7 +102,10 @@ class Frame:
         series = [nw.maybe_reset_index(column).alias(name) for name, column in columns]
         if not series:
             raise DataError("No column would be left in the output.")
-        return series[0].to_frame().with_columns(*series[1:]).to_native()
+        native = series[0].to_frame().with_columns(*series[1:]).to_native()
+        if getattr(native, "attrs", None):
+            native.attrs = {}  # pandas hands on remarks of the input, whatever they say
+        return native
 
 
 def _collected(table: Any) -> Any:
@@ -118,7 +124,7 @@ def _collected(table: Any) -> Any:
                 return lazy.collect(backend)
             except ImportError:
                 continue
-        import_extra("pyarrow", what="Loading a relation into memory", extra="all")
+        import_extra("pyarrow", what="Loading a relation into memory", extra="tables")
     return None
 
 
@@ -247,6 +253,49 @@ def _used_only(codes: Ints, values: Sequence[Any]) -> tuple[Ints, list[Any]]:
     used = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
     renumber = np.append(np.cumsum(used) - 1, -1)
     return renumber[codes], [value for value, kept in zip(values, used, strict=True) if kept]
+
+
+def used_categories(series: Any) -> Any:
+    """Drop what a column's dictionary lists but no row has: it would give away values of rows left out."""
+    import narwhals as nw
+
+    native = series.to_native()
+    if series.implementation.is_pandas():
+        if native.dtype.name == "category":
+            return nw.from_native(native.cat.remove_unused_categories(), series_only=True)
+        kind = getattr(native.dtype, "pyarrow_dtype", None)
+        if kind is not None and hasattr(kind, "index_type"):
+            import pandas as pd
+
+            whole = _used_dictionary(native.array.__arrow_array__())
+            return nw.from_native(pd.Series(whole, dtype=native.dtype, name=native.name), series_only=True)
+    elif series.implementation.is_pyarrow() and hasattr(native.type, "index_type"):
+        import pyarrow as pa
+
+        return nw.from_native(pa.chunked_array([_used_dictionary(native)]), series_only=True)
+    elif series.implementation.is_polars() and native.dtype.base_type().__name__ in ("Categorical", "Enum"):
+        import polars as pl
+
+        if isinstance(native.dtype, pl.Enum):
+            present = set(native.unique().drop_nulls().cast(pl.String).to_list())
+            kept = [value for value in native.dtype.categories.to_list() if value in present]
+            return nw.from_native(native.cast(pl.String).cast(pl.Enum(kept)), series_only=True)
+        return nw.from_native(native.cast(pl.String), series_only=True)
+    return series
+
+
+def _used_dictionary(native: Any) -> Any:
+    import pyarrow as pa
+
+    whole = native.combine_chunks() if isinstance(native, pa.ChunkedArray) else native
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.unify_dictionaries().chunks) if whole.num_chunks else pa.array([], native.type)
+    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    used = np.bincount(codes[codes >= 0], minlength=len(whole.dictionary)) > 0
+    renumber = np.append(np.cumsum(used) - 1, -1)
+    indices = pa.array(renumber[codes], mask=codes < 0).cast(whole.type.index_type)
+    values = whole.dictionary.take(pa.array(np.flatnonzero(used)))
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=whole.type.ordered)
 
 
 def make_column(name: str, labels: Sequence[Any], ids: Ints, implementation: Any) -> Any:
