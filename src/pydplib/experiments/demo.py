@@ -1,4 +1,4 @@
-"""The demo report: a synthetic cohort, the paper's queries and figures at three noise levels, and their worth."""
+"""The demo report: a synthetic cohort, sound releases, then the paper's queries and figures and what they are worth."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from pydplib._version import __version__
 from pydplib.datasets import PIRADS_PHRASES, pirads
 from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORES, read_columns, read_scores
+from pydplib.experiments._demo_sound import load_cohort, same_words_section, sound_section
 from pydplib.experiments.figures import FIGURES, PaperFigure, paper_figure
 from pydplib.guarantee import NoGuarantee
 from pydplib.paper import NOISE_FACTORS, dp_calculate
-from pydplib.report import Chart, Fact, Facts, Note, Points, Report, Section, Table, Text
+from pydplib.report import Chart, Fact, Facts, Fixed, Note, Points, Report, Section, Table, Text
 
 QUERIES = ("count", "mean", "median", "variance")
 REPEATS = (1, 10, 100)
@@ -25,7 +26,8 @@ Step = Callable[[str], None]
 def demo_steps() -> tuple[str, ...]:
     """Return what ``demo_report`` does, step by step, for a progress bar."""
     figures = tuple(f"Figure {name}" for name in FIGURES)
-    return ("Synthetic cohort", "Four query types", "Repeated calls", *figures, "A partner's view", "Report")
+    first = ("Synthetic cohort", "Numbers that may leave", "Four query types", "What the same words cost")
+    return (*first, "Repeated calls", *figures, "A partner's view", "Report")
 
 
 def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> Report:
@@ -45,8 +47,13 @@ def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> 
     begin = step or (lambda name: None)
     begin("Synthetic cohort")
     data = pirads(n=n, seed=seed, backend="numpy")
+    begin("Numbers that may leave")
+    table = load_cohort(data)
+    sound = sound_section(data, table)
     begin("Four query types")
     queries = _queries(data)
+    begin("What the same words cost")
+    same_words = same_words_section(data, table)
     begin("Repeated calls")
     repeats = _repeats(data)
     charts = []
@@ -60,19 +67,22 @@ def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> 
         title="Three levels of noise on one cohort",
         kicker="pydplib demo · synthetic data",
         lead=(
-            f"{n:,} synthetic PI-RADS reports, the four query types and the figures of the PyDPLib paper at low, "
-            "medium and high noise, and what that noise really guarantees."
+            f"{n:,} synthetic PI-RADS reports. First what may leave the house, with margin, guarantee and cost; then "
+            "the four query types and the figures of the PyDPLib paper at low, medium and high noise, and what that "
+            "noise is really worth."
         ),
         sections=[
             _cohort(data, seed),
+            sound,
             queries,
+            same_words,
             Section(
                 "The paper's figures",
                 [
                     Text(
                         "Each figure shows the original beside the three noise levels, as its owner would see it. "
-                        "The paper leaves details open; how each figure was read is written in the documentation of "
-                        "its function in pydplib.experiments.figures."
+                        "These are blurred records, not proved numbers like those above: each caption says what was "
+                        "done and what is guaranteed."
                     ),
                     *charts,
                 ],
@@ -109,7 +119,7 @@ def _cohort(data: Mapping[str, NDArray[Any]], seed: int) -> Section:
     rows = []
     for score in SCORES:
         part = pairs["age"][scores == score]
-        mean = round(float(part.mean()), 1) if part.size else None
+        mean = Fixed(float(part.mean()), 1) if part.size else None
         share = round(100 * part.size / ages.size, 1)
         rows.append([f"PI-RADS {score}", part.size, share, mean, PIRADS_PHRASES[score]])
     unscored = ages.size - scores.size
@@ -198,8 +208,12 @@ def _ways(data: Mapping[str, NDArray[Any]]) -> Table:
             dp_calculate(ages, "mean", "high", bounds=AGE_BOUNDS, selector="public"),
         ),
     ]
-    rows = [[name, r.noise_percent, r.record_epsilon, r.guarantee.sentence] for name, r in ways]
-    heads = ["how", "noise in %", "epsilon per record", "guarantee"]
+    # No number beside "none": how strong noise without a guarantee is cannot be read as privacy.
+    rows = [
+        [name, None if isinstance(r.guarantee, NoGuarantee) else r.record_epsilon, r.guarantee.sentence]
+        for name, r in ways
+    ]
+    heads = ["how", "epsilon of a report", "guarantee"]
     return Table(heads, rows, caption="What decides whether there is a guarantee")
 
 

@@ -228,6 +228,22 @@ class PlusMinus:
         return f"{self.value:,.{places}f} ± {self.margin:,.{places}f}"
 
 
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A cell: a number with a fixed number of decimal places, so that a column lines up.
+
+    Examples:
+        >>> str(Fixed(65.0, 1))
+        '65.0'
+    """
+
+    value: float
+    places: int
+
+    def __str__(self) -> str:
+        return f"{self.value:,.{self.places}f}"
+
+
 def show(value: Cell) -> str:
     """Return a cell as readers expect it: grouped thousands, four significant digits, words for truth values.
 
@@ -254,4 +270,4 @@ def show(value: Cell) -> str:
 
 
 def _is_number(value: Cell) -> bool:
-    return isinstance(value, Real | PlusMinus) and not isinstance(value, bool)
+    return isinstance(value, Real | PlusMinus | Fixed) and not isinstance(value, bool)

@@ -9,8 +9,10 @@ from click.testing import CliRunner
 
 from pydplib.cli import cli
 from pydplib.cli.demo import command
+from pydplib.datasets import pirads
+from pydplib.experiments._demo_sound import load_cohort, same_words_section, sound_section
 from pydplib.experiments.demo import demo_report, demo_steps
-from pydplib.report import Chart
+from pydplib.report import Chart, Table
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +45,41 @@ def test_demo_report_shows_cohort_queries_figures_and_plain_words(run):
         assert f">{name}" in text or name in text
     assert page.count("plotly.js v") == 1
     rows = re.findall(r'<th scope="row" class="short">(count|mean|median|variance)</th>', text)
-    assert sorted(rows) == sorted(["count", "mean", "median", "variance"] * 3)
+    # In paper mode, and beside it what the same words cost.
+    assert sorted(rows) == sorted(["count", "mean", "median", "variance"] * 6)
+
+
+def test_demo_report_leads_with_sound_releases_and_their_cost(run):
+    page = (run[1] / "report.html").read_text(encoding="utf-8")
+    text = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    heads = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
+    assert heads[:2] == ["The cohort", "Numbers that may leave"]
+    sound = text[text.index(">Numbers that may leave</h2>") : text.index(">Four query types, three noise factors</h2>")]
+    for words in ("How many reports?", "±", "Differentially private with epsilon 0.5", "cost epsilon 4.5 together"):
+        assert words in sound
+    assert "No privacy guarantee" not in sound
+
+
+def test_sound_releases_of_the_demo_lie_near_the_cohort_within_a_wide_interval():
+    data = pirads(n=2000, seed=5, backend="numpy")
+    table = next(block for block in sound_section(data, load_cohort(data)).blocks if isinstance(block, Table))
+    count, mean = table.rows[0], table.rows[1]
+    # 2000 reports, some of them fourth ones that do not count; seven times the 95 % margin fails less than once in 1e9.
+    assert abs(count[1].value - count[2]) < 7 * count[1].margin + 60
+    assert abs(mean[1].value - mean[2]) < 7 * mean[1].margin
+    assert [row[4] for row in table.rows] == [0.5, 0.5, 0.5, 1.0]
+
+
+def test_same_words_cost_far_less_as_a_sound_release():
+    data = pirads(n=920, seed=5, backend="numpy")
+    table = next(b for b in same_words_section(data, load_cohort(data)).blocks if isinstance(b, Table))
+    assert all(paper > 10 * sound for *_, paper, sound in table.rows)
 
 
 def test_demo_report_has_a_table_under_every_figure(run):
     page = (run[1] / "report.html").read_text(encoding="utf-8")
     figures = re.findall(r"<figure.*?</figure>", page, flags=re.S)
-    assert len(figures) == 9  # eight of the owner, one of a partner
+    assert len(figures) == 11  # two sound, eight of the owner, one of a partner
     assert all("<table>" in figure and "<figcaption>" in figure for figure in figures)
 
 
@@ -59,7 +89,8 @@ def test_demo_steps_are_those_that_are_taken():
     assert tuple(seen) == demo_steps()
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
     partner = charts[-1].figure.words[1]
-    assert "owner" not in partner and all("data owner only" in chart.figure.words[1] for chart in charts[:-1])
+    assert "owner" not in partner and all("data owner only" in chart.figure.words[1] for chart in charts[2:-1])
+    assert all("Differentially private" in chart.figure.words[1] for chart in charts[:2])
 
 
 def test_demo_with_open_shows_the_report(tmp_path, monkeypatch):
