@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydplib.budget.costs import Cost
 from pydplib.errors import ParameterError
@@ -58,7 +59,7 @@ class ReleaseKey:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_name("lineage", self.lineage)
+        object.__setattr__(self, "lineage", check_name("lineage", self.lineage))
         check_name("snapshot", self.snapshot)
         # A copy in plain values: a list that the caller changes later must not change the key.
         object.__setattr__(self, "question", json.loads(canonical_json(dict(self.question))))
@@ -93,8 +94,32 @@ class ReleaseKey:
         return sha256_hex(self.canonical)
 
 
+_IDENTITIES = ("recipient", "lineage")
+
+
 def check_name(what: str, name: object) -> str:
-    """Return ``name`` if it can stand in a ledger: 1 to 200 printable characters, no blanks around."""
-    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable() or name != name.strip():
-        raise ParameterError(f"The {what} must be a name of 1 to 200 printable characters without blanks at its ends.")
-    return name
+    """Return ``name`` if it can stand in a ledger: 1 to 200 printable characters, no blanks around.
+
+    Who has a budget is one and the same in any spelling: recipients and lineages come back with small letters, single
+    blanks and one form of every accent, so that no variant of a name opens a fresh budget.
+
+    Examples:
+        >>> check_name("recipient", "Partner  Clinic"), check_name("snapshot", "2018-Q1")
+        ('partner clinic', '2018-Q1')
+    """
+    if _fits(name):
+        found = _folded(name) if what in _IDENTITIES else name
+        if _fits(found):
+            return found
+    raise ParameterError(f"The {what} must be a name of 1 to 200 printable characters without blanks at its ends.")
+
+
+def _fits(name: object) -> TypeGuard[str]:
+    return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
+
+
+def _folded(name: str) -> str:
+    # Twice: folding can make text that composes anew, and composing can make text that folds.
+    for _ in range(2):
+        name = unicodedata.normalize("NFKC", name).casefold()
+    return " ".join(unicodedata.normalize("NFKC", name).split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -135,7 +136,7 @@ class SqliteLedger(StoreLedger):
                 self._inherited.append(self._db)
             self._db, self._lock, self._pid = None, threading.RLock(), os.getpid()
         with self._lock:
-            head: Head | None = None
+            changed = False
             try:
                 db = self._connection()
                 db.execute(begin)
@@ -150,12 +151,11 @@ class SqliteLedger(StoreLedger):
                     if db.in_transaction:
                         db.execute("ROLLBACK")
                     raise
-                if after != before:
-                    head = Head(self._name, *after)
+                changed = after != before
             except sqlite3.Error as error:
                 raise ledger_error(error) from None
-            if head is not None:
-                self._write_head(head)
+            if changed and self.head_file is not None:
+                self._write_head(db, self.head_file)
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
@@ -190,16 +190,19 @@ class SqliteLedger(StoreLedger):
         at = head.hash if head.entries == 0 else (entry.hash if entry else None)
         check_head(head, ledger=self._name, entries=store.last_link()[0], hash_at=at)
 
-    def _write_head(self, head: Head) -> None:
-        if self.head_file is None:
-            return
+    def _write_head(self, db: sqlite3.Connection, file: Path) -> None:
+        """Export the newest head, under the ledger's own lock: no slower writer puts an older one in its place."""
+        draft = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(8)}")
         try:
-            if self.head_file.exists() and Head.read(self.head_file).entries >= head.entries:
-                return  # another process was later and has written its own
-            draft = self.head_file.with_name(f".{self.head_file.name}.{os.getpid()}")
-            draft.write_text(head.to_json(), encoding="utf-8")
-            os.replace(draft, self.head_file)
-        except OSError:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                head = Head(self._name, *SqliteStore(db).last_link())
+                draft.write_text(head.to_json(), encoding="utf-8")
+                os.replace(draft, file)
+            finally:
+                draft.unlink(missing_ok=True)
+                db.execute("ROLLBACK")
+        except (OSError, sqlite3.Error):
             raise LedgerError(
-                f"The head file '{self.head_file.name}' cannot be written. The debit stands; ask again once it can."
+                f"The head file '{file.name}' cannot be written. The debit stands; ask again once it can."
             ) from None

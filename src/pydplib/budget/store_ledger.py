@@ -6,6 +6,7 @@ import datetime as dt
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import Any
 
 from pydplib.budget import workflow
 from pydplib.budget.chain import Entry, Head, Kind
@@ -42,6 +43,10 @@ class StoreLedger(ABC):
     def _now(self) -> str:
         return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
 
+    def _signed(self, details: dict[str, Any]) -> dict[str, Any]:
+        """Return an entry's details with the ledger's name, so that the chain knows whose it is."""
+        return {**details, "ledger": self.name}
+
     def open_account(
         self,
         *,
@@ -60,9 +65,7 @@ class StoreLedger(ABC):
             recipient: Whose budget; none for the lineage's own.
             delta_conversion: The part of delta for the zCDP conversion; by default one half.
         """
-        check_name("lineage", lineage)
-        if recipient is not None:
-            check_name("recipient", recipient)
+        lineage, recipient = _who(lineage, recipient)
         wanted = Limit.of(limit, delta_conversion=delta_conversion)
         whose = f"for '{recipient}'" if recipient else "for the data set"
         with self._transaction() as store:
@@ -78,7 +81,12 @@ class StoreLedger(ABC):
             account = Account(lineage, recipient, wanted, State())
             store.add_account(account)
             workflow.append(
-                store, "open", lineage, self._now(), recipient=recipient, details={"limit": wanted.to_dict()}
+                store,
+                "open",
+                lineage,
+                self._now(),
+                recipient=recipient,
+                details=self._signed({"limit": wanted.to_dict()}),
             )
             return account
 
@@ -97,6 +105,7 @@ class StoreLedger(ABC):
             recipient: Whose budget; none for the lineage's own.
         """
         check_name("name of who decided", by)
+        lineage, recipient = _who(lineage, recipient)
         wanted = Limit.of(limit)
         with self._transaction() as store:
             found = store.get_account(lineage, recipient, wanted.relation)
@@ -107,7 +116,7 @@ class StoreLedger(ABC):
             changed = replace(found.limit, nano_epsilon=wanted.nano_epsilon)
             account = replace(found, limit=changed, version=found.version + 1)
             workflow.save(store, account)
-            details = {"limit": changed.to_dict(), "by": by}
+            details = self._signed({"limit": changed.to_dict(), "by": by})
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
@@ -122,7 +131,7 @@ class StoreLedger(ABC):
         Raises:
             BudgetError: With ``asked`` and ``left``; nothing was spent.
         """
-        check_name("recipient", recipient)
+        recipient = check_name("recipient", recipient)
         check_name("role", role)
         with self._snapshot() as store:  # a repeated question need not wait for the write lock
             found = workflow.find(store, key, recipient=recipient, role=role)
@@ -148,6 +157,7 @@ class StoreLedger(ABC):
 
     def quote(self, key: ReleaseKey, *, recipient: str) -> Quote:
         """Return what the question would cost its recipient, without spending and without touching data."""
+        recipient = check_name("recipient", recipient)
         with self._snapshot() as store:
             account = self._account(store, key.lineage, recipient, key.cost.relation)
             left = remaining(account.state, account.limit)
@@ -174,9 +184,9 @@ class StoreLedger(ABC):
         cost: Cost | None,
         note: str,
     ) -> Entry:
-        for what, name in (("lineage", lineage), ("recipient", recipient), ("role", role)):
-            check_name(what, name)
-        details = {"note": check_name("note", note)} if note else {}
+        lineage, recipient = check_name("lineage", lineage), check_name("recipient", recipient)
+        check_name("role", role)
+        details = self._signed({"note": check_name("note", note)} if note else {})
         with self._transaction() as store:
             number = workflow.append(
                 store, kind, lineage, self._now(), recipient=recipient, role=role, cost=cost, details=details
@@ -188,12 +198,14 @@ class StoreLedger(ABC):
     def remaining(self, *, lineage: str, recipient: str | None = None, relation: Relation = "add_remove") -> Remaining:
         """Return what is left of a budget. The lineage's own (no recipient) is for the owner's eyes only."""
         check_relation(relation)
+        lineage, recipient = _who(lineage, recipient)
         with self._snapshot() as store:
             account = self._account(store, lineage, recipient, relation)
         return remaining(account.state, account.limit)
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
         """Return the budgets, of all or of one lineage or recipient."""
+        lineage, recipient = _wanted(lineage, recipient)
         with self._snapshot() as store:
             return [
                 account
@@ -204,6 +216,7 @@ class StoreLedger(ABC):
 
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Entry]:
         """Return the entries in order, of all or of one lineage or recipient."""
+        lineage, recipient = _wanted(lineage, recipient)
         with self._snapshot() as store:
             return list(store.entries(lineage=lineage, recipient=recipient))
 
@@ -232,3 +245,15 @@ class StoreLedger(ABC):
                 left="no budget",
             )
         return account
+
+
+def _who(lineage: str, recipient: str | None) -> tuple[str, str | None]:
+    """Return whose budget is meant, as the ledger spells them."""
+    return check_name("lineage", lineage), None if recipient is None else check_name("recipient", recipient)
+
+
+def _wanted(lineage: str | None, recipient: str | None) -> tuple[str | None, str | None]:
+    """Return what to look for, as the ledger spells it; a name that cannot be in a ledger is an error."""
+    return None if lineage is None else check_name("lineage", lineage), (
+        None if recipient is None else check_name("recipient", recipient)
+    )

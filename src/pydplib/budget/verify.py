@@ -21,6 +21,8 @@ def verify_store(store: Store, *, ledger: str, head: Head | None = None) -> Head
         at = entries[head.entries - 1].hash if 0 < head.entries <= len(entries) else None
         at = head.hash if head.entries == 0 else at
         check_head(head, ledger=ledger, entries=len(entries), hash_at=at)
+    if any(entry.details.get("ledger", ledger) != ledger for entry in entries):
+        raise _damaged("the ledger's name is not the one that its entries carry")
     _check_tables(store, entries)
     return Head(ledger, len(entries), last)
 
@@ -29,7 +31,8 @@ def _check_tables(store: Store, entries: list[Entry]) -> None:
     limits: dict[AccountName, Limit] = {}
     states: dict[AccountName, State] = {}
     payments: set[tuple[str, str, int]] = set()
-    questions: dict[str, str | None] = {}
+    versions: dict[AccountName, int] = {}
+    questions: dict[str, tuple[str | None, str, Any]] = {}
     answers: dict[str, tuple[int, str]] = {}
     for entry in entries:
         if entry.kind in ("open", "limit"):
@@ -39,6 +42,7 @@ def _check_tables(store: Store, entries: list[Entry]) -> None:
                 raise _damaged(f"entry {entry.number} opens or changes an account out of turn")
             limits[name] = limit
             states.setdefault(name, State())
+            versions[name] = versions.get(name, -1) + 1
         elif entry.kind in ("debit", "share"):
             if entry.cost is None or entry.release is None or entry.recipient is None:
                 raise _damaged(f"entry {entry.number} is a debit without cost, release or recipient")
@@ -49,22 +53,25 @@ def _check_tables(store: Store, entries: list[Entry]) -> None:
                 if name not in limits or not can_pay(states[name], entry.cost, limits[name]):
                     raise _damaged(f"entry {entry.number} was granted against the rules")
                 states[name] = add(states[name], entry.cost)
-            questions.setdefault(entry.release, entry.question_hash)
+                versions[name] += 1
+            asked = (entry.question_hash, entry.lineage, entry.details.get("snapshot"))
+            if questions.setdefault(entry.release, asked) != asked:
+                raise _damaged(f"entry {entry.number} speaks of another question than the one that was reserved")
             payments.add((entry.release, entry.recipient, entry.number))
         elif entry.kind == "answer":
             if entry.release is None or entry.release not in questions or entry.release in answers:
                 raise _damaged(f"entry {entry.number} answers what was not reserved")
             answers[entry.release] = (entry.number, str(entry.details.get("payload_hash")))
-    stored = {(a.lineage, a.recipient, a.limit.relation): (a.limit, a.state) for a in store.accounts()}
-    if stored != {name: (limits[name], states[name]) for name in limits}:
+    stored = {(a.lineage, a.recipient, a.limit.relation): (a.limit, a.state, a.version) for a in store.accounts()}
+    if stored != {name: (limits[name], states[name], versions[name]) for name in limits}:
         raise _damaged("the stored sums are not the sums of the entries")
     if set(store.payments()) != payments:
         raise _damaged("the list of who paid for what does not fit the entries")
     seen: set[str] = set()
     for release in store.releases():
         seen.add(release.digest)
-        if questions.get(release.digest) != sha256_hex(release.question):
-            raise _damaged("a stored question was changed")
+        if questions.get(release.digest) != (sha256_hex(release.question), release.lineage, release.snapshot):
+            raise _damaged("a stored question, its data set or its snapshot was changed")
         answer = None if release.payload is None else (release.answer, sha256_hex(release.payload))
         if answer != answers.get(release.digest):
             raise _damaged("a stored answer was changed")

@@ -100,6 +100,7 @@ def reserve(store: Store, key: ReleaseKey, *, recipient: str, role: str, time: s
             recipient=recipient,
             role=role,
             key=key,
+            details={"snapshot": key.snapshot},
         )
         if release is None:
             store.add_release(StoredRelease(digest, key.lineage, key.snapshot, key.question_json))
