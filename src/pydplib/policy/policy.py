@@ -24,6 +24,8 @@ DEFAULT_RULES: tuple[PolicyRule, ...] = (
 )
 """What holds until the owner says otherwise."""
 
+_LEAST_DELTA = 1e-15
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -69,7 +71,7 @@ class Policy:
         ApproxDP(self.data_set_budget, self.delta)  # raises if one of them is out of range
 
     def delta_for(self, n: int | None) -> float:
-        """Return the delta for a declared public size: 1/n^2 where that is smaller.
+        """Return the delta for a declared public size: 1/n^2 where that is smaller, but 1e-15 is small enough.
 
         Args:
             n: The size that the schema declares public, or none. Never the exact number of rows.
@@ -80,7 +82,8 @@ class Policy:
         """
         if n is None or n < 1:
             return self.delta
-        return min(self.delta, 1 / n**2)
+        # Ledgers count delta in steps of 1e-18, and a release takes a part of it: 1/n^2 must not fall below them.
+        return min(self.delta, max(1 / n**2, _LEAST_DELTA))
 
     def terms(
         self,

@@ -169,3 +169,10 @@ def test_spending_above_the_cap_is_refused() -> None:
     check_spend(0.5, 0.5)
     with pytest.raises(PolicyError, match=r"0\.5 at most in this role\. Asked: 0\.6"):
         check_spend(0.6, 0.5)
+
+
+def test_delta_of_a_huge_table_can_still_be_paid() -> None:
+    delta = Policy().delta_for(2_000_000_000)
+    assert delta == 1e-15
+    assert Policy().terms("third_party", n=2_000_000_000).data_set_budget.delta == delta
+    assert Policy(delta=1e-16).delta_for(10) == 1e-16  # the owner's own smaller delta stays
