@@ -13,8 +13,8 @@ from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.resolved import Bools, Floats, Ints
 from pydplib.anonymity.view import number_rows
 from pydplib.attack._join import TooManyPairs, join_classes
+from pydplib.attack._relation import relate
 from pydplib.attack._released import Classes, Entries, columns_of, count_entries, plain_column, read_release
-from pydplib.attack.cells import relate
 from pydplib.errors import DataError, ParameterError
 
 _SEED = 20_240_229  # the sample of people in a table too ambiguous to match as a whole: the same in every run
@@ -119,6 +119,13 @@ class Candidates:
         return np.bincount(self.pool[self.pool >= 0], minlength=len(self.start) - 1).astype(np.float64)
 
     @property
+    def unfit(self) -> float:
+        """The share of released people whose cells fit nobody who is known."""
+        reached = np.zeros(self.classes.number, dtype=bool)
+        reached[self.members] = True
+        return float(self.classes.size[~reached].sum() / max(self.classes.people, 1.0))
+
+    @property
     def scale(self) -> float:
         """Given people per matched one: above 1 where a sample was matched."""
         return max(self.everybody, len(self.pool)) / max(len(self.pool), 1)
@@ -177,16 +184,18 @@ def find_candidates(
     names, watched, trees = columns_of(released, quasi_identifiers, sensitive, hierarchies)
     classes = read_release(released, names, watched)
     if known is None:
-        if classes.of_row is None:
-            raise ParameterError("A noisy table has no rows: name the people that the attacker knows, known=...")
-        number = classes.number
-        truth = {
-            name: Coded(name, classes.values_of_row[name], classes.entries[name].domain) for name in classes.entries
-        }
-        return Candidates(
-            classes, classes.of_row, np.arange(number + 1), np.arange(number), truth, False, len(classes.of_row)
-        ), watched
+        return as_shown(classes), watched
     return match(classes, Frame(known), watched, trees), watched
+
+
+def as_shown(classes: Classes) -> Candidates:
+    """Return the people of a release as somebody sees them who knows which class is whose."""
+    if classes.of_row is None:
+        raise ParameterError("A noisy table has no rows: name the people that the attacker knows, known=...")
+    number = classes.number
+    truth = {name: Coded(name, classes.values_of_row[name], classes.entries[name].domain) for name in classes.entries}
+    whole, start = len(classes.of_row), np.arange(number + 1)
+    return Candidates(classes, classes.of_row, start, np.arange(number), truth, given=False, everybody=whole)
 
 
 def match(classes: Classes, known: Frame, watched: Sequence[str], trees: Mapping[str, Any]) -> Candidates:

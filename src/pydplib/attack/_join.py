@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Ints
-from pydplib.attack.cells import Relation
+from pydplib.attack._relation import Relation
 
 _AT_ONCE = 1 << 22  # pairs looked at in one step
 MOST_PAIRS = 30_000_000
@@ -44,7 +44,7 @@ def join_classes(
         sizes: Number of known rows and of classes.
 
     Examples:
-        >>> from pydplib.attack.cells import relate
+        >>> from pydplib.attack._relation import relate
         >>> ages = relate([31, 52], ["30-39", "50-59"])
         >>> join_classes([np.array([0, 1, 1])], [np.array([0, 1])], [ages], (3, 2))[1].tolist()
         [0, 1, 1]

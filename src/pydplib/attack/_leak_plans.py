@@ -11,7 +11,7 @@ from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.models import AlphaK, KAnonymity
 from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.verification import names_of
-from pydplib.attack._candidates import match
+from pydplib.attack._candidates import as_shown, match
 from pydplib.attack._leak_tasks import Outcome, Shared, Task, run_tasks
 from pydplib.attack._noisy_column import as_numbers
 from pydplib.attack._released import Classes, columns_of, read_release
@@ -20,6 +20,13 @@ from pydplib.attack.audiences import Audience, AudienceVerdict, judge_audience
 from pydplib.attack.bounds import most_advantage, most_success
 from pydplib.attack.result import AttackResult
 from pydplib.errors import DataError, ParameterError
+
+_UNFIT = 0.05  # share of released rows that may fit nobody before cells are taken for changed, not coarser
+_AS_SHOWN = (
+    "Fewer than {} of the released rows cover anybody of the original: cells were changed (means, swaps, noise), or "
+    "their labels need a hierarchy. So the attacker was taken to know which class everybody is in, and the order of "
+    "the rows was not tried."
+)
 
 
 def _verdicts(audiences: Sequence[Audience], outcomes: Sequence[Outcome], **more: Any) -> tuple[AudienceVerdict, ...]:
@@ -50,7 +57,11 @@ def attack_table(
         shared.found = match(classes, original, watched, trees)
         if shared.found.scale > 1:
             notes.append(f"Cells fit too many people: a sample of {len(shared.found.pool):,} of them was attacked.")
-        shared.in_order = read_release(released, (*names, *watched), ())
+        if shared.found.unfit > _UNFIT:
+            shared.found = as_shown(classes)
+            notes.append(_AS_SHOWN.format(percent(1 - _UNFIT)))
+        else:
+            shared.in_order = read_release(released, (*names, *watched), ())
         tasks += _table_tasks(released, classes, watched, _kinds(released, kinds), extra, shared, margin)
     if columns:
         data = Frame(getattr(released, "data", released))
@@ -88,7 +99,8 @@ def _table_tasks(
             Task(f"linkage, {who}", "released table", "linkage", {"attacker": who})
             for who in ("journalist", "marketer")
         ]
-    tasks.append(Task("unsorted matching", "order of rows", "order"))
+    if shared.in_order is not None:
+        tasks.append(Task("unsorted matching", "order of rows", "order"))
     for column in watched:
         about = {"column": column}
         tasks += [
@@ -99,8 +111,13 @@ def _table_tasks(
         ]
         if column in kinds:
             tasks.append(Task("similarity", column, "similarity", {**about, **kinds[column]}))
-        if isinstance(released, AnonymizationResult):
+        if isinstance(released, AnonymizationResult) and shared.candidates.given:
             tasks += _minimality_tasks(released, column)
+    if extra["previous"] and not shared.candidates.given:
+        raise DataError(
+            "The cells do not say what they cover, so releases cannot be compared. Give the hierarchies of the "
+            "quasi-identifiers."
+        )
     if extra["previous"]:
         shared.previous = [read_release(release, classes.names, watched) for release in extra["previous"]]
         tasks += [Task("complementary release", column, "complementary", {"column": column}) for column in watched]

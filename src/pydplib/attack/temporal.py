@@ -11,9 +11,9 @@ from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Ints
 from pydplib.attack._candidates import Candidates, match, one_column
 from pydplib.attack._join import TooManyPairs, join_classes
+from pydplib.attack._relation import relate
 from pydplib.attack._released import Classes, Entries, columns_of, count_entries, read_release
 from pydplib.attack._words import percent
-from pydplib.attack.cells import relate
 from pydplib.attack.homogeneity import certain_result, sole_values
 from pydplib.attack.result import AttackResult
 from pydplib.errors import DataError, ParameterError, did_you_mean

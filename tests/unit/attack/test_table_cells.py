@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from pydplib.anonymity import Dates, Hierarchy, Intervals, Masking, TopBottom
 from pydplib.attack._join import join_classes
-from pydplib.attack.cells import read_cell, relate, text_of
+from pydplib.attack._relation import Relation, relate
+from pydplib.attack.cells import read_cell, text_of
 
 
 def pairs(values, cells, hierarchy=None):
@@ -120,8 +121,6 @@ def test_join_equals_all_pairs_tried_one_by_one(people, classes, seed):
     tables = [rng.random((6, 5)) < 0.4, rng.random((4, 3)) < 0.5]
     relations = []
     for table in tables:
-        from pydplib.attack.cells import Relation
-
         start = np.concatenate([[0], np.cumsum(table.sum(axis=1))])
         relations.append(Relation(start, np.nonzero(table)[1], table.shape[1]))
     mine, theirs = np.array(people).T, np.array(classes).T

@@ -91,6 +91,20 @@ def test_report_finds_hierarchical_kinds_in_the_recipe():
     assert leak_report(people, result).result("similarity").details["kinds"] == 2
 
 
+def test_report_of_means_instead_of_intervals_takes_the_attacker_to_know_the_class():
+    people = cohort().assign(zip="100")
+    result = anonymize(
+        people, ["age", "zip"], sensitive="ill", models=[KAnonymity(4)], suppression=0.1, method="microaggregation"
+    )
+    report = leak_report(people, result)
+    assert "taken to know which class" in report.notes[0]
+    assert report.result("linkage").details["maximum"] == pytest.approx(result.risk.after.prosecutor.maximum)
+    assert report.result("homogeneity") == attack.homogeneity(result)
+    assert report.answer("third_party") == "no"
+    with pytest.raises(DataError, match="hierarchies"):
+        leak_report(people, result, previous=[result])
+
+
 def test_report_in_processes_equals_the_report_in_one():
     people = cohort()
     result = anonymize(people, STEPS, sensitive="ill", models=[KAnonymity(3)], suppression=0.05)
