@@ -54,6 +54,7 @@ class Release:
         expected_noise: The expected noise in percent of the reference magnitude, where one is public.
         notes: What else a reader must know, in sentences.
         key: The name of the release in the ledger.
+        remarks: What this recipient must know about this one ask, e.g. that it was paid before; never stored.
 
     Examples:
         >>> import pydplib as dp
@@ -83,6 +84,7 @@ class Release:
     expected_noise: float | None = None
     notes: tuple[str, ...] = ()
     key: str | None = None
+    remarks: tuple[str, ...] = field(default=(), compare=False)
     entry: int | None = field(default=None, compare=False)
     backend: str | None = field(default=None, compare=False, repr=False)
 
@@ -169,7 +171,7 @@ class Release:
         """
         plain: dict[str, Any] = {"format": FORMAT}
         for spec in fields(self):
-            if spec.name in ("entry", "backend"):
+            if spec.name in ("entry", "backend", "remarks"):
                 continue
             value = getattr(self, spec.name)
             if value is None or (value in ((), "") and spec.name not in ("values", "question")):
@@ -240,6 +242,24 @@ class Release:
         from pydplib.release.frames import release_frame
 
         return release_frame(self, backend or self.backend)
+
+    def tidy(self) -> Release:
+        """Return a table of counts as whole numbers of at least 0 that keep the noisy total; costs no privacy."""
+        from pydplib.release.postprocess import tidy_table
+
+        return tidy_table(self)
+
+    def boxes(self) -> Any:
+        """Return box plots of a binned column per group, from this table of counts; costs no privacy."""
+        from pydplib.release.postprocess import box_data
+
+        return box_data(self)
+
+    def points(self, *, backend: str | None = None) -> Any:
+        """Return made-up rows spread over the cells of this table of counts, for any plotting tool; costs no privacy."""
+        from pydplib.release.postprocess import points
+
+        return points(self, backend=backend)
 
     def plot(self, **options: Any) -> Any:
         """Return a figure of the release (needs the extra ``plot``)."""

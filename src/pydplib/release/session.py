@@ -31,6 +31,7 @@ from pydplib.policy import (
     parse_role,
     settle_epsilon,
 )
+from pydplib.release.accounts import Purse, find_account
 from pydplib.release.calibration import band_epsilon, expect, margin_epsilon
 from pydplib.release.prepare import Prepared, prepare
 from pydplib.release.prices import Price
@@ -56,6 +57,7 @@ class _Settled:
     size: float | None
     at_most: bool = False
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Session:
@@ -69,7 +71,8 @@ class Session:
         recipient: Who gets the answers.
         role: ``"owner"``, ``"collaborator"`` or ``"third_party"``: noise factor and caps come from the policy.
         budget: What the recipient may spend in all; by default what the policy gives the role.
-        ledger: Where it is written down; by default in memory, for this program only.
+        ledger: Where it is written down; by default in memory, for this session only: a second session without a
+            ledger starts anew. Whoever is asked more than once needs one ledger, e.g. ``dp.SqliteLedger(path)``.
         policy: Who may get what; by default ``dp.Policy()``.
         purpose: What the answers are for, where the policy asks.
         snapshot: The published state of the table. It changes by the owner's act, never by content: answers to
@@ -77,6 +80,9 @@ class Session:
         groups: The recipient's groups, where the policy speaks of them.
         on_conflict: What happens if a noise factor needs more epsilon than the role's cap: ``"privacy"`` (more
             noise, and said so) or ``"refuse"``.
+        preview: Prices only: no account is opened, nothing is written, and nothing is released.
+
+    A budget that is open already is kept to the smaller of what was opened and what the policy gives the role today.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -101,6 +107,7 @@ class Session:
         snapshot: str = "current",
         groups: tuple[str, ...] = (),
         on_conflict: Conflict = "privacy",
+        preview: bool = False,
     ) -> None:
         if not isinstance(table, Table):
             raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
@@ -113,6 +120,7 @@ class Session:
         self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
         self.policy = Policy() if policy is None else policy
         self.on_conflict: Conflict = on_conflict
+        self.preview = preview
         self._terms: Terms | None = None
         if self.role is not None:
             check_use(self.role, "ask")
@@ -128,8 +136,8 @@ class Session:
 
     @property
     def remaining(self) -> Remaining:
-        """What is left of the recipient's budget."""
-        return self.ledger.remaining(lineage=self.lineage, recipient=self.recipient)
+        """What is left of the recipient's budget, by what was opened and by the terms of today."""
+        return self._purse.left
 
     @property
     def size(self) -> float | None:
@@ -140,7 +148,7 @@ class Session:
         if prepared is None:
             return None
         key = self._key(prepared)
-        if not self.ledger.quote(key, recipient=self.recipient).free:
+        if not self._is_paid(key):
             return None
         return float(self._answer(prepared).values[0])
 
@@ -153,7 +161,8 @@ class Session:
         prepared = self._size_question(epsilon)
         if prepared is None:
             raise ParameterError("buy_size needs epsilon=: without a role there is no cap to take a tenth of.")
-        self._size_epsilon = prepared.epsilon
+        if not self.preview:
+            self._size_epsilon = prepared.epsilon
         self._check(prepared, self.policy.label_of_epsilon(float(prepared.epsilon)))
         return self._answer(prepared)
 
@@ -183,7 +192,7 @@ class Session:
         settled = self._settle(resolved, epsilon, margin, noise_factor, delta, buy=False)
         prepared = prepare(resolved, settled.epsilon, self._delta(resolved, delta))
         self._check(prepared, settled.label)
-        quote = self.ledger.quote(self._key(prepared), recipient=self.recipient)
+        quote = self._purse.quote(prepared.cost, free=self._is_paid(self._key(prepared)))
         expected = expect(prepared, settled.size)
         return Price(
             question=words_of(resolved.canonical),
@@ -293,10 +302,10 @@ class Session:
             return _Settled(loss, self.policy.label_of_epsilon(float(loss)), self.size)
         if margin is not None:
             needs = resolved.question.ask in ("mean", "variance")
-            size = self._known_size(buy=buy and needs)
+            size, remarks = self._known_size(buy=buy and needs)
             loss = margin_epsilon(resolved, margin, size, self._delta(resolved, delta))
             check_spend(float(loss), self.cap)
-            return _Settled(loss, self.policy.label_of_epsilon(float(loss)), size)
+            return _Settled(loss, self.policy.label_of_epsilon(float(loss)), size, remarks=remarks)
         if noise_factor is None and self._terms is None:
             raise ParameterError(
                 "Say what the answer may cost: epsilon=, or margin=, or noise_factor=. There is no default "
@@ -304,7 +313,7 @@ class Session:
             )
         factor = self._terms.noise_factor if noise_factor is None and self._terms else parse_noise_factor(noise_factor)
         label = label_of_noise_factor(factor)
-        size = self._known_size(buy=buy)
+        size, remarks = self._known_size(buy=buy)
         if size is None and self.cap is not None:
             note = (
                 f"The noise factor '{factor.name}' needs the number of rows, which is not declared. It is bought with "
@@ -315,19 +324,21 @@ class Session:
         band = band_epsilon(resolved, factor.target, size)
         used, lowered = settle_epsilon(float(band), self.cap, on_conflict=self.on_conflict)
         if not lowered:
-            return _Settled(max(band, Fraction(1, 10**6)), label, size)
+            return _Settled(max(band, Fraction(1, 10**6)), label, size, remarks=remarks)
         note = (
             f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
             "there is more noise than the band says."
         )
-        return _Settled(Fraction(str(used)), label, size, False, (note,))
+        return _Settled(Fraction(str(used)), label, size, False, (note,), remarks)
 
-    def _known_size(self, *, buy: bool) -> float | None:
-        size = self.size
-        if size is None and buy and self._size_question() is not None:
-            self.buy_size()
-            size = self.size
-        return size
+    def _known_size(self, *, buy: bool) -> tuple[float | None, tuple[str, ...]]:
+        """Return the number of rows as far as it is known, and what was said where it had to be bought."""
+        size, question = self.size, self._size_question()
+        if size is not None or not buy or question is None:
+            return size, ()
+        self.buy_size()
+        told = f"The number of rows was bought as well, once, for epsilon {float(question.epsilon):g}: prices need it."
+        return self.size, (told,)
 
     def _delta(self, resolved: Resolved, delta: float | None) -> float | None:
         if not resolved.has_unknown_keys:
@@ -361,21 +372,53 @@ class Session:
             parameters=prepared.parameters,
         )
 
+    def _is_paid(self, key: ReleaseKey) -> bool:
+        return self.has_account(self.recipient) and self.ledger.quote(key, recipient=self.recipient).free
+
     def _answer(self, prepared: Prepared, settled: _Settled | None = None) -> Release:
         key = self._key(prepared)
+        if not self._is_paid(key):
+            if self.preview:
+                raise ParameterError("This session shows prices only (preview=True). Open another one to release.")
+            self._purse.check(prepared.cost)
         reservation = self.ledger.reserve(key, recipient=self.recipient, role=self.role or "unspecified")
         payload = reservation.payload
         if payload is None:
-            payload = self._look(prepared, settled, key, reservation)
-        release = Release.from_json(payload)
-        return replace(release, entry=reservation.entry, backend=getattr(self.table, "backend", None))
+            payload = self._look(prepared, key, reservation)
+        return self._handed(Release.from_json(payload), prepared, settled, reservation)
 
-    def _look(self, prepared: Prepared, settled: _Settled | None, key: ReleaseKey, reservation: Reservation) -> bytes:
+    def _handed(
+        self, release: Release, prepared: Prepared, settled: _Settled | None, reservation: Reservation
+    ) -> Release:
+        """Return a stored answer as this recipient gets it.
+
+        What follows from the number of rows that a recipient knows is worked out for that recipient alone and never
+        stored: another recipient has not paid for that number.
+        """
+        size = None if settled is None else settled.size
+        remarks = [] if settled is None else list(settled.remarks)
+        if not reservation.charged:
+            remarks.append("Paid before: nothing was charged.")
+        if reservation.payload is not None:
+            remarks.append(
+                f"Answered from the ledger (snapshot '{self.snapshot}'): the table was not looked at. A new state of "
+                "the table needs a new snapshot."
+            )
+        return replace(
+            release,
+            expected_noise=expect(prepared, size).noise_percent,
+            notes=(*release.notes, *(() if settled is None else settled.notes)),
+            remarks=tuple(remarks),
+            entry=reservation.entry,
+            backend=getattr(self.table, "backend", None),
+        )
+
+    def _look(self, prepared: Prepared, key: ReleaseKey, reservation: Reservation) -> bytes:
         """Read the data: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
         found: Release | None = None
         try:
             exact: ExactTable = self.table.aggregate(prepared.plan)
-            found = prepared.answer(exact)
+            found = replace(prepared.answer(exact), key=key.digest)
         except Exception:  # noqa: S110 - an error's text or kind could tell of the data
             pass
         if found is None:
@@ -383,9 +426,6 @@ class Session:
                 "The question was paid for, but the table could not answer it. The reason is withheld, because it may "
                 "quote data. Nothing was shown; ask again when the table is reachable: the same question is free."
             )
-        percent = expect(prepared, None if settled is None else settled.size).noise_percent
-        notes = () if settled is None else settled.notes
-        found = replace(found, expected_noise=percent, notes=(*found.notes, *notes), key=key.digest)
         return self.ledger.finish(reservation, found.to_json().encode())
 
     # -- budgets ---------------------------------------------------------------------------------
@@ -393,28 +433,27 @@ class Session:
     def _open(self, budget: PureDP | ApproxDP | None) -> None:
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
-        size = self.table.schema.size
+        terms = self._terms
+        whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(self.table.schema.size))
+        known = self.has_account(self.recipient)
+        if budget is None and terms is None and not known:
+            raise BudgetError(
+                f"No budget is open for '{self.recipient}', and none was given: Session(..., "
+                "budget=dp.PureDP(1.0)), or a role whose budget the policy knows.",
+                left="no budget",
+            )
+        own = budget if budget is not None or terms is None else terms.budget or terms.data_set_budget
+        self._purse = Purse(self.ledger, self.lineage, self.recipient, own, whole)
+        if self.preview:
+            return
         if not self.has_account(None):
-            whole = ApproxDP(self.policy.data_set_budget, self.policy.delta_for(size))
             self.ledger.open_account(lineage=self.lineage, limit=whole)
-        if budget is None:
-            if self.has_account(self.recipient):
-                return
-            if self._terms is None:
-                raise BudgetError(
-                    f"No budget is open for '{self.recipient}', and none was given: Session(..., "
-                    "budget=dp.PureDP(1.0)), or a role whose budget the policy knows.",
-                    left="no budget",
-                )
-            budget = self._terms.budget or self._terms.data_set_budget
-        self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=budget)
+        if own is not None and (budget is not None or not known):
+            self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own)
 
     def has_account(self, recipient: str | None, relation: Relation = "add_remove") -> bool:
         """Tell whether a budget is open; without a recipient, the data set's own."""
-        return any(
-            account.recipient == recipient and account.limit.relation == relation
-            for account in self.ledger.accounts(lineage=self.lineage)
-        )
+        return find_account(self.ledger, self.lineage, recipient, relation) is not None
 
 
 def _today() -> dt.date:

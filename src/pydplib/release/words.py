@@ -14,7 +14,7 @@ MOST_ROWS = 40
 """Rows of a table that are written out; the rest is in ``to_frame``."""
 
 _RELATIONS = {
-    "add_remove": "one person, with all of his rows, added or removed",
+    "add_remove": "one person, with all of that person's rows, added or removed",
     "substitute": "one person exchanged for another; the number of people is public",
     "local": "every record by itself",
 }
@@ -101,7 +101,7 @@ def facts(release: Release) -> list[tuple[str, str]]:
     found.append(("guarantee", release.guarantee.sentence))
     found.append(("protects", _RELATIONS[release.relation] + "."))
     found.append(("cost", f"{release.cost} ({release.mechanism})"))
-    found.extend(("note", note) for note in release.notes)
+    found.extend(("note", note) for note in (*release.notes, *release.remarks))
     return found
 
 

@@ -1,0 +1,88 @@
+"""What one recipient learns and may spend never follows from what another bought, nor from looser terms of old."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import pydplib as dp
+from pydplib.errors import BudgetError, ParameterError
+
+
+def test_bought_size_of_one_recipient_is_not_in_what_another_gets(table):
+    ledger = dp.MemoryLedger()
+    one = dp.Session(table, recipient="acme", budget=dp.PureDP(2.0), ledger=ledger)
+    one.buy_size(epsilon=0.3)
+    first = one.release(dp.Count(by="pirads"), epsilon=0.3)
+    two = dp.Session(table, recipient="bmed", budget=dp.PureDP(2.0), ledger=ledger)
+    second = two.release(dp.Count(by="pirads"), epsilon=0.3)
+    assert first.expected_noise is not None and second.expected_noise is None
+    assert second.values == first.values
+    assert "expected_noise" not in json.loads(second.to_json())
+
+
+def test_note_that_follows_from_a_bought_size_stays_with_its_buyer(people, schema):
+    ledger = dp.MemoryLedger()
+    with dp.load(people, schema) as table:
+        one = dp.Session(table, recipient="acme", role="third_party", ledger=ledger)
+        capped = one.release(dp.Histogram("age", by="pirads"), noise_factor="high")
+        assert any("would need epsilon" in note for note in capped.notes)
+        two = dp.Session(table, recipient="bmed", budget=dp.PureDP(2.0), ledger=ledger)
+        same = two.release(dp.Histogram("age", by="pirads"), epsilon=capped.epsilon)
+        assert same.values == capped.values and same.notes == () and same.expected_noise is None
+
+
+def _policy(budget: float, whole: float = 10.0) -> dp.Policy:
+    rule = dp.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.5, budget=budget)
+    return dp.Policy(rules=(rule,), data_set_budget=whole)
+
+
+def test_stricter_policy_binds_an_account_that_is_open_already(table):
+    ledger = dp.MemoryLedger()
+    dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(2.0))
+    strict = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(0.5))
+    assert strict.remaining.epsilon == 0.5
+    strict.release(dp.Count(), epsilon=0.4)
+    price = strict.price(dp.Mean("age"), epsilon=0.3)
+    assert price.after is None and not price.affordable
+    with pytest.raises(BudgetError, match=r"asked epsilon 0\.3, left epsilon 0\.1 of 0\.5"):
+        strict.release(dp.Mean("age"), epsilon=0.3)
+    strict.release(dp.Count(), epsilon=0.4)  # what was answered before stays free
+    loose = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(5.0))
+    assert loose.remaining.epsilon == 1.6  # never more than was opened
+
+
+def test_stricter_data_set_budget_binds_and_does_not_say_what_is_left(table):
+    ledger = dp.MemoryLedger()
+    one = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(2.0))
+    one.release(dp.Count(), epsilon=0.4)
+    two = dp.Session(table, recipient="bmed", role="third_party", ledger=ledger, policy=_policy(2.0, 0.5))
+    with pytest.raises(BudgetError, match="data set's own budget") as caught:
+        two.release(dp.Mean("age"), epsilon=0.3)
+    assert caught.value.left is None
+
+
+def test_preview_opens_no_account_and_releases_nothing(table):
+    ledger = dp.MemoryLedger()
+    session = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, preview=True)
+    assert session.price(dp.Count(), epsilon=0.2).after.epsilon == 1.8
+    assert ledger.accounts() == [] and ledger.entries() == []
+    with pytest.raises(ParameterError, match="prices only"):
+        session.release(dp.Count(), epsilon=0.2)
+    assert ledger.accounts() == []
+
+
+def test_repeated_release_says_that_nothing_was_charged_and_nobody_looked(table):
+    session = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0))
+    first = session.release(dp.Count(), epsilon=0.2)
+    again = session.release(dp.Count(), epsilon=0.2)
+    assert first == again and first.to_json() == again.to_json()
+    assert first.remarks == () and "nothing was charged" in str(again)
+    assert "Answered from the ledger (snapshot 'current')" in str(again)
+
+
+def test_release_that_buys_the_number_of_rows_says_so(table):
+    session = dp.Session(table, recipient="acme", role="third_party")
+    assert "bought as well, once, for epsilon 0.05" in str(session.release(dp.Mean("age"), noise_factor="high"))
+    assert "bought as well" not in str(session.release(dp.Median("age"), noise_factor="high"))
