@@ -91,6 +91,15 @@ class Counts:
         self.weight = np.asarray(found[keys[-1]], dtype=np.int64)
         self.columns = [column_codes(name, found[key]) for name, key in zip(names, keys[:-1], strict=True)]
 
+    def merged(self) -> Counts:
+        """Add up combinations of the engine that have the same codes, so that every combination is there once."""
+        cards = [max(len(c.values), 1) for c in self.columns]
+        groups = group(combine([c.codes for c in self.columns], cards, len(self.weight))[0])
+        if len(groups.first) < len(self.weight):
+            self.columns = [Coded(c.name, c.codes[groups.first], c.values) for c in self.columns]
+            self.weight = groups.sums(self.weight)
+        return self
+
     def __repr__(self) -> str:
         return "Counts(private)"
 
@@ -103,6 +112,37 @@ def _renumber(column: Coded, place: dict[Any, int]) -> Ints:
 
 def _places(column: Coded) -> dict[Any, int]:
     return {(isinstance(value, bool), value): i for i, value in enumerate(column.values)}
+
+
+def one_spelling(relation: Any, names: Sequence[str]) -> Any:
+    """Return the relation with one spelling for all cells that count as one value.
+
+    NaN becomes NULL and -0.0 becomes 0.0. Numbers and times that are finer than what is read from the engine
+    (64-bit floats, microseconds) are rounded to it, in those columns where two values would else become one.
+    """
+    shown = []
+    for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
+        if name not in names:
+            continue
+        cell = quoted(name)
+        if kind in ("FLOAT", "DOUBLE"):
+            shown.append(f"CASE WHEN isnan({cell}) THEN NULL ELSE {cell} + 0 END AS {cell}")
+            continue
+        coarse = "TIMESTAMP" if kind == "TIMESTAMP_NS" else "DOUBLE" if _is_long(kind) else None
+        if coarse is None:
+            continue
+        query = f"SELECT count(DISTINCT {cell}), count(DISTINCT {cell}::{coarse}) FROM pydplib_table"  # noqa: S608
+        [(fine, rough)] = relation.query("pydplib_table", query).fetchall()
+        if rough < fine:
+            shown.append(f"{cell}::{coarse} AS {cell}")
+    return relation.project(f"* REPLACE ({', '.join(shown)})") if shown else relation
+
+
+def _is_long(kind: str) -> bool:
+    """Return whether a type holds numbers of more digits than a 64-bit float tells apart."""
+    if kind.startswith("DECIMAL("):
+        return int(kind[len("DECIMAL(") :].split(",")[0]) > 15
+    return kind in ("HUGEINT", "UHUGEINT", "BIGNUM", "VARINT")
 
 
 def anonymize_relation(
@@ -137,7 +177,8 @@ def anonymize_relation(
     roles = Roles(quasi, watched, kept, hidden)
     _check(relation, roles, rules, person, previous)
     try:
-        counts = Counts(relation, quasi)
+        relation = one_spelling(relation, (*quasi, *watched))
+        counts = Counts(relation, quasi).merged()
     except duckdb.Error:
         raise DataError("DuckDB could not count the combinations of the quasi-identifiers.") from None
     given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {}
@@ -150,6 +191,13 @@ def anonymize_relation(
     with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
         data, certificate, view = _release(relation, counts, recoding, roles, rules, reference, folder, output)
     gone = int(problem.weight[recoding.suppressed].sum())
+    if view.rows + gone != rows:
+        if output is not None:
+            Path(output).unlink(missing_ok=True)
+        raise DataError(
+            "The output and the suppressed rows do not add up to the table: the engine changed or repeated rows while "
+            "they were written. Nothing was released. Load the table into memory, e.g. duckdb.read_parquet(path).pl()."
+        )
     made = [c.name for c in resolved if c.from_data or hierarchies[c.name].from_data]
     notes = [f"The hierarchies of {', '.join(made)} were made from the data, which can give something away."]
     return AnonymizationResult(
@@ -198,7 +246,7 @@ def _add_sensitive(
     cards = [max(len(c.values), 1) for c in counts.columns]
     places = [_places(c) for c in counts.columns]
     for name in watched:
-        more = Counts(relation, [*quasi, name])
+        more = Counts(relation, [*quasi, name]).merged()
         codes = [_renumber(c, place) for c, place in zip(more.columns[:-1], places, strict=True)]
         joined = [np.concatenate((a.codes, b)) for a, b in zip(counts.columns, codes, strict=True)]
         into = group(combine(joined, cards, len(counts.weight) + len(more.weight))[0]).into
@@ -254,21 +302,24 @@ def _query(relation: Any, recoding: Recoding, roles: Roles, mapping: str) -> str
     for name in relation.columns:
         if name in roles.quasi:
             i = roles.quasi.index(name)
-            shown.append(f"m.{'q' if recoding.columns[i].kept else 'o'}{i} AS {quoted(name)}")
+            shown.append(f"m.{'k' if recoding.columns[i].kept else 'o'}{i} AS {quoted(name)}")
         elif name in roles.watched or name in roles.kept:
             shown.append(f"t.{quoted(name)}")
         elif (pseudonym := roles.hidden.get(name)) is not None:
             # A fresh pseudonym per row: a hash of the row's number under a key that is thrown away.
             key, prefix = random_bytes(32).hex(), pseudonym.prefix
             shown.append(f"{_text(prefix)} || md5(concat({_text(key)}, row_number() OVER ())) AS {quoted(name)}")
+    number = "pydplib_row"
+    while number.lower() in {name.lower() for name in relation.columns}:
+        number += "_"
     inner = (
-        f"SELECT {', '.join(shown)}, row_number() OVER () AS pydplib_row "  # noqa: S608
+        f"SELECT {', '.join(shown)}, row_number() OVER () AS {number} "  # noqa: S608
         f"FROM pydplib_table t JOIN {parquet_source(exact_name(mapping))} m ON {match}"
     )
     order = random_bytes(32).hex()
     return (
-        f"SELECT * EXCLUDE (pydplib_row) FROM ({inner}) "  # noqa: S608
-        f"ORDER BY md5_number_lower(concat({_text(order)}, pydplib_row))"
+        f"SELECT * EXCLUDE ({number}) FROM ({inner}) "  # noqa: S608
+        f"ORDER BY md5_number_lower(concat({_text(order)}, {number}))"
     )
 
 
@@ -282,8 +333,8 @@ def _write_mapping(own: Any, counts: Counts, recoding: Recoding, relation: Any, 
         found = own.execute(f"SELECT v FROM {parquet_source(exact_name(values))}").fetchnumpy()["v"]  # noqa: S608
         numbers = _renumber(column_codes(column.name, found), _places(column)).astype(np.int64)  # noqa: F841
         own.execute(
-            f"CREATE TABLE values{i} AS SELECT * FROM {parquet_source(exact_name(values))} "  # noqa: S608
-            "POSITIONAL JOIN (SELECT column0 AS code FROM numbers)"
+            f"CREATE TABLE values{i} AS SELECT v, code, first_value(v) OVER (PARTITION BY code ORDER BY v) AS one FROM "  # noqa: S608
+            f"(FROM {parquet_source(exact_name(values))} POSITIONAL JOIN (SELECT column0 AS code FROM numbers))"
         )
         texts = [None if label is None else str(label) for label in recoding.columns[i].labels]
         named = {"id": np.arange(len(texts)), "o": np.array(texts, dtype=object)}  # noqa: F841
@@ -296,7 +347,7 @@ def _write_mapping(own: Any, counts: Counts, recoding: Recoding, relation: Any, 
         f"JOIN values{i} v{i} ON t.c{i} = v{i}.code JOIN labels{i} n{i} ON t.l{i} = n{i}.id"
         for i in range(len(counts.columns))
     )
-    shown = ", ".join(f"v{i}.v AS q{i}, n{i}.o AS o{i}" for i in range(len(counts.columns)))
+    shown = ", ".join(f"v{i}.v AS q{i}, v{i}.one AS k{i}, n{i}.o AS o{i}" for i in range(len(counts.columns)))
     own.execute(f"COPY (SELECT {shown} FROM tuples t {joins}) TO {_text(mapping)} (FORMAT parquet)")  # noqa: S608
 
 
