@@ -152,7 +152,7 @@ def test_figure_2_for_a_partner_has_noise_on_both_axes(partners, cohort):
 def test_figure_3_keeps_the_findings_and_the_total(owners, cohort):
     kinds = ("chr", "y", "n", "acute", "acute on chronic")
     for panel in owners["3"].figure.data:
-        assert panel.y == kinds
+        assert panel.y == ("chronic", "yes, not specified", "none", "acute", "acute on chronic")
         assert np.sum(panel.z) == cohort["age"].size
         assert panel.zmax == owners["3"].figure.data[0].zmax  # one scale of colours for all panels
     first = np.asarray(owners["3"].figure.data[0].z).sum(axis=1)
@@ -163,6 +163,18 @@ def test_figure_4_original_has_mean_ages_between_60_and_70(owners):
     rows = [row for row in owners["4"].table.rows if row[0] == "original"]
     assert len(rows) == 5 and all(60 < row[3].value < 70 for row in rows)
     assert all(row[3].margin is None for row in rows)
+
+
+def test_figure_4_when_a_score_is_left_out_keeps_its_slot():
+    some = {"age": np.array([60, 61] * 40), "pirads": np.array([2, 4] * 40)}
+    layout = paper.figure_4(some, original=True).figure.layout
+    for axis in (layout.xaxis, layout.xaxis2, layout.xaxis4):
+        assert axis.categoryarray == ("1", "2", "3", "4", "5") and tuple(axis.range) == (-0.5, 4.5)
+
+
+def test_figure_5_says_that_its_epsilon_is_a_sum_over_the_findings(owners):
+    for name in ("5", "5-from-counts"):
+        assert "sum over the 4 findings of one report" in owners[name].figure.words[1]
 
 
 def test_figure_4_with_noised_ages_has_margins_that_hold(owners):

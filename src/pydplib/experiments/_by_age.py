@@ -33,6 +33,9 @@ Pairs = dict[str, tuple[NDArray[Any], NDArray[Any]]]
 
 _CLIPPED = "The ages got noise as well; those beyond 18 to 100 are drawn at these bounds."
 
+_FINDINGS = {"chr": "chronic", "y": "yes, not specified", "n": "none"}
+"""The paper's short forms -> what readers see."""
+
 
 def figure_2(data: Any, *, original: bool = False) -> PaperFigure:
     """Return Fig. 2: PI-RADS score against age, at low, medium and high noise.
@@ -136,9 +139,10 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
     shape = (len(kinds), len(AGE_GROUPS))
     tables = {level: count_table(y, age_group(x), shape) for level, (x, y) in pairs.items()}
     limit = max(int(table.max()) for table in tables.values())
+    shown_kinds = [_FINDINGS.get(kind, kind) for kind in kinds]
     panels = {
         panel_title(level, results): plot.heatmap(
-            AGE_GROUPS, kinds, table, limit=limit, value_title="reports", x_title="age in years"
+            AGE_GROUPS, shown_kinds, table, limit=limit, value_title="reports", x_title="age in years"
         )
         for level, table in tables.items()
     }
@@ -158,7 +162,7 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
     rows = [
         [level, kind, *table[place].tolist(), int(table[place].sum())]
         for level, table in tables.items()
-        for place, kind in enumerate(kinds)
+        for place, kind in enumerate(shown_kinds)
     ]
     heads = ["level", "prostatitis", *AGE_GROUPS, "all ages"]
     return PaperFigure("3", figure, Table(heads, rows, caption="Reports per finding and age group"), results, original)

@@ -99,7 +99,9 @@ def _boxes(level: str, parts: list[NDArray[Any]], margins: list[float | None]) -
         error_y={"type": "data", "array": spread} if spread else None,
         hovertemplate="mean %{y:.1f} years<extra></extra>",
     )
-    panel.update_xaxes(categoryorder="array", categoryarray=[str(score) for score in SCORES])
+    # A score that is left out keeps its place: panels are compared slot by slot.
+    slots = [-0.5, len(SCORES) - 0.5]
+    panel.update_xaxes(categoryorder="array", categoryarray=[str(score) for score in SCORES], range=slots)
     return panel
 
 

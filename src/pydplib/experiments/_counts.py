@@ -71,6 +71,7 @@ def figure_5(data: Any, *, original: bool = False, from_counts: bool = False) ->
             f"Bars: reports that say yes after each answer was flipped with a chance of {chances}. "
             "Diamonds: corrected for the flips, with the 95 % margin."
         )
+    shown += f" The epsilon below is the sum over the {len(FLAGS)} findings of one report."
     figure = plot.bar(
         list(FLAGS.values()),
         series,
