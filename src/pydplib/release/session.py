@@ -150,7 +150,9 @@ class Session:
         key = self._key(prepared)
         if not self._is_paid(key):
             return None
-        return float(self._answer(prepared).values[0])
+        # Paid for; if it was never answered (a crash), nobody looks now: a price touches no data.
+        stored = self.ledger.reserve(key, recipient=self.recipient, role=self.role or "unspecified").payload
+        return None if stored is None else float(Release.from_json(stored).values[0])
 
     def buy_size(self, *, epsilon: float | None = None) -> Release:
         """Buy the noisy number of rows, from which prices by noise factor and margin are made.
