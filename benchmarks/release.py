@@ -219,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for size in sizes:
             path = Path(folder) / f"rows_{size}.parquet"
             write_rows(path, size)
-            found, mine = tables(path, size, repeats=9 if size <= 10**6 else 2, judge_plain=size <= 10**6)
+            found, mine = tables(path, size, repeats={10**6: 9, 10**7: 5}.get(size, 2), judge_plain=size <= 10**6)
             add(found)
             if with_peers and size == 10**6:
                 add(table_peers(path, size, mine))

@@ -256,7 +256,7 @@ class Release:
         return box_data(self)
 
     def points(self, *, backend: str | None = None) -> Any:
-        """Return made-up rows spread over the cells of this table of counts, for any plotting tool; costs no privacy."""
+        """Return made-up rows spread over the cells of this table, for any plotting tool; costs no privacy."""
         from pydplib.release.postprocess import points
 
         return points(self, backend=backend)

@@ -87,9 +87,10 @@ def test_every_question_hands_the_same_integers_to_the_noise(place, expected):
     assert integers(place(arrow(ROWS), SCHEMA)) == expected
 
 
-def test_every_question_moves_by_at_most_epsilon_when_a_person_with_too_many_rows_joins(place):
+def test_every_question_moves_by_at_most_epsilon_when_a_person_with_too_many_rows_joins(place, engine_name):
     smaller, larger = place(arrow(ROWS), SCHEMA), place(arrow(ROWS + NEWCOMER), SCHEMA)
-    for question in QUESTIONS[:-1]:
+    # A cluster takes a second per question; one of each bound and measure is enough there.
+    for question in QUESTIONS[1:7:2] if engine_name == "spark" else QUESTIONS[:-1]:
         prepared = prepare(resolve(question, SCHEMA), 1.0)
         with record() as one:
             prepared.answer(smaller.aggregate(prepared.plan))

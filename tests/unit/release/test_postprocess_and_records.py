@@ -11,7 +11,7 @@ from scipy import stats
 import pydplib as dp
 from pydplib.errors import DataError, ParameterError, PolicyError, QuestionError
 from pydplib.release.postprocess import box_data, non_negative, points, tidy_table, whole_numbers
-from pydplib.release.records import RecordRelease, release_records
+from pydplib.release.records import RecordRelease, record_epsilon, release_records
 
 CELLS = st.lists(st.floats(-1000, 1000), min_size=1, max_size=30)
 
@@ -133,3 +133,16 @@ def test_session_above_the_cap_offers_a_table_instead(table, people):
         session.release_records(people.age, column="age", persons=people.patient, epsilon=1.0)
     with pytest.raises(ParameterError, match="persons="):
         session.release_records(people.age, column="age", epsilon=0.1)
+
+
+@pytest.mark.parametrize(
+    ("column", "low", "medium", "high"),
+    [
+        (dp.Number(18, 100), 40, 13.3, 6.7),
+        (dp.Flag(), 3.66, 2.51, 1.73),
+        (dp.Category([1, 2, 3, 4, "other"]), 5.05, 3.90, 3.12),
+    ],
+)
+def test_record_epsilon_at_each_noise_factor_is_the_closed_form(column, low, medium, high):
+    found = [record_epsilon(column, factor) for factor in ("low", "medium", "high")]
+    assert found == pytest.approx([low, medium, high], abs=0.05)

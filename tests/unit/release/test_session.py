@@ -273,3 +273,25 @@ def test_answers_lie_near_the_truth_at_a_high_price(people, schema):
         assert table_of.value[:, :3] == pytest.approx(truth, abs=0.2)
         inside = first[(first.age >= 60) & (first.age <= 70)].age.mean()
         assert ask(dp.Mean("age", where=[dp.Where("age").between(60, 70)])).value == pytest.approx(inside, abs=0.01)
+
+
+def test_stored_bytes_do_not_tell_others_what_one_recipient_bought(table):
+    ledger = dp.MemoryLedger()
+    one = dp.Session(table, recipient="acme", role="third_party", ledger=ledger)
+    bought = one.release(dp.Mean("age"))  # buys the size first
+    assert bought.expected_noise == pytest.approx(15, rel=0.01)
+    two = dp.Session(table, recipient="bmed", role="third_party", ledger=ledger)
+    assert two.size is None
+    same = two.release(dp.Mean("age"), epsilon=bought.epsilon)
+    assert same.key == bought.key and same.values == bought.values
+    assert same.expected_noise is None and same.notes == ()
+
+
+def test_price_after_a_crash_while_the_size_was_bought_touches_no_data(table, untouchable, monkeypatch):
+    ledger = dp.MemoryLedger()
+    session = dp.Session(untouchable, recipient="acme", role="third_party", ledger=ledger)
+    with pytest.raises(EngineError):
+        session.buy_size()
+    assert untouchable.engine.looks == 1
+    assert session.price(dp.Mean("age")).at_most
+    assert untouchable.engine.looks == 1
