@@ -240,7 +240,10 @@ def shown(value: object) -> str:
         ('-1.5', 'a list', 'None')
     """
     plain = value is None or type(value) in (bool, int, float, str)
-    text = repr(value) if plain else ""
+    try:
+        text = repr(value) if plain else ""
+    except ValueError:  # a whole number of more digits than Python writes
+        text = ""
     if text and len(text) <= 40:
         return text
     name = type(value).__name__

@@ -320,6 +320,8 @@ class Schema:
         name: str = "table",
         lineage: str = "",
     ) -> None:
+        if not isinstance(columns, Mapping):
+            raise SchemaError(f"A schema needs its columns: Schema({{'age': Number(18, 100)}}). Got {shown(columns)}.")
         for key, value in {
             "columns": MappingProxyType(dict(columns)),
             "person": person,
@@ -370,6 +372,9 @@ class Schema:
         """Return the names of the columns that carry one of ``labels``."""
         return tuple(name for name, column in self.columns.items() if column.label in labels)
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.lineage, self.person, frozenset(self.columns.items())))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Schema.from_dict, (self.to_dict(),)  # a read-only mapping cannot be pickled as it is
 
@@ -385,6 +390,8 @@ class Schema:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
         """Build a schema from plain values; errors name the entry that is wrong."""
+        if not isinstance(values, Mapping):
+            raise SchemaError(f"A schema is made of a table of entries. Got {shown(values)}.")
         values = dict(values)
         columns = values.pop("columns", None)
         if not isinstance(columns, Mapping) or not columns:
@@ -406,6 +413,8 @@ class Schema:
             values = json.loads(text)
         except json.JSONDecodeError as error:
             raise SchemaError(f"The schema is not valid JSON (line {error.lineno}).") from None
+        except (TypeError, RecursionError, UnicodeDecodeError):
+            raise SchemaError("The schema is not valid JSON: it must be a text, and not nested without end.") from None
         if not isinstance(values, dict):
             raise SchemaError("The schema must be a JSON object.")
         return cls.from_dict(values)
@@ -427,6 +436,8 @@ class Schema:
             values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"The schema is not valid TOML: {error}.") from None
+        except (TypeError, AttributeError, RecursionError):
+            raise SchemaError("The schema is not valid TOML: it must be a text, and not nested without end.") from None
         return cls.from_dict(values)
 
     @classmethod

@@ -131,3 +131,7 @@ def test_shown_subclass_of_a_number_is_not_trusted_to_print_itself():
             return "row 17: Erika Mustermann"
 
     assert shown(Sneaky(1)) == "a Sneaky"
+
+
+def test_shown_numbers_that_python_does_not_write_are_only_named():
+    assert errors.shown(10**5000) == "an int too long to show"

@@ -237,3 +237,26 @@ def test_schema_mistake_gets_a_sentence_that_names_it(mistake, message):
         mistake()
     assert message in str(caught.value)
     assert str(caught.value).endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Schema(None),
+        lambda: Schema([1]),
+        lambda: Schema.from_dict(5),
+        lambda: Schema.from_json(5),
+        lambda: Schema.from_json("[" * 100_000),
+        lambda: Schema.from_toml("a = " + "[" * 100_000),
+        lambda: Schema.from_toml(5),
+    ],
+)
+def test_schema_of_odd_things_is_an_error_of_ours(make):
+    with pytest.raises(SchemaError):
+        make()
+
+
+def test_schema_equal_ones_have_equal_hashes():
+    one, two = Number(0, 1), Category(["a", "b"])
+    assert hash(Schema({"a": one, "b": two})) == hash(Schema({"b": two, "a": one}))
+    assert len({Schema({"a": one}), Schema({"a": one}), Schema({"b": one})}) == 2

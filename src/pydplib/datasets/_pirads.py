@@ -16,7 +16,7 @@ from pydplib.datasets._schema import (
     THERAPIES,
     TUMOUR_STATUS,
 )
-from pydplib.errors import ParameterError
+from pydplib.errors import ParameterError, shown
 
 MOST_REPORTS = 10_000_000
 PHYSICIANS = tuple(f"Dr. Synthetic {number:02d}" for number in range(1, 13))
@@ -94,7 +94,7 @@ def pirads(n: int = 920, seed: int = 2018, backend: str | None = None) -> Any:
     """
     for name, value, low, high in (("n", n, 1, MOST_REPORTS), ("seed", seed, 0, 2**63 - 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-            raise ParameterError(f"{name} must be a whole number from {low} to {high}. Got {value!r}.")
+            raise ParameterError(f"{name} must be a whole number from {low} to {high}. Got {shown(value)}.")
     return to_frame(_make_columns(int(n), np.random.default_rng(int(seed))), backend, SYNTHETIC_NOTE)
 
 

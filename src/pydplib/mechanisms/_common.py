@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError, shown
 
+_SMALLEST, _LARGEST = Fraction(1e-300), Fraction(1e300)
+_LEAST = 1e-100  # a privacy loss below this says nothing that 0 does not
 _EXACT_FLOAT = 2.0**53  # whole numbers below this are exact floats
 
 
@@ -23,14 +25,30 @@ def check_positive(name: str, value: object) -> Fraction:
         value = float(value) if isinstance(value, np.floating) else int(value)
     if value <= 0 or (isinstance(value, float) and not math.isfinite(value)):
         raise ParameterError(f"{name} must be a positive, finite number; there is no default. Got {shown(value)}.")
-    return Fraction(value)
+    exact = Fraction(value)
+    if not _SMALLEST <= exact <= _LARGEST:
+        raise ParameterError(f"{name} must lie between 1e-300 and 1e300, the numbers that can be computed with.")
+    return exact
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuse a noise whose scale no float can hold."""
+    if not _SMALLEST <= scale <= _LARGEST:
+        raise ParameterError(
+            "The noise, sensitivity / epsilon, is too small or too large to compute with. Use another unit."
+        )
 
 
 def check_confidence(confidence: float) -> float:
     """Return the confidence, which lies strictly between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie strictly between 0 and 1. Got {confidence!r}.")
-    return confidence
+    if not (isinstance(confidence, int | float | np.floating) and 0 < confidence < 1):
+        raise ParameterError(f"confidence must lie strictly between 0 and 1. Got {shown(confidence)}.")
+    return float(confidence)
+
+
+def check_margin(margin: float) -> float:
+    """Return a margin, which is positive and finite."""
+    return float(check_positive("The margin", margin))
 
 
 def as_array(values: ArrayLike) -> NDArray[Any]:
@@ -68,6 +86,7 @@ def as_integers(values: ArrayLike) -> NDArray[np.int64]:
         if array.dtype.kind == "O":
             raise TypeError
         if array.dtype.kind == "f":
+            array = array.astype(np.float64)  # 2^53 does not fit a half-precision float
             # NaN and infinities fail the first comparison, before a cast could warn about them.
             if not (np.abs(array) < _EXACT_FLOAT).all() or not (np.floor(array) == array).all():
                 raise TypeError
@@ -105,19 +124,36 @@ def laplace_tail_steps(ratio: float, tail: float) -> int:
 
 def solve_epsilon(margin_of: Callable[[float], float], margin: float, *, what: str = "epsilon") -> float:
     """Return the smallest parameter whose margin is at most ``margin``; margins fall as it grows."""
-    if not (math.isfinite(margin) and margin > 0):
-        raise ParameterError(f"The margin must be a positive number. Got {margin!r}.")
-    low, high = 1e-9, 1e-9
-    while margin_of(high) > margin:
-        low, high = high, high * 4
-        if high > 1e6:
-            raise CalibrationError(f"No {what} up to a million reaches a margin that small. Ask for a wider one.")
+    margin = check_margin(margin)
+    low, high = _bracket(margin_of, margin, what)
     for _ in range(80):
-        middle = math.sqrt(low * high)
-        if margin_of(middle) > margin:
-            low = middle
-        else:
-            high = middle
+        middle = math.sqrt(low) * math.sqrt(high)
+        try:
+            wide = margin_of(middle) > margin
+        except ParameterError:  # so much noise that it cannot be computed with
+            wide = True
+        low, high = (middle, high) if wide else (low, middle)
         if high / low < 1 + 1e-12:
             break
     return high
+
+
+def _bracket(margin_of: Callable[[float], float], margin: float, what: str) -> tuple[float, float]:
+    """Return a parameter whose margin is too wide (or the least that is looked at), and one whose margin will do."""
+    low = high = 1.0
+    if margin_of(high) > margin:
+        while margin_of(high) > margin:
+            low, high = high, high * 4
+            if high > 4e6:
+                raise CalibrationError(f"No {what} up to a million reaches a margin that small. Ask for a wider one.")
+        return low, high
+    factor = 4.0
+    while low > _LEAST:
+        low = max(high / factor, _LEAST)
+        try:
+            if margin_of(low) > margin:
+                break
+        except ParameterError:  # so much noise that it cannot be computed with
+            break
+        high, factor = low, factor**2
+    return low, high

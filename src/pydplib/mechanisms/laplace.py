@@ -16,7 +16,9 @@ from pydplib.mechanisms._common import (
     as_floats,
     as_integers,
     check_confidence,
+    check_margin,
     check_positive,
+    check_scale,
     laplace_tail_steps,
     like_input,
     solve_epsilon,
@@ -60,8 +62,7 @@ class Laplace:
     max_changes: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_positive("sensitivity", self.sensitivity)
-        check_positive("epsilon", self.epsilon)
+        check_scale(check_positive("sensitivity", self.sensitivity) / check_positive("epsilon", self.epsilon))
         if self.max_changes is not None and (not isinstance(self.max_changes, int) or self.max_changes < 1):
             raise ParameterError("max_changes must be a whole number of at least 1, or None.")
 
@@ -139,7 +140,7 @@ class Geometric:
     def __post_init__(self) -> None:
         if check_positive("sensitivity", self.sensitivity).denominator != 1:
             raise ParameterError("Geometric needs a whole sensitivity; use Laplace for decimals.")
-        check_positive("epsilon", self.epsilon)
+        check_scale(self._exact_scale)
 
     @property
     def _exact_scale(self) -> Fraction:
@@ -172,7 +173,7 @@ class Geometric:
             >>> Geometric.from_margin(3, sensitivity=1).margin95
             3
         """
-        if not margin >= 1:
+        if check_margin(margin) < 1:
             raise ParameterError("A margin of whole numbers is at least 1.")
         return cls(sensitivity, solve_epsilon(lambda e: cls(sensitivity, e).margin(confidence), margin))
 

@@ -23,7 +23,7 @@ from pydplib.paper.public import public_scale, randomize_categories
 from pydplib.paper.records import Records
 from pydplib.paper.result import DPResult
 from pydplib.paper.sensitivity import sensitivity
-from pydplib.paper.words import NoiseMetric, OnMissing, Selector
+from pydplib.paper.words import NoiseMetric, OnMissing, Selector, check_flags
 from pydplib.paper.worth import guarantee_from_data, guarantee_from_public, notes_for
 from pydplib.paper.worth import record_epsilon as loss_per_record
 
@@ -108,6 +108,7 @@ def dp_calculate(
         Every record by itself is private with epsilon 4: a fair guess (50 %) about one person can become at \
 most 98.3 % right.
     """
+    check_flags(is_range=is_range, aggregated=aggregated, realised=realised)
     plan = make_plan(
         query_type=query_type,
         noise_factor=noise_factor,

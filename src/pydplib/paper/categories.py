@@ -34,7 +34,7 @@ def encode_categories(
     """
     if column.family == "float":
         check_finite(values if missing is None else values[~missing])
-    declared = None if categories is None else _declared(categories)
+    declared = None if categories is None else check_categories(categories)
     gap = _gap(column, declared)  # of declared categories no value decides it
     listed: list[Any] = values.tolist()
     if missing is not None:
@@ -57,9 +57,14 @@ def encode_categories(
     return Coded(codes, name, "category", members, declared=declared is not None)
 
 
-def _declared(categories: Sequence[Any]) -> tuple[Any, ...]:
-    members = tuple(categories)
-    if isinstance(categories, str) or len(set(members)) != len(members) or len(members) < 2:
+def check_categories(categories: Sequence[Any]) -> tuple[Any, ...]:
+    """Return declared categories, or say what they must be."""
+    try:
+        members = () if isinstance(categories, str) else tuple(categories)
+        different = len(set(members)) == len(members)
+    except TypeError:  # no list, or a list of lists
+        members, different = (), False
+    if not different or len(members) < 2:
         raise ParameterError("categories= must be a list of at least two different values, in their order.")
     return members
 

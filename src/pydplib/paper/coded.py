@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pydplib.errors import DataError
 from pydplib.paper.words import Kind
 
+_CALENDAR = (-719_162, 2_932_896)  # 0001-01-01 and 9999-12-31 in days since 1970
+
 LARGEST = 1e300
 """Numbers beyond this leave no room for noise in a 64-bit float."""
 
@@ -47,7 +49,9 @@ class Coded:
         if self.kind == "int":
             return _whole(codes)
         if self.kind == "date":
-            return _whole(codes).astype("datetime64[D]")
+            # Noise can pass the calendar's ends, and a date beyond them has no name in Python.
+            days: NDArray[Any] = np.clip(codes, *_CALENDAR).astype(np.int64).astype("datetime64[D]")
+            return days
         return codes.astype(np.float64, copy=False)
 
 
@@ -66,6 +70,8 @@ def check_finite(codes: NDArray[Any]) -> None:
     if not len(codes):
         return
     lowest, highest = float(codes.min()), float(codes.max())
+    if np.isnan(lowest):
+        raise DataError("Some values are written as NaN, which is no number. Leave them empty, or correct them.")
     if not (np.isfinite(lowest) and np.isfinite(highest)):
         raise DataError("Some values are infinite. No noise hides an infinite value: remove or correct them.")
     if max(abs(lowest), abs(highest)) > LARGEST:

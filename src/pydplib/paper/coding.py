@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import DataError, ParameterError
-from pydplib.paper.categories import encode_categories
+from pydplib.paper.categories import check_categories, encode_categories
 from pydplib.paper.coded import Coded, check_finite
 from pydplib.paper.containers import Column, Mask, either
 from pydplib.paper.words import Kind, OnMissing, kind_of
@@ -33,6 +33,8 @@ def encode(
     Raises:
         DataError: If values are missing, infinite, too large or not of the data type.
     """
+    if categories is not None:
+        categories = check_categories(categories)
     missing = missing_values(column)
     kept = column.values
     keep: Mask | None = None

@@ -239,8 +239,10 @@ def fit_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if values.dtype.kind == dtype.kind and dtype.kind in "fM":
         with np.errstate(over="ignore"):
             narrow = values.astype(dtype, copy=False)
-        # A half-precision column may be too narrow for its noise.
-        return narrow if dtype.kind == "M" or bool(np.isfinite(narrow).all()) else values
+        # A half-precision column may be too narrow for its noise, and one of nanoseconds ends in the year 2262.
+        if dtype.kind == "M":
+            return narrow if bool((narrow.astype(values.dtype) == values).all()) else values
+        return narrow if bool(np.isfinite(narrow).all()) else values
     if dtype.kind == "U" and values.dtype == object:
         return np.array([str(v) for v in values], dtype=np.str_)
     if dtype.kind == "O":

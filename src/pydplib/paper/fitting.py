@@ -16,6 +16,9 @@ from pydplib.paper.containers import open_column
 from pydplib.paper.records import Records
 from pydplib.paper.words import Kind, kind_of, parse_data_type
 
+MOST_MEMBERS = 1_000_000
+"""So many values can be listed as those that may occur."""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -98,9 +101,15 @@ def parse_range(range_values: Any, coded: Coded) -> Range:
 
 def _listed(range_values: Any) -> list[Any]:
     if isinstance(range_values, range):
-        if not len(range_values):
+        if not range_values:
             return []
-        return [range_values[0], range_values[-1]] if abs(range_values.step) == 1 else list(range_values)
+        if abs(range_values.step) == 1:
+            return [range_values[0], range_values[-1]]
+        if (range_values[-1] - range_values[0]) // range_values.step >= MOST_MEMBERS:
+            raise ParameterError(
+                f"range_values= lists at most {MOST_MEMBERS:,} values that may occur. For more give (low, high)."
+            )
+        return list(range_values)
     if isinstance(range_values, str) or not isinstance(range_values, Sequence | np.ndarray | set | frozenset):
         raise ParameterError("range_values= must be (low, high), or a list of the values that may occur.")
     return list(range_values)

@@ -17,7 +17,7 @@ from pydplib.paper.fitting import Range, parse_range, range_from_records
 from pydplib.paper.measure import noise_percent, reference
 from pydplib.paper.mechanism import REACH, add_noise
 from pydplib.paper.records import Records
-from pydplib.paper.words import NOISE_METRICS, NoiseMetric, parse_choice, parse_noise_factor
+from pydplib.paper.words import NOISE_METRICS, NoiseMetric, check_flags, parse_choice, parse_noise_factor
 from pydplib.policy.noise_factors import NoiseFactor
 
 
@@ -34,7 +34,10 @@ def default_epsilons() -> NDArray[np.float64]:
 
 def check_epsilons(epsilons: ArrayLike) -> NDArray[np.float64]:
     """Return epsilons as an array; they must be positive and strictly ascending, since noise falls as they grow."""
-    array = np.asarray(epsilons, dtype=np.float64)
+    try:
+        array = np.asarray(epsilons, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty(0)  # neither numbers nor equally long; whatever it is, it is not quoted
     if array.ndim != 1 or not len(array) or not bool(np.isfinite(array).all()) or array[0] <= 0:
         raise ParameterError("epsilons must be a list of positive, finite numbers, at least one.")
     if not bool((np.diff(array) > 0).all()):
@@ -143,6 +146,7 @@ def binary_search_epsilon(
         0.0
     """
     candidates = check_epsilons(epsilons)
+    check_flags(is_bool=is_bool, is_range=is_range)
     band = _band(noise_level)
     metric = parse_choice("noise_metric", noise_metric, NOISE_METRICS)
     if not (isinstance(sensitivity, int | float | np.number) and math.isfinite(sensitivity) and sensitivity > 0):

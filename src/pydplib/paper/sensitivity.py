@@ -79,7 +79,10 @@ def smallest_group(group_sizes: int | Sequence[int] | ArrayLike, *, values: int)
         group_sizes: One number for every aggregate, or one per aggregate.
         values: How many aggregates there are.
     """
-    sizes = np.atleast_1d(np.asarray(group_sizes))
+    try:
+        sizes = np.atleast_1d(np.asarray(group_sizes))
+    except ValueError:  # rows of unequal length
+        sizes = np.empty(0)
     if sizes.dtype.kind not in "iu" or sizes.ndim != 1 or sizes.size not in (1, values):
         raise ParameterError(
             "group_sizes are the patients behind every aggregate: one whole number for all of them, "

@@ -51,6 +51,9 @@ def _open_series(series: Any, nw: Any, public: bool) -> Column:
     if dtype == nw.Boolean:
         values = np.asarray(series.fill_null(False).to_numpy() if missing is not None else series.to_numpy())
         return Column(values.astype(np.bool_, copy=False), "bool", missing, nothing, from_numpy=True, typed=True)
+    if dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
+        column = from_sequence(series.to_list(), nothing)
+        return replace(column, missing=either(missing, column.missing), typed=True)
     if dtype.is_integer():
         values = np.asarray(series.fill_null(0).to_numpy() if missing is not None else series.to_numpy())
         return Column(values, "int", missing, nothing, from_numpy=True, typed=True)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from pydplib.errors import ParameterError, did_you_mean
+from pydplib.errors import ParameterError, did_you_mean, shown
 from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 
 QueryType: TypeAlias = Literal["count", "mean", "median", "variance"]
@@ -157,6 +157,13 @@ def parse_choice(name: str, value: object, known: tuple[_Word, ...]) -> _Word:
         if value == word:
             return word
     raise ParameterError(f"Unknown {name} {_shown(value)}.{did_you_mean(value, known)}")
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse a switch that is neither True nor False: ``"no"`` would count as True."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ParameterError(f"{name} must be True or False. Got {shown(value)}.")
 
 
 def _word(value: object) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pydplib.guarantee import loss_text
 from pydplib.plot._figure import Figure
 from pydplib.plot._series import bar
 
@@ -22,7 +23,7 @@ def draw_result(result: Any, *, original: Any = None, title: str = "", x_title: 
         x_title: Name of the column.
     """
     noisy = _values(result.dp_data)
-    columns = {_level(result): noisy}
+    columns = {_level(result).removeprefix("noise factor "): noisy}
     if original is not None:
         columns = {"original": _values(original), **columns}
     counts = _count_numbers(columns) if _are_numbers(columns) else _count_labels(columns)
@@ -32,7 +33,7 @@ def draw_result(result: Any, *, original: Any = None, title: str = "", x_title: 
         series,
         x_title=x_title or "value",
         y_title="records",
-        title=title or f"Noisy values, noise factor {_level(result)}",
+        title=title or f"Noisy values, {_level(result)}",
         caption=caption_of(result, shows_original=original is not None),
     )
 
@@ -47,12 +48,15 @@ def caption_of(result: Any, *, shows_original: bool = False) -> str:
 
 def _level(result: Any) -> str:
     factor = getattr(result, "noise_factor", "noisy")
-    return str(getattr(factor, "name", factor))
+    if factor is None:
+        return f"record epsilon {loss_text(result.record_epsilon)}"
+    return f"noise factor {getattr(factor, 'name', factor)}"
 
 
 def _values(column: Any) -> np.ndarray[Any, Any]:
     if not isinstance(column, np.ndarray | list | tuple) and hasattr(column, "to_numpy"):
-        column = column.to_numpy()
+        # Arrow copies only when asked to; to_pylist also knows its dictionaries.
+        column = column.to_pylist() if hasattr(column, "to_pylist") else column.to_numpy()
     values = np.asarray(column)
     if values.dtype == object:
         plain = np.array(list(values))

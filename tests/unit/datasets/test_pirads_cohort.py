@@ -190,3 +190,10 @@ def test_generation_is_vectorised_so_time_grows_slower_than_a_loop_would():
     dp.datasets.pirads(n=200_000, backend="numpy")
     # A Python loop over 17 columns would need well over ten seconds.
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("name", ["n", "seed"])
+def test_pirads_odd_arguments_are_not_repeated_at_length(name):
+    with pytest.raises(ParameterError) as caught:
+        dp.datasets.pirads(**{name: "long text " * 100})
+    assert len(str(caught.value)) < 200

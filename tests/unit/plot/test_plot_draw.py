@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import pydplib as dp
@@ -67,3 +68,15 @@ def test_empty_and_single_results_are_drawn():
     assert plot.draw(dp.dp_calculate([], "mean", "low", data_type="float")).data[0].y == ()
     one = dp.dp_calculate([61.5], "mean", "low", bounds=(18, 100))
     assert sum(plot.draw(one).data[0].y) == 1
+
+
+@pytest.mark.parametrize("make", [pa.array, lambda v: pa.array(v).dictionary_encode(), lambda v: pa.chunked_array([v])])
+def test_draw_result_of_arrow_text_counts_its_categories(make):
+    figure = dp.dp_calculate(make(["a", "b", "c"] * 20), "count", "low", is_range=True).plot()
+    assert list(figure.data[0].x) == ["a", "b", "c"]
+
+
+def test_draw_result_of_a_record_epsilon_says_it():
+    figure = dp.dp_calculate([50, 60, 70], "mean", bounds=(18, 100), record_epsilon=4).plot()
+    assert figure.words[0] == "Noisy values, record epsilon 4"
+    assert dp.dp_calculate([50, 60, 70], "mean", "high").plot().words[0] == "Noisy values, noise factor high"
