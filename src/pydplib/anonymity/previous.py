@@ -13,6 +13,7 @@ from pydplib.anonymity.classes import Classes
 from pydplib.anonymity.covers import meeting
 from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.grouping import combine, group
+from pydplib.anonymity.plain import show
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.resolved import Bools, Ints
 from pydplib.anonymity.stats import ClassStats, Histogram, Sensitive
@@ -33,11 +34,13 @@ class Trace:
         people: Per row of the input, what tells the person again (a hash).
         classes: Per row, the number of the released class; -1 if suppressed.
         values: Per sensitive column, the row's value.
+        told_by: The columns whose cells tell a person again; None: a person column.
     """
 
     people: list[str]
     classes: Ints
     values: dict[str, list[Any]]
+    told_by: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         return "Trace(private)"
@@ -76,6 +79,7 @@ class LazyTrace:
                     name: [task.coded[name].values[i] for i in task.coded[name].codes.tolist()]
                     for name in task.sensitive
                 },
+                told_by(task.person, [*task.quasi, *task.sensitive]),
             )
         return self._made
 
@@ -84,16 +88,26 @@ def _no_trace() -> None:
     """Stands in for a trace that was left behind."""
 
 
+def told_by(person: str | None, names: Sequence[str]) -> frozenset[str] | None:
+    """Return which columns tell a person again; None where a person column does."""
+    return None if person is not None else frozenset(names)
+
+
 def people_of(frame: Frame, person: str | None, names: Sequence[str]) -> list[str]:
     """Return what tells every row's person again: her identifier, or the whole row and which copy it is."""
-    columns = [frame.coded(person)] if person is not None else [frame.coded(name) for name in names]
+    columns = [frame.coded(person)] if person is not None else [frame.coded(name) for name in sorted(names)]
     seen: dict[str, int] = {}
     out = []
     for cells in zip(*([c.values[i] for i in c.codes.tolist()] for c in columns), strict=True):
-        text = "\x1f".join(f"{type(cell).__name__}:{cell}" for cell in cells)
+        text = "\x1f".join(_written(cell) for cell in cells)
         copy = seen[text] = seen.get(text, -1) + 1
         out.append(hashlib.blake2b(f"{text}\x1e{copy}".encode(), digest_size=16).hexdigest())
     return out
+
+
+def _written(cell: Any) -> str:
+    """Return a cell as one text whatever its kind: 7, 7.0 and "7" are the same person in another file."""
+    return "\x00" if cell is None else show(cell).strip()
 
 
 @dataclass(eq=False)
@@ -209,6 +223,12 @@ def read_history(
             )
         if set(trace.values) != set(watched):
             raise ParameterError("The earlier release had other sensitive columns. Name the same ones.")
+        if trace.told_by != told_by(person, [*quasi, *watched]):
+            raise ParameterError(
+                "previous= cannot tell the same people again: without a person column in both calls, a person is told "
+                "by the cells of the quasi-identifiers and sensitive columns, and the earlier release was made with "
+                "others. Name person=, the column that says whose row it is, in every release."
+            )
         traces.append(trace)
     people = people_of(frame, person, [*quasi, *watched])
     if person is not None:
@@ -217,6 +237,14 @@ def read_history(
             raise ParameterError("previous= needs one row per person. Summarize each person's rows first.")
     if any(len(set(trace.people)) != len(trace.people) for trace in traces):
         raise DataError("An earlier release had several rows of one person; previous= needs one row per person.")
+    here = set(people)
+    for trace in traces:
+        if here and trace.people and here.isdisjoint(trace.people):
+            raise ParameterError(
+                "previous= finds nobody of an earlier release in this table, so it could protect nobody. Are the "
+                "person's identifiers written as before (same column, same spelling)? If the tables have no person "
+                "in common, leave that release out."
+            )
     return _join(people, traces, frame, watched)
 
 
