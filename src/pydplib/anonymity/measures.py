@@ -12,6 +12,7 @@ import numpy as np
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.view import Spread
+from pydplib.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,9 @@ def _ranks(domain: Sequence[Any], order: Sequence[Any] | None) -> tuple[Ints, in
     if order is not None:
         place = {value: i for i, value in enumerate(order)}
         extra = len(place)
+        lost = sum(value is not None and value not in place for value in domain)
+        if lost:
+            raise DataError(f"The order misses {lost} of the column's values. List all of them.")
         rank = np.array([place.get(value, extra) for value in domain], dtype=np.int64)
         return rank, max(extra, int(rank.max(initial=-1)) + 1)
     numbers = [v for v in domain if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -156,6 +160,8 @@ def _ordered(gap: Floats, rank: Ints, ranks: int) -> float:
 
 
 def _hierarchical(extra: Floats, tree: Sequence[Ints]) -> float:
+    if len(np.unique(tree[-1])) > 1:
+        tree = [*tree, np.zeros_like(tree[-1])]  # without a common top, going from one top to another is not free
     height = len(tree) - 1
     out = np.zeros(len(extra))
     for level in range(1, height + 1):

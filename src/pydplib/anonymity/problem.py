@@ -144,6 +144,9 @@ def describe_sensitive(
     for model in models:
         if isinstance(model, TCloseness) and model.distance == "hierarchical" and model.hierarchy is not None:
             tree = model.hierarchy.resolve(name, values).levels
+            if int(tree[-1].max(initial=0)) > 0:
+                # Several tops: moving between them is the longest way of all, so they get a root above them.
+                tree = (*tree, np.zeros(len(values), dtype=np.int64))
         if isinstance(model, TCloseness) and model.order is not None:
             rank, ranks = rank_values(values, model.order)
     return Sensitive(name, counts / total, rank, ranks, tree)
