@@ -109,12 +109,34 @@ def _series(release: Any, original: Any) -> tuple[list[str], dict[str, Any], dic
 
 def _bars(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     labels, series, margins, x_title = _series(release, original)
-    return bar(labels, series, margins=margins, x_title=x_title, y_title=_value_title(release), **words)
+    figure = bar(labels, series, margins=margins, x_title=x_title, y_title=_value_title(release), **words)
+    _use_intervals(figure, release)
+    return figure
+
+
+def _use_intervals(figure: Figure, release: Any) -> None:
+    """Make the error bars end where the intervals do: they are not even where a value lies near a bound."""
+    if release.low95 is None or release.high95 is None or release.margin_unit != "value":
+        return
+    shape = (len(release.axes[0].keys) if release.axes else 1, -1)
+    values, low, high = (
+        np.asarray(numbers, dtype=float).reshape(shape) for numbers in (release.values, release.low95, release.high95)
+    )
+    marked = [trace for trace in figure.data if trace.error_y.array is not None]
+    for place, trace in enumerate(marked):
+        up, down = (high - values)[:, place], (values - low)[:, place]
+        if not np.allclose(up, down):
+            trace.error_y.update(symmetric=False, array=up.clip(0).tolist(), arrayminus=down.clip(0).tolist())
+            trace.hovertemplate = (
+                "%{x}: %{y:,.4~g} (+ %{error_y.array:,.3~g}, - %{error_y.arrayminus:,.3~g})"
+                "<extra>%{fullData.name}</extra>"
+            )
 
 
 def _points(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     labels, series, margins, x_title = _series(release, original)
     figure = line(labels, series, margins=margins, x_title=x_title, y_title=_value_title(release), **words)
+    _use_intervals(figure, release)
     figure.update_xaxes(type="category")
     figure.update_traces(mode="markers", marker={"size": 10})
     return figure

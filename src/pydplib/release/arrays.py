@@ -22,7 +22,7 @@ from pydplib.noise.tap import add_laplace
 from pydplib.release.axes import Axis
 from pydplib.release.choosing import QuantileNoise, check_quantiles
 from pydplib.release.counting import Grid, bin_counts, grid_sums, point_counts
-from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise
+from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise, farthest
 from pydplib.release.public import check_bounds, check_edges, check_epsilon, check_step, grid_points, tidy
 from pydplib.release.release import MarginUnit, Release
 from pydplib.release.tails import margin_steps
@@ -289,7 +289,7 @@ def _fixed(
     value = origin + noisy.astype(np.float64) * (step * divisor)
     margin = (margin_steps(moved / loss) + (1 if divisor > 1 else 0)) * step * divisor
     clamped = [np.clip(end, *bounds) for end in (value, value - margin, value + margin)]
-    return Noisy(clamped[0], clamped[1], clamped[2], (clamped[2] - clamped[1]) / 2)
+    return Noisy(clamped[0], clamped[1], clamped[2], farthest(clamped[0], clamped[1], clamped[2]))
 
 
 def _release(

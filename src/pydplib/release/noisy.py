@@ -3,7 +3,7 @@
 Each class is made of public facts alone (so prices are made from it) and its ``apply`` is the only
 place where exact integers go in. ``rows`` is the most rows of one person, ``per_row`` the integer units of
 one whole row (2^16 where rows are weighed, 1 elsewhere): together, one person's weights are at most
-rows * per_row, whichever cells and groups his rows fall into.
+rows * per_row, whichever cells and groups these rows fall into.
 """
 
 from __future__ import annotations
@@ -17,10 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.noise.tap import add_laplace
-from pydplib.release.tails import expected_steps, margin_steps, share_interval, triple_quantile
+from pydplib.release.tails import expected_steps, margin_steps, share_interval, variance_interval
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+def farthest(values: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the margins with which value +- margin covers the interval, however far from its middle the value is.
+
+    Examples:
+        >>> farthest(np.array([20.0]), np.array([18.0]), np.array([42.0])).tolist()
+        [22.0]
+    """
+    return np.maximum(values - low, high - values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +217,8 @@ class MeanNoise:
         width = self.high - self.low
         sizes = np.maximum(total / (self.top * self.per_row), 0.0)
         lower, upper = self.low + low * width, self.low + high * width
-        return Noisy(self.low + share * width, lower, upper, (upper - lower) / 2, None, sizes)
+        values = np.clip(self.low + share * width, lower, upper)
+        return Noisy(values, lower, upper, farthest(values, lower, upper), None, sizes)
 
 
 SQUARES_SHARE = Fraction(3, 5)
@@ -223,7 +234,7 @@ class VarianceNoise:
     costs 3/5 epsilon. The sum of distances from the middle moves by at most rows * per_row * half; its
     noise costs 2/5 epsilon. Together epsilon, by sequential composition. squares + rest is top times the
     number of rows; the variance is their ratio minus the squared mean, clamped to [0, R^2/4]: post-processing.
-    The interval is that of the error to first order, a sum of three independent Laplace variables.
+    Interval: ``tails.variance_interval``.
 
     Args:
         rows: Most rows of one person.
@@ -262,8 +273,9 @@ class VarianceNoise:
 
     def margin(self, size: float) -> float:
         """Return the 95 % margin of the variance of so many evenly spread rows."""
-        unit = self._square_unit(size)
-        return min(triple_quantile([unit * 2 / 3, unit / 3, 0.0]), self.most)
+        variance = self.most / 3
+        _, low, high = self._interval(size * self.per_row * variance, 0.0, max(size, 1e-9) * self.per_row)
+        return max(variance - low, high - variance)
 
     def _square_unit(self, size: float) -> float:
         return float(self.rows / (self.epsilon * SQUARES_SHARE)) * self.most / max(size, 1e-9)
@@ -275,18 +287,24 @@ class VarianceNoise:
         noisy_sum = add_laplace(sums, self.sum_scale, sensitivity=moved * self.half)
         first, second = noisy.astype(np.float64)
         size = np.maximum((first + second) / self.top, 0.0)  # in integer units of rows
-        known = size > 0
-        count = np.where(known, size, 1.0)
-        square = first / count * self.square_step
-        mean = noisy_sum / count * self.step
-        variance = np.where(known, np.clip(square - mean**2, 0.0, self.most), self.most / 3)
-        drift = (square - 2 * mean**2) / self.top  # how the number of rows enters
-        scales = [
-            np.abs(self.square_step - drift) / count * float(self.square_scale),
-            np.abs(drift) / count * float(self.square_scale),
-            np.abs(2 * mean * self.step) / count * float(self.sum_scale),
-        ]
-        margin = np.array([triple_quantile(three) for three in np.stack(scales, axis=-1).tolist()])
-        low = np.where(known, np.clip(square - mean**2 - margin, 0.0, self.most), 0.0)
-        high = np.where(known, np.clip(square - mean**2 + margin, 0.0, self.most), self.most)
-        return Noisy(variance, low, high, (high - low) / 2, None, size / self.per_row)
+        total = noisy_sum.astype(np.float64) * self.step
+        rows = zip((first * self.square_step).tolist(), total.tolist(), size.tolist(), strict=True)
+        found = np.array([self._interval(*row) for row in rows], dtype=np.float64).reshape(-1, 3)
+        variance, low, high = found.T
+        return Noisy(variance, low, high, farthest(variance, low, high), None, size / self.per_row)
+
+    def _interval(self, squares: float, total: float, size: float) -> tuple[float, float, float]:
+        """Return variance, low and high from the noisy sum of squares, sum and number of rows, in the value's unit."""
+        if size <= 0:
+            return self.most / 3, 0.0, self.most
+        low, high = variance_interval(
+            squares,
+            total,
+            size,
+            square_scale=float(self.square_scale) * self.square_step,
+            sum_scale=float(self.sum_scale) * self.step,
+            size_scale=float(self.square_scale) / self.top,
+            half=self.half * self.step,
+            most=self.most,
+        )
+        return min(max(squares / size - (total / size) ** 2, low), high), low, high

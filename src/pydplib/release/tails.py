@@ -148,3 +148,92 @@ def share_interval(above: float, below: float, scale: float, *, coverage: float 
                     outside = middle
         ends.append(inside)
     return ends[0], ends[1]
+
+
+MEAN_MISS = 0.005
+"""The part of the 5 % that a variance's interval keeps for a mean that lies further off than it allows for."""
+
+_PAIR_REACH = 7.7  # |X + Y| of two equal Laplace variables exceeds so many scales with less than MEAN_MISS / 2
+
+
+def variance_interval(
+    squares: float,
+    total: float,
+    size: float,
+    *,
+    square_scale: float,
+    sum_scale: float,
+    size_scale: float,
+    half: float,
+    most: float,
+) -> tuple[float, float]:
+    """Return the interval of a variance of which sum of squares, sum and number are known with Laplace noise.
+
+    All about the middle of the bounds; the number is (Z1 + Z2) off where the squares are Z1 off, in their units.
+
+    Proof: at the true variance v and mean m the number s - 2 m t + (m^2 - v) n is zero, because
+    sum (x - m)^2 = n v. Of the noisy s', t', n' it is the pure noise (1 + (m^2 - v)/q) Z1 + (m^2 - v)/q Z2 - 2 m Z3 (q:
+    the largest square), whose tail ``triple_tail`` gives. The mean is not known; but with all but ``MEAN_MISS``, Z3
+    is within its scale times ln(2 / MEAN_MISS) and Z1 + Z2 within ``_PAIR_REACH`` scales, so m lies between known
+    ends. The variances v that some such m does not rule out at 5 % - ``MEAN_MISS`` therefore contain the true one
+    with at least 95 %. For n' > 0 the number over n' is w(m) - v with w(m) = s'/n' - (t'/n')^2 + (m - t'/n')^2, least
+    at the m nearest to t'/n' and largest at an end; scales are taken at their largest over m, and a larger scale only
+    widens. On each side the distance is linear and the scales convex in v, so one bisection finds the end.
+
+    Args:
+        squares: s', the noisy sum of squared distances from the middle.
+        total: t', the noisy sum of distances.
+        size: n', the noisy number, positive.
+        square_scale: The scale of the noise of the squares, in squared units.
+        sum_scale: The scale of the noise of the sum.
+        size_scale: The scale of Z1 and Z2 in rows.
+        half: The largest distance from the middle.
+        most: The largest variance.
+
+    Examples:
+        >>> low, high = variance_interval(1e6, 0.0, 1e4, square_scale=400.0, sum_scale=50.0, size_scale=1.0, half=20.0,
+        ...                               most=400.0)
+        >>> 99.7 < low < 100 < high < 100.3
+        True
+    """
+    centre = total / size
+    first, last = _mean_ends(total, size, sum_scale, size_scale, half)
+    nearest = min(max(centre, first), last)
+    base = squares / size - centre**2
+    least, largest = base + (nearest - centre) ** 2, base + max(first - centre, last - centre, key=abs) ** 2
+    smallest_square = 0.0 if first <= 0 <= last else min(first**2, last**2)
+    ends = (smallest_square, max(first**2, last**2))
+    slope = 2 * max(abs(first), abs(last)) * sum_scale
+    miss = 1 - COVERAGE - MEAN_MISS
+
+    def covers(variance: float) -> bool:
+        distance = size * max(least - variance, variance - largest)
+        moved = [(end - variance) * size_scale for end in ends]
+        scales = [max(abs(square_scale + part) for part in moved), max(abs(part) for part in moved), slope]
+        return distance <= 0 or triple_tail(distance, scales) >= miss
+
+    inside = min(max(least, 0.0), most)
+    if not covers(inside):  # the noise hid everything
+        return 0.0, most
+    found = []
+    for border in (0.0, most):
+        near, far = inside, border
+        if covers(border):
+            near = border
+        else:
+            for _ in range(36):
+                middle = (near + far) / 2
+                near, far = (middle, far) if covers(middle) else (near, middle)
+        found.append(near)
+    return found[0], found[1]
+
+
+def _mean_ends(total: float, size: float, sum_scale: float, size_scale: float, half: float) -> tuple[float, float]:
+    """Return where the mean lies with all but ``MEAN_MISS``: the noisy sum and number, each moved as far as it goes."""
+    reach = -sum_scale * math.log(MEAN_MISS / 2)
+    fewest, most = size - _PAIR_REACH * size_scale, size + _PAIR_REACH * size_scale
+    if fewest <= 0:
+        return -half, half
+    shares = [end / count for end in (total - reach, total + reach) for count in (fewest, most)]
+    first, last = max(min(shares), -half), min(max(shares), half)
+    return (first, last) if first <= last else (-half, half)

@@ -89,7 +89,26 @@ def value_words(release: Release, place: int = 0) -> str:
     margin = release.margins95[place]
     if release.margin_unit == "ranks":
         return f"{show_number(value)}{unit} (± {show_margin(margin, whole=True)} ranks)"
-    return f"{show_number(value, margin, whole=whole)} ± {show_margin(margin, whole=whole)}{unit}"
+    shown = show_number(value, margin, whole=whole)
+    ends = _ends(release, place)
+    if ends is not None:
+        return f"{shown}{unit} ({ends})"
+    # What rounding took from the value is given to the margin, so that what is shown still covers.
+    rounded = abs(float(shown.replace(" ", "")) - value)
+    return f"{shown} ± {show_margin(margin + rounded, whole=whole)}{unit}"
+
+
+def _ends(release: Release, place: int) -> str | None:
+    """Return "low to high" where a number lies far from the middle of its interval, e.g. at a bound."""
+    if release.low95 is None or release.high95 is None or release.margins95 is None or is_count(release):
+        return None
+    value, margin = release.values[place], release.margins95[place]
+    low, high = release.low95[place], release.high95[place]
+    if abs((high - value) - (value - low)) <= 0.1 * margin:
+        return None
+    scale = 10.0 ** max(0, 1 - math.floor(math.log10(margin))) if margin > 0 else 1.0
+    ends = math.floor(low * scale + 1e-9) / scale, math.ceil(high * scale - 1e-9) / scale
+    return " to ".join(show_number(end, margin) for end in ends)
 
 
 def facts(release: Release) -> list[tuple[str, str]]:
@@ -109,6 +128,8 @@ def _margin_words(release: Release) -> str:
     if release.margin_unit == "ranks":
         return "in 95 % of all releases at most so many people lie between this value and the table's own quantile."
     text = "how far the noise moved a number, at most, in 95 % of all releases."
+    if any(_ends(release, place) is not None for place in range(len(release.values))):
+        text = "the noise moved a number by at most ±, or from within (low to high), in 95 % of all releases."
     if release.simultaneous95 is not None and len(release.values) > 1:
         shown = show_margin(release.simultaneous95, whole=is_count(release))
         text += f" All {len(release.values)} at once: ± {shown}."
