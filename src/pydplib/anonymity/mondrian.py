@@ -12,7 +12,7 @@ from pydplib.anonymity.classes import kept_histogram
 from pydplib.anonymity.grouping import add_by_key, combine, group
 from pydplib.anonymity.judging import passing
 from pydplib.anonymity.models import KAnonymity
-from pydplib.anonymity.plain import show
+from pydplib.anonymity.plain import write_set
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, value_counts
 from pydplib.anonymity.resolved import Bools, Floats, Ints, Resolved
@@ -263,7 +263,6 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
     first = sets.first
     ends = np.append(start[1:], len(owner))
     counts = value_counts(problem, a)
-    texts = [show(value) for value in column.values]
     parts: list[tuple[Any, Any]] = []
     number_of = (ends - start)[first].astype(np.float64)
     cost = np.minimum((number_of - 1) / (domain - 1), 1.0) if domain > 1 else np.zeros(len(first))
@@ -276,10 +275,10 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
             if end - begin == 1:
                 parts.append((column.values[codes[0]], (codes[0],)))
             else:
-                parts.append(("{" + ", ".join([texts[code] for code in codes]) + "}", tuple(codes)))
+                parts.append((write_set([column.values[code] for code in codes]), tuple(codes)))
             continue
         chosen = np.array(codes, dtype=np.int64)
-        text, meaning, cost[i], share[i], mass[i] = _lowest_label(column, chosen, counts, texts, domain)
+        text, meaning, cost[i], share[i], mass[i] = _lowest_label(column, chosen, counts, domain)
         parts.append((text, meaning))
     id_of_part = np.zeros(max(number, 1), dtype=np.int64)
     if len(start):
@@ -290,9 +289,7 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
     )
 
 
-def _lowest_label(
-    column: Resolved, codes: Ints, counts: Floats, texts: Sequence[str], domain: float
-) -> tuple[Any, Any, float, float, float]:
+def _lowest_label(column: Resolved, codes: Ints, counts: Floats, domain: float) -> tuple[Any, Any, float, float, float]:
     """Return label, meaning, cost, share and mass of the lowest label that covers a set of values."""
     for level in range(column.height + 1):
         ids = column.levels[level][codes]
@@ -302,9 +299,8 @@ def _lowest_label(
             cost, share = float(column.cost[level][i]), float(column.share[level][i])
             return column.labels[level][i], tuple(members.tolist()), cost, share, float(counts[members].sum())
     cost = (len(codes) - 1) / (domain - 1) if domain > 1 else 0.0
-    names = ", ".join(texts[code] for code in codes.tolist())
     return (
-        f"{{{names}}}",
+        write_set([column.values[code] for code in codes.tolist()]),
         tuple(codes.tolist()),
         min(cost, 1.0),
         min(len(codes) / domain, 1.0),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -48,3 +50,49 @@ def show(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
+
+
+def write_set(values: Sequence[Any]) -> str:
+    """Return a set of values as one text that reads back; texts that could be misread are quoted.
+
+    Examples:
+        >>> write_set(["a", "b, c", None])
+        '{a, "b, c", missing}'
+    """
+    return "{" + ", ".join(_quoted(value) for value in values) + "}"
+
+
+def _quoted(value: Any) -> str:
+    text = show(value)
+    if isinstance(value, str) and (value == "missing" or value != value.strip() or set(value) & set(',{}"\\')):
+        return json.dumps(value, ensure_ascii=False)
+    return text
+
+
+def read_set(text: str) -> list[str | None]:
+    """Return the values of a set as ``write_set`` wrote them, as texts; None stands for missing.
+
+    Examples:
+        >>> read_set('{a, "b, c", missing}')
+        ['a', 'b, c', None]
+    """
+    out: list[str | None] = []
+    decoder, rest = json.JSONDecoder(), text.strip()[1:-1].strip()
+    while rest:
+        part, rest = _next(decoder, rest)
+        out.append(part)
+    return out
+
+
+def _next(decoder: json.JSONDecoder, rest: str) -> tuple[str | None, str]:
+    if rest.startswith('"'):
+        try:
+            value, end = decoder.raw_decode(rest)
+            after = rest[end:].lstrip()
+            if not after or after.startswith(","):
+                return str(value), after[1:].lstrip()
+        except json.JSONDecodeError:
+            pass  # a set that others wrote: a quote is a character like any other
+    part, _, after = rest.partition(",")
+    part = part.strip()
+    return None if part == "missing" else part, after.lstrip()

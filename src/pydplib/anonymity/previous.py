@@ -287,7 +287,7 @@ def compare_releases(
         earlier = Frame(getattr(item, "data", item))
         earlier.check_columns([*names, *watched], "in an earlier release")
         then = _summary(earlier, names, watched)
-        together = _meeting_classes(now, then, names, trees)
+        sure, together = _meeting_classes(now, then, names, trees)
         ours, theirs = _shared_counts(now, then, watched)
         for i, j in zip(*np.nonzero(together), strict=True):
             common = np.minimum(ours[i], theirs[j])
@@ -295,7 +295,10 @@ def compare_releases(
                 k = min(k, int(common.sum()))
                 for column, of_cell in now.value_of_cell(then, watched).items():
                     diverse[column] = min(diverse[column], len(np.unique(of_cell[common > 0])))
-        for mine, other in _closed_parts(together):
+        parts = _closed_parts(together)
+        if not np.array_equal(sure, together):
+            parts += _closed_parts(sure)  # smaller parts show more: whichever is right, the worst counts
+        for mine, other in parts:
             change = ours[mine].sum(axis=0) - theirs[other].sum(axis=0)
             new, left = int(np.maximum(change, 0).sum()), int(np.maximum(-change, 0).sum())
             appeared = min(appeared, new) if new else appeared
@@ -356,13 +359,19 @@ def _shared_counts(now: _Summary, then: _Summary, watched: Sequence[str]) -> tup
     return out[0], out[1]
 
 
-def _meeting_classes(now: _Summary, then: _Summary, names: Sequence[str], trees: Mapping[str, Any]) -> Bools:
-    together = np.ones((now.classes, then.classes), dtype=bool)
+def _meeting_classes(
+    now: _Summary, then: _Summary, names: Sequence[str], trees: Mapping[str, Any]
+) -> tuple[Bools, Bools]:
+    """Return which classes surely and which possibly hold the same person."""
+    sure = np.ones((now.classes, then.classes), dtype=bool)
+    possible = sure.copy()
     for mine, theirs, name in zip(now.cells, then.cells, names, strict=True):
-        table = meeting(mine.values, theirs.values, trees.get(name))
+        certain, likely = meeting(mine.values, theirs.values, trees.get(name), column=name)
         if now.classes and then.classes:
-            together &= table[np.ix_(mine.codes[now.first], theirs.codes[then.first])]
-    return together
+            cells = np.ix_(mine.codes[now.first], theirs.codes[then.first])
+            sure &= certain[cells]
+            possible &= likely[cells]
+    return sure, possible
 
 
 def _closed_parts(together: Bools) -> list[tuple[Ints, Ints]]:

@@ -52,7 +52,8 @@ def _read_pairs(ctx: click.Context, param: click.Parameter, values: Sequence[str
     multiple=True,
     metavar="COLUMN=FILE",
     callback=_read_pairs,
-    help="A sensitive column's hierarchy, for the hierarchical distance.",
+    help="A sensitive column's hierarchy, for the hierarchical distance; a quasi-identifier's, to compare its labels "
+    "with those of --previous.",
 )
 @click.option(
     "--order",
@@ -93,7 +94,7 @@ def command(
         names = check_quasi(table, quasi, f"pydplib verify {file}")
         watched = list(dict.fromkeys(sensitive))
         table.check(watched, "--sensitive")
-        _check_columns(demands, trees, orders, watched)
+        _check_columns(demands, trees, orders, watched, names)
         wanted = [*names, *watched]
         if person is not None:
             table.check([person], "--person")
@@ -101,13 +102,14 @@ def command(
         listed = {name: _order(text, table.columns[name]) for name, text in orders.items()}
         for name, values in listed.items():
             _check_order(table, name, values)
+        read = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
         found = verify(
             table.frame(list(dict.fromkeys(wanted))),
-            names,
+            {name: read.get(name) for name in names},
             watched,
             person=person,
             linked=linked,
-            hierarchies={name: Hierarchy.from_csv(path) for name, path in trees.items()},
+            hierarchies={name: tree for name, tree in read.items() if name in watched},
             orders=listed,
             previous=[tables.open(path).frame() for path in previous],
         )
@@ -122,10 +124,17 @@ def command(
 
 
 def _check_columns(
-    demands: Sequence[Demand], trees: dict[str, str], orders: dict[str, str], watched: Sequence[str]
+    demands: Sequence[Demand],
+    trees: dict[str, str],
+    orders: dict[str, str],
+    watched: Sequence[str],
+    quasi: Sequence[str],
 ) -> None:
-    named = [*(d.column for d in demands if d.column), *trees, *orders]
-    for name in named:
+    for name in trees:
+        if name not in (*quasi, *watched):
+            hint = did_you_mean(name, [*quasi, *watched])
+            raise click.UsageError(f"'{name}' is neither a quasi-identifier nor a sensitive column.{hint}")
+    for name in (*(d.column for d in demands if d.column), *orders):
         if name not in watched:
             raise click.UsageError(f"'{name}' is not among the sensitive columns.{did_you_mean(name, watched)}")
     for demand in demands:

@@ -108,6 +108,19 @@ def test_earlier_releases_count_for_what_is_required(file: Path, tmp_path: Path,
     assert json.loads(out)["across_releases"]["appeared"] == 1
 
 
+def test_labels_of_another_level_need_and_use_a_hierarchy(tmp_path: Path, capsys) -> None:
+    now, before, tree = tmp_path / "now.csv", tmp_path / "before.csv", tmp_path / "ill.csv"
+    now.write_text("ill,s\nflu,a\nflu,b\nburn,c\nburn,d\n")
+    before.write_text("ill,s\nany infection,a\nany infection,b\nan injury,c\nan injury,d\n")
+    tree.write_text("flu;any infection;*\nburn;an injury;*\n")
+    arguments = (now, "--quasi", "ill", "--sensitive", "s", "--previous", before)
+    code, _, err = run(capsys, *arguments)
+    assert code == 11 and "--hierarchy ill=FILE" in err and "flu" not in err
+    code, out, _ = run(capsys, *arguments, "--hierarchy", f"ill={tree}", "--require", "k=2")
+    assert code == 0 and "2-anonymity" in out
+    assert "neither a quasi-identifier" in run(capsys, *arguments, "--hierarchy", f"il={tree}")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
