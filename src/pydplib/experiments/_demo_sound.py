@@ -13,7 +13,7 @@ from pydplib.budget import MemoryLedger
 from pydplib.datasets import pirads_schema
 from pydplib.engine import Table as PrivateTable
 from pydplib.engine import load
-from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORES, read_columns, read_scores
+from pydplib.experiments._cohort import AGE_BOUNDS, AGE_GROUPS, LEVELS, SCORES, read_columns, read_scores
 from pydplib.paper import dp_calculate
 from pydplib.policy.roles import ROLES
 from pydplib.release import Count, Crosstab, Mean, Median, Question, Release, Session, Variance
@@ -61,7 +61,7 @@ def sound_section(data: Data, table: PrivateTable) -> Section:
     ]
     across = session.release(Crosstab("age", "pirads", bins={"age": AGE_EDGES}), epsilon=MORE_EPSILON)
     means = session.release(Mean("age", by="pirads"), epsilon=MORE_EPSILON)
-    rows = [[words, _value(release), exact, release.unit, release.epsilon] for words, release, exact in asked]
+    rows = [[words, _value(release), exact, _unit(release), release.epsilon] for words, release, exact in asked]
     sentences = {release.epsilon: release.guarantee.sentence for _, release, _ in asked}
     ranks = asked[2][1].margins95
     left = session.remaining
@@ -138,6 +138,10 @@ def _value(release: Release) -> PlusMinus:
     return PlusMinus(release.values[0], None if margins is None else margins[0])
 
 
+def _unit(release: Release) -> str:
+    return "reports" if release.unit == "rows" else release.unit.replace("^2", "²")
+
+
 def _mean_chart(data: Data, release: Release) -> Chart:
     pairs = read_columns(data, "age", "pirads")
     scores = read_scores(pairs)
@@ -145,9 +149,10 @@ def _mean_chart(data: Data, release: Release) -> Chart:
     count = len(SCORES)  # what follows is "other": reports without a score
     values, margins = list(release.values[:count]), list((release.margins95 or ())[:count])
     figure = plot.line(
-        _LABELS,
+        [str(score) for score in SCORES],
         {"released": values, "exact (synthetic)": exact},
         margins={"released": margins},
+        x_title="PI-RADS score",
         y_title="mean age in years",
         title="Mean age per PI-RADS score",
         caption=(
@@ -169,15 +174,16 @@ def _mean_chart(data: Data, release: Release) -> Chart:
 
 
 def _table_chart(release: Release) -> Chart:
-    counts = np.asarray(release.value)[:, : len(SCORES)]
-    ages = list(release.axes[0].labels)
+    # Whole reports, and the age groups of the paper's figures: 18 to 50 without 50 is "< 50".
+    counts = np.rint(np.asarray(release.value, dtype=float)[:, : len(SCORES)])
     margin = max(release.margins95 or (0.0,))
     figure = plot.heatmap(
-        ages,
-        _LABELS,
+        AGE_GROUPS,
+        [str(score) for score in SCORES],
         counts.T,
         value_title="reports",
         x_title="age in years",
+        y_title="PI-RADS score",
         title="PI-RADS score against age",
         caption=(
             f"{release.guarantee.sentence} Cost: {release.cost} for the whole table.\n"
@@ -186,8 +192,8 @@ def _table_chart(release: Release) -> Chart:
         ),
     )
     rows = [
-        [f"{age} years", *(PlusMinus(float(value), margin) for value in line)]
-        for age, line in zip(ages, counts, strict=True)
+        [age, *(PlusMinus(float(value), margin) for value in line)]
+        for age, line in zip(AGE_GROUPS, counts, strict=True)
     ]
     return Chart(
         figure, Table(["age", *_LABELS], rows, caption="Reports per age group and score"), eyebrow="Sound release"

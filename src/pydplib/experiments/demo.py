@@ -42,7 +42,7 @@ def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> 
 
     Examples:
         >>> demo_report(n=300).title
-        'Three levels of noise on one cohort'
+        'What one cohort may tell, and at what cost'
     """
     begin = step or (lambda name: None)
     begin("Synthetic cohort")
@@ -64,7 +64,7 @@ def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> 
     partner = _chart(paper_figure("2", data))
     begin("Report")
     return Report(
-        title="Three levels of noise on one cohort",
+        title="What one cohort may tell, and at what cost",
         kicker="pydplib demo · synthetic data",
         lead=(
             f"{n:,} synthetic PI-RADS reports. First what may leave the house, with margin, guarantee and cost; then "
@@ -173,7 +173,7 @@ def _queries(data: Mapping[str, NDArray[Any]]) -> Section:
     # Usually one sentence for all twelve; where they differ, each says where it holds.
     words = [sentence if len(sentences) == 1 else f"{where}: {sentence}" for sentence, where in sentences.items()]
     return Section(
-        "Four query types, three noise factors",
+        "Paper mode: four query types, three noise factors",
         [
             Text(
                 "The paper gives every record Laplace noise. The recipient's role decides how much, as a percentage; "

@@ -126,7 +126,9 @@ def _page_style() -> str:
 
     return (
         f"body{{font:16px/1.5 {FONT};margin:0}}main{{max-width:60rem;margin:0 auto;padding:1.5rem 1rem}}"
-        "h1{font-size:1.3rem;line-height:1.3;margin:0 0 .75rem}figure{margin:0}"
+        "h1{font-size:1.3rem;line-height:1.3;margin:0 0 .75rem}figure{margin:0;padding-top:.75rem}"
+        # The buttons have a line of their own above the figure, and none on phones.
+        ".modebar-container{top:-1.9rem!important}@media(max-width:40rem){.modebar-container{display:none}}"
         "figcaption{font-size:.9rem;max-width:46rem;margin-top:.5rem}figcaption p{margin:0 0 .4rem}"
         f"{colours('light')}@media screen and (prefers-color-scheme:dark){{{colours('dark')}}}"
     )

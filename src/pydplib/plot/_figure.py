@@ -10,6 +10,9 @@ from pydplib.plot._theme import Mode, template
 
 go: Any = import_extra("plotly.graph_objects", what="Drawing a figure", extra="plot")
 
+NARROW = 620
+"""Figures below this width in pixels stack their panels and break their labels, as pages do (figures.js)."""
+
 
 def show_config(**changes: Any) -> dict[str, Any]:
     """Return the settings with which every figure is shown: no cloud button, no cloud address, no logo.
@@ -67,6 +70,9 @@ class Figure(go.Figure):  # type: ignore[misc]
         title, caption = self.words
         layout = copy.layout
         layout.template = template(mode)
+        narrow = (layout.meta or {}).get("narrow")
+        if narrow and width < NARROW:
+            copy.update_layout(narrow)
         margin = {**template(mode)["layout"]["margin"], **(layout.margin.to_plotly_json() or {})}
         height = layout.height or 420
         above = 0
@@ -81,6 +87,8 @@ class Figure(go.Figure):  # type: ignore[misc]
                 "y": 1,
                 "yanchor": "top",
             }
+            if width < NARROW and layout.showlegend:
+                above += 26  # the legend needs a second line there
         below = 0
         if caption:
             # A caption may have paragraphs: what is shown, and what is guaranteed.

@@ -60,6 +60,9 @@ def panels(
     left = _left_margin(list(parts.values()))
     fig.update_layout(_arrange(words, columns, panel_height, left, same_scale))
     narrow = _arrange(words, 1, panel_height, left, same_scale)
+    for number, part in enumerate(parts.values(), start=1):
+        if part.layout.xaxis.type == "category":
+            narrow[f"xaxis{'' if number == 1 else number}"] |= {"tickfont": {"size": 10}, "tickangle": 0}
     fig.layout.meta = {"title": title, "caption": caption, "narrow": narrow}
     return fig
 

@@ -110,7 +110,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; numbers are aligned right, and wide tables scroll in themselves.
+    """A table; numbers are aligned right, wide tables scroll in themselves, those with sentences stack on phones.
 
     Args:
         columns: The heads.
@@ -134,18 +134,23 @@ class Table:
     def html(self) -> str:
         """Return the block as HTML."""
         marks = [self._mark([row[place] for row in self.rows]) for place in range(len(self.columns))]
+        stacked = any("long" in mark for mark in marks)
         head = "".join(
             f'<th scope="col"{mark}>{escape(name)}</th>' for name, mark in zip(self.columns, marks, strict=True)
         )
         body = []
         for row in self.rows:
             cells = [f'<th scope="row"{marks[0]}>{escape(show(row[0]))}</th>'] if row else []
-            cells += [f"<td{mark}>{escape(show(cell))}</td>" for cell, mark in zip(row[1:], marks[1:], strict=True)]
+            for name, cell, mark in list(zip(self.columns, row, marks, strict=True))[1:]:
+                # On a phone every cell stands by itself, and says what it is.
+                said = f' data-head="{escape(name, quote=True)}"' if stacked and name else ""
+                cells.append(f"<td{mark}{said}>{escape(show(cell))}</td>")
             body.append(f"<tr>{''.join(cells)}</tr>")
         caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         label = escape(self.caption or "Table", quote=True)
+        stack = ' class="stack"' if stacked else ""
         return (
-            f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>{caption}'
+            f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table{stack}>{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
         )
 

@@ -103,3 +103,17 @@ def test_panels_say_the_y_title_once_per_row_and_again_on_narrow_screens():
     assert (figure.layout.yaxis.title.text, figure.layout.yaxis2.title.text) == ("reports", "")
     assert figure.layout.meta["narrow"]["yaxis2"]["title"]["text"] == "reports"
     assert figure.layout.yaxis2.matches == "y"
+
+
+def test_narrow_pictures_stack_their_panels_as_pages_do():
+    part = plot.box(["1", "2"], {"low": [plot.Box(1, 2, 3, 4, 5)] * 2})
+    figure = plot.panels({"one": part, "two": part}, title="Two", caption="Made up.")
+    wide, narrow = figure.drawn(width=960), figure.drawn(width=390)
+    assert wide.layout.yaxis.domain == wide.layout.yaxis2.domain
+    assert narrow.layout.yaxis.domain[0] > narrow.layout.yaxis2.domain[1]
+    assert narrow.layout.xaxis.tickangle == 0 and narrow.layout.height > wide.layout.height
+
+
+def test_narrow_pictures_keep_the_legend_below_the_title():
+    bars = plot.bar(["a"], {"low": [1], "high": [2]}, title="Bars")
+    assert bars.drawn(width=390).layout.margin.t == bars.drawn(width=960).layout.margin.t + 26

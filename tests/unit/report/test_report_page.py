@@ -125,3 +125,30 @@ def test_browser_draws_the_figures_asks_no_host_and_runs_no_foreign_script(repor
                 page.close()
         finally:
             browser.close()
+
+
+def test_tables_with_sentences_say_in_every_cell_what_it_is_for_phones():
+    words = "A sentence that is long enough to need a whole line."
+    stacked = Table(["how", "what <it> says"], [["one", words]]).html()
+    assert '<table class="stack">' in stacked and 'data-head="what &lt;it&gt; says"' in stacked
+    assert '<th scope="col" class="long">what &lt;it&gt; says</th></tr></thead>' in stacked
+    assert "data-head" not in Table(["day", "visits"], [["Mon", 3]]).html()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium")
+def test_buttons_stand_above_the_figure_and_not_at_all_on_phones(report, tmp_path):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    path = report.write(tmp_path / "page.html")
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        seen = {}
+        for width in (1200, 390):
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.goto(path.as_uri())
+            page.locator(".plot.is-drawn").first.wait_for()
+            bar, plotted = page.locator(".plot .modebar").first, page.locator(".plot .main-svg").first
+            box = bar.bounding_box() if bar.is_visible() else None
+            seen[width] = None if box is None else box["y"] + box["height"] - plotted.bounding_box()["y"]
+        browser.close()
+    assert seen[1200] <= 4 and seen[390] is None
