@@ -38,9 +38,12 @@ def expect(prepared: Prepared, size: float | None) -> Expected:
     """Return the margin that a release will have, as far as public facts tell.
 
     Margins of counts, sums and ranks are exact. Those of means and variances are for an even group of
-    size / groups rows: at most, for means; for evenly spread values, for variances.
+    size / groups rows: at most, for means; for evenly spread values, for variances. Under conditions nobody knows how
+    many rows meet them, so nothing that depends on that number is promised.
     """
     noise, resolved = prepared.noise, prepared.resolved
+    if resolved.question.conditions:
+        size = None
     each = None if size is None else max(size, 1.0) / resolved.cells
     if isinstance(noise, QuantileNoise):
         worst = max(noise.shares, key=lambda share: max(share, 1 - share))
@@ -95,8 +98,14 @@ def margin_epsilon(resolved: Resolved, margin: Any, size: float | None, delta: A
         wanted = float(margin)
     except (TypeError, ValueError):
         raise ParameterError("margin is a positive number, in the unit of the answer.") from None
-    if resolved.question.ask in ("mean", "variance") and size is None:
-        raise CalibrationError(f"A price by margin {NEEDS_SIZE}")
+    if resolved.question.ask in ("mean", "variance"):
+        if resolved.question.conditions:
+            raise CalibrationError(
+                f"The margin of a {resolved.question.ask} under conditions depends on how many rows meet them, which "
+                "is not public: give epsilon instead, or count them first (the margin of a count is known)."
+            )
+        if size is None:
+            raise CalibrationError(f"A price by margin {NEEDS_SIZE}")
 
     def margin_of(epsilon: float) -> float:
         bounded = min(max(epsilon, 1e-6), 1e4)

@@ -46,9 +46,10 @@ def number_column(schema: Schema, name: str, statistic: str) -> Number | Integer
     """Return a column that holds numbers, days or yes/no; raise with the next step otherwise."""
     column: Column = schema.column(name)
     if not isinstance(column, Number | Integer | Date | Flag):
+        hint = f" Count it by its values: count by {name}, in Python Count(by='{name}')."
         raise QuestionError(
             f"'{statistic}' needs numbers; column '{name}' is a {column.kind}."
-            + (f" Count it by its values: Count(by='{name}')." if column.kind == "category" else "")
+            + (hint if column.kind == "category" else "")
         )
     return column
 
@@ -59,6 +60,15 @@ def column_step(column: Column) -> Fraction | None:
     if isinstance(column, Date | Flag):
         return Fraction(1)
     return None if step is None else exact(step)
+
+
+def sum_step(column: Column) -> Fraction | None:
+    """Return the grid of sums, means and variances: whole numbers for whole columns, else as fine as there is room.
+
+    A declared ``step`` is the grid of quantiles and bins; rounding every value to it would move a sum by more than the
+    margin says.
+    """
+    return Fraction(1) if isinstance(column, Integer | Date | Flag) else None
 
 
 def column_unit(column: Column) -> str:
@@ -102,9 +112,9 @@ def sum_measure(column: Column, name: str, room: Room, bounds: Bounds, *, centre
     """Return the measure of a sum: about the middle of the bounds for means, about zero for sums."""
     low, high = bounds
     if not centred:
-        step = _fit(column_step(column), max(abs(low), abs(high)), min(room.largest, room.top))
+        step = _fit(sum_step(column), max(abs(low), abs(high)), min(room.largest, room.top))
         return Measure("sum", name, low=low, high=high, step=step)
-    step = _fit(column_step(column), (high - low) / 2, min(room.largest, room.top // 2))
+    step = _fit(sum_step(column), (high - low) / 2, min(room.largest, room.top // 2))
     center = low + step * math.floor((high - low) / (2 * step))
     return Measure("sum", name, low=low, high=high, step=step, center=center)
 
@@ -112,7 +122,7 @@ def sum_measure(column: Column, name: str, room: Room, bounds: Bounds, *, centre
 def square_measure(column: Column, name: str, room: Room, bounds: Bounds, *, center: float) -> Measure:
     """Return the measure of the squared distances from ``center``."""
     low, high = bounds
-    step = column_step(column)
+    step = sum_step(column)
     widest = max(center - low, high - center) ** 2
     return Measure(
         "sumsq", name, low=low, high=high, center=center,

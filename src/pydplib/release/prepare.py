@@ -101,11 +101,14 @@ class Prepared:
             sizes=_row(noisy.sizes),
             noisy=_row(noisy.raw) if axes else None,
             unit=resolved.unit,
-            notes=self._notes(),
+            notes=(*self._notes(), *self._worth(noisy)),
         )
 
     def _notes(self) -> tuple[str, ...]:
         notes = []
+        if isinstance(self.noise, QuantileNoise):
+            step = self.plan.measures[0].step
+            notes.append(f"The answer is a point of the public grid, whose points lie {step:g} apart.")
         if isinstance(self.noise, QuantileNoise) and self.resolved.groups:
             notes.append("A group without rows gets a point at random: count the groups to know which ones are empty.")
         if self.keys is not None:
@@ -114,6 +117,21 @@ class Prepared:
                 "margins near that number are too narrow."
             )
         return tuple(notes)
+
+    def _worth(self, noisy: Noisy) -> tuple[str, ...]:
+        """Return a warning where noise hides a mean or a variance; judged by noisy numbers and public bounds alone."""
+        if not isinstance(self.noise, MeanNoise | VarianceNoise) or noisy.margins is None:
+            return ()
+        noise = self.noise
+        width = noise.high - noise.low if isinstance(noise, MeanNoise) else noise.most
+        hidden = int(np.count_nonzero(noisy.margins > width / 4))
+        if not hidden:
+            return ()
+        which = "This answer is" if noisy.margins.size == 1 else f"{hidden} of {noisy.margins.size} answers are"
+        return (
+            f"{which} worth little: too few people for this epsilon. The margin is more than a quarter of all that is "
+            "possible. Ask for fewer groups, or spend more.",
+        )
 
     def _points(self, places: NDArray[np.int64]) -> NDArray[Any]:
         """Return grid points for places on the grid, within the bounds."""

@@ -29,6 +29,14 @@ class Price:
         after: What would be left; None if the budget cannot pay.
         at_most: Whether the cost is an upper bound, because the exact price needs a size that is not known.
         notes: What else to know.
+
+    Examples:
+        >>> import pandas as pd, pydplib as dp
+        >>> schema = dp.Schema({"age": dp.Number(18, 100)}, name="reports")
+        >>> table = dp.load(pd.DataFrame({"age": [61, 67, 70] * 300}), schema)
+        >>> price = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0)).price(dp.Count(), epsilon=0.5)
+        >>> price.epsilon, price.margin95, price.affordable
+        (0.5, 6, True)
     """
 
     question: str
@@ -69,7 +77,7 @@ class Price:
             unit = "ranks" if self.margin_unit == "ranks" else self.unit
             found.append(("margin", f"± {show_margin(self.margin95, whole=whole)} {unit} (95 %)".replace("  ", " ")))
         else:
-            found.append(("margin", "depends on the number of rows, which is not public"))
+            found.append(("margin", "depends on how many rows answer, which is not public"))
         if self.noise_percent is not None:
             found.append(("noise", f"about {self.noise_percent:.2g} % expected"))
         found.append(("guarantee", self.guarantee.sentence))

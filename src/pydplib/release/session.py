@@ -45,6 +45,11 @@ from pydplib.release.words import words_of
 SIZE_SHARE = Fraction(1, 10)
 """The part of a role's cap per question that the number of rows costs, where it has to be bought for a price."""
 
+MATCHING = (
+    "The noise factor speaks of the whole table. How many rows meet the conditions is not public: with fewer rows "
+    "the noise weighs more."
+)
+
 Conflict = Literal["privacy", "refuse"]
 
 
@@ -315,6 +320,7 @@ class Session:
             )
         factor = self._terms.noise_factor if noise_factor is None and self._terms else parse_noise_factor(noise_factor)
         label = label_of_noise_factor(factor)
+        matching = (MATCHING,) if resolved.question.conditions else ()
         size, remarks = self._known_size(buy=buy)
         if size is None and self.cap is not None:
             note = (
@@ -322,16 +328,16 @@ class Session:
                 f"the release, once, for epsilon {float(Fraction(str(self.cap)) * SIZE_SHARE):g}; until then only the "
                 "role's cap is known."
             )
-            return _Settled(Fraction(str(self.cap)), label, None, True, (note,))
+            return _Settled(Fraction(str(self.cap)), label, None, True, (note, *matching))
         band = band_epsilon(resolved, factor.target, size)
         used, lowered = settle_epsilon(float(band), self.cap, on_conflict=self.on_conflict)
         if not lowered:
-            return _Settled(max(band, Fraction(1, 10**6)), label, size, remarks=remarks)
+            return _Settled(max(band, Fraction(1, 10**6)), label, size, False, matching, remarks)
         note = (
             f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
             "there is more noise than the band says."
         )
-        return _Settled(Fraction(str(used)), label, size, False, (note,), remarks)
+        return _Settled(Fraction(str(used)), label, size, False, (note, *matching), remarks)
 
     def _known_size(self, *, buy: bool) -> tuple[float | None, tuple[str, ...]]:
         """Return the number of rows as far as it is known, and what was said where it had to be bought."""
