@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FORMATS = ("fhir-r4", "fhir-r5", "json", "toml", "schema")
+_SHORT_RUN = 5  # runs of up to five numbers are short enough to be listed
 LEFT_OUT = 3
 """Exit code of an import that had to leave something out."""
 
@@ -257,13 +259,41 @@ def _grow(tree: Tree, item: Item, *, with_options: bool, help_texts: bool) -> No
             _grow(branch, child, with_options=with_options, help_texts=help_texts)
         return
     if with_options:
-        for option in item.options:  # type: ignore[union-attr]
+        for option, last in _runs(item.options):  # type: ignore[union-attr]
+            if last is not None:
+                branch.add(Text(f"{option.value} to {last}", style="cyan"))
+                continue
             line = Text(str(option.value), style="cyan")
             if option.title:
                 line.append(f"  {option.title}", style="default")
             leaf = branch.add(line)
             if help_texts and option.help:
                 leaf.add(Text(option.help, style="italic"))
+
+
+def _runs(options: Sequence[Any]) -> Iterator[tuple[Any, int | None]]:
+    """Yield options one by one, or the first of a run of bare whole numbers with its last value (2010 to 2040)."""
+    place = 0
+    while place < len(options):
+        end = place
+        if _is_bare_number(options[place]):
+            while (
+                end + 1 < len(options)
+                and _is_bare_number(options[end + 1])
+                and int(options[end + 1].value) == int(options[end].value) + 1
+            ):
+                end += 1
+        if end - place < _SHORT_RUN:
+            end = place
+        yield options[place], int(options[end].value) if end > place else None
+        place = end + 1
+
+
+def _is_bare_number(option: Any) -> bool:
+    """Return whether an option is a whole number that says all there is to say about it."""
+    value = option.value
+    whole = str(value).isdecimal() and str(int(value)) == str(value)  # "007" is a code, no number
+    return whole and not option.help and option.title in (None, "", str(value))
 
 
 def _describe(item: Item) -> Text:

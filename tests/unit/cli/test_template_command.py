@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from pydplib.capture import Template, builtin, builtin_names, questionnaire_to_fhir, to_schema
 from pydplib.cli import cli
+from pydplib.cli.template import _runs
 from pydplib.errors import ParameterError, TemplateError
 from pydplib.schema import Schema
 
@@ -81,6 +83,24 @@ def test_show_draws_the_tree():
     full = run("show", "pirads-2.1", "--help-texts").output
     assert "right mid, posterolateral peripheral zone" in full
     assert "Counts as negative." in full
+
+
+def test_show_collapses_long_runs_of_whole_numbers_and_nothing_else():
+    output = run("show", "pirads-2.1").output
+    assert "2010 to 2040" in output
+    assert not re.search(r"── 20[1-4]\d\s*$", output, re.M)
+    assert re.search(r"── 10\s*$", output, re.M)  # five Gleason scores are listed
+
+
+def test_runs_need_six_bare_numbers_in_a_row():
+    from pydplib.capture.model import Option
+
+    def shown(*values):
+        return [(option.value, last) for option, last in _runs([Option(value) for value in values])]
+
+    assert shown(1, 2, 3, 4, 5, 6, 8) == [(1, 6), (8, None)]
+    assert shown(1, 2, 3, 4, 5) == [(value, None) for value in range(1, 6)]
+    assert all(last is None for _, last in shown("01", "02", "03", "04", "05", "06", "07"))
 
 
 def test_show_of_a_template_with_markup_in_its_texts_prints_them(tmp_path):
