@@ -11,9 +11,10 @@ import numpy as np
 
 from pydplib.anonymity.certificate import certify
 from pydplib.anonymity.frames import Frame
+from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.losses import LOSSES, make_objective
 from pydplib.anonymity.models import Model
-from pydplib.anonymity.prepare import Task, prepare, read_suppression
+from pydplib.anonymity.prepare import Task, prepare, read_suppression, read_time_limit
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recipe import Recipe
 from pydplib.anonymity.recoding import Recoding, measure_loss, recode_levels
@@ -89,6 +90,7 @@ def anonymize(
     if loss not in LOSSES:
         raise ParameterError(f"Unknown loss '{loss}'.{did_you_mean(loss, LOSSES)}")
     suppression = read_suppression(suppression)
+    time_limit = read_time_limit(time_limit)
     words: dict[str, Any] = {
         "person": person, "identifiers": identifiers, "insensitive": insensitive, "models": models,
         "suppression": suppression, "schema": schema,
@@ -189,8 +191,9 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
         population=population_labels(problem, recoding),
     )  # fmt: skip
     before = _sizes_before(problem)
+    trees = released_hierarchies(task.hierarchies, problem, recoding)
     recipe = Recipe(
-        method, task.hierarchies, recoding.levels, task.rules, task.sensitive, tuple(task.identifiers),
+        method, trees, recoding.levels, task.rules, task.sensitive, tuple(task.identifiers),
         task.insensitive, task.suppression, loss, recoding.stages, recoding.tree,
     )  # fmt: skip
     from pydplib.anonymity.previous import LazyTrace

@@ -14,7 +14,7 @@ from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, value_counts
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.search import SearchInfo
-from pydplib.errors import AnonymityError
+from pydplib.errors import AnonymityError, DataError
 
 _BLOCK = 4000
 
@@ -55,7 +55,13 @@ def _numbers(problem: Problem, a: int) -> Floats | None:
     values = problem.columns[a].values
     if any(v is None or isinstance(v, bool) or not isinstance(v, int | float) for v in values):
         return None
-    return np.array(values, dtype=np.float64)
+    numbers = np.array(values, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise DataError(
+            f"Column '{problem.columns[a].name}' holds infinite numbers, which have no mean. Replace them by a bound, "
+            "or use method='optimal'."
+        )
+    return numbers
 
 
 def _scaled(problem: Problem, a: int) -> Floats:

@@ -19,7 +19,7 @@ from pydplib.anonymity.problem import Persons, Problem, Rule, describe_sensitive
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.anonymity.resolved import Ints, Resolved
 from pydplib.anonymity.verification import names_of, person_codes
-from pydplib.errors import DataError, ParameterError
+from pydplib.errors import DataError, ParameterError, shown
 from pydplib.schema import Column, Schema
 
 
@@ -111,6 +111,16 @@ def read_suppression(suppression: Any) -> float:
     return float(suppression)
 
 
+def read_time_limit(seconds: Any) -> float | None:
+    """Check the time after which the best so far is taken."""
+    if seconds is None:
+        return None
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not seconds >= 0:
+        raise ParameterError(f"time_limit is a number of seconds, 0 or more, or None. Got {shown(seconds)}.")
+    return float(seconds)
+
+
 def read_identifiers(identifiers: Any) -> dict[str, Pseudonym | None]:
     """Return identifier -> pseudonym, or None where it is dropped."""
     if isinstance(identifiers, Mapping):
@@ -162,7 +172,7 @@ def prepare(
     problem = build_problem(
         frame, columns, coded, quasi, watched, rules, row_limit(suppression, len(frame)), owner, linked, history
     )
-    add_populations(problem, quasi, hierarchies)
+    add_populations(problem, quasi, hierarchies, person)
     notes = _notes(hierarchies, columns)
     reference = {
         name: dict(zip(coded[name].values, problem.sensitive[name].share.tolist(), strict=True)) for name in watched
@@ -254,8 +264,14 @@ def _people_per_value(column: Coded, owner: Ints | None) -> Ints:
     return np.bincount(once, minlength=len(column.values)).astype(np.int64)
 
 
-def add_populations(problem: Problem, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy]) -> None:
-    """Code population tables with the same hierarchies; their new values extend the columns' codes."""
+def add_populations(
+    problem: Problem, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy], person: str | None = None
+) -> None:
+    """Code population tables with the same hierarchies; their new values extend the columns' codes.
+
+    Where the population has the person column, every person must have one combination of quasi-identifiers, and is
+    counted once; else a row is a person.
+    """
     tables = {
         id(rule.model): rule.model.population
         for rule in problem.rules
@@ -283,22 +299,37 @@ def add_populations(problem: Problem, quasi: Sequence[str], hierarchies: Mapping
         columns[a] = hierarchies[name].resolve(name, values)
     problem.columns = columns
     for key, frame in frames.items():
-        tuples, _, weight = distinct_tuples(coded[key], [max(len(c.values), 1) for c in columns], len(frame))
+        tuples, of_row, weight = distinct_tuples(coded[key], [max(len(c.values), 1) for c in columns], len(frame))
+        if person is not None and person in frame.columns:
+            weight = _people_per_tuple(person_codes(frame.coded(person)), of_row, len(weight))
         problem.population[key] = (tuples, weight)
     _check_population(problem)
+
+
+def _people_per_tuple(owner: Ints, of_row: Ints, tuples: int) -> Ints:
+    pairs = group(of_row * (int(owner.max(initial=0)) + 1) + owner).first
+    if len(pairs) and int(np.bincount(owner[pairs]).max()) > 1:
+        raise DataError(
+            "Some people of the population have several rows with different quasi-identifiers, so they would count "
+            "several times. Give the population one row per person."
+        )
+    return np.bincount(of_row[pairs], minlength=tuples).astype(np.int64)
 
 
 def _check_population(problem: Problem) -> None:
     from pydplib.anonymity.grouping import combine
 
     cards = [max(len(c.values), 1) for c in problem.columns]
+    people = problem.weight
+    if problem.persons is not None:
+        people = np.bincount(problem.persons.owner, minlength=len(people)).astype(np.int64)
     for tuples, weight in problem.population.values():
         joined = [np.concatenate((mine, theirs)) for mine, theirs in zip(problem.codes, tuples, strict=True)]
         keys, _ = combine(joined, cards, len(problem.weight) + len(weight))
         into = group(keys).into
         mine = len(problem.weight)
         counts = np.bincount(into[mine:], weights=weight, minlength=int(into.max(initial=-1)) + 1)
-        held = np.bincount(into[:mine], weights=problem.weight, minlength=len(counts))
+        held = np.bincount(into[:mine], weights=people, minlength=len(counts))
         if (counts < held).any():
             raise DataError(
                 "The population has fewer people than the table for some values. It must contain the table's "

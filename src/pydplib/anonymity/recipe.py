@@ -79,7 +79,8 @@ class Recipe:
 
     Attributes:
         method: How it was found.
-        hierarchies: Per quasi-identifier, its hierarchy.
+        hierarchies: Per quasi-identifier, its hierarchy. One made from the data lists only values that the release
+            shows; ``from_data`` names those columns.
         levels: Per quasi-identifier, its level; None where levels differ between rows.
         models: The models with their sensitive columns.
         sensitive: Sensitive columns.
@@ -115,6 +116,11 @@ class Recipe:
         object.__setattr__(self, "hierarchies", MappingProxyType(dict(self.hierarchies)))
         if self.levels is not None:
             object.__setattr__(self, "levels", MappingProxyType(dict(self.levels)))
+
+    @property
+    def from_data(self) -> tuple[str, ...]:
+        """Columns whose hierarchies were made from the data: their bounds and values come from the table."""
+        return tuple(name for name, hierarchy in self.hierarchies.items() if hierarchy.from_data)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as plain values."""
@@ -186,8 +192,9 @@ class Recipe:
     def apply(self, table: Any) -> Any:
         """Transform another table of the same kind, shuffled, without identifiers.
 
-        The result carries no guarantee: run ``verify`` on it. Rows that fit no released class of a local
-        recoding or no box of a Mondrian partition are left out.
+        The result carries no guarantee: run ``verify`` on it. Rows are left out that fit no released class of a
+        local recoding or no box of a Mondrian partition, that have a value unknown to a hierarchy made from data,
+        or whose class has fewer rows than the k of the recipe's models. Other models are not enforced.
         """
         from pydplib.anonymity.applying import apply_recipe
 

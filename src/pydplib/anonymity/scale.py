@@ -14,6 +14,7 @@ from pydplib._duckdb_files import exact_name, parquet_source
 from pydplib.anonymity.certificate import Certificate, certify_view
 from pydplib.anonymity.frames import Coded, _encode_objects, _join_missing, open_relation
 from pydplib.anonymity.grouping import combine, group
+from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.models import Model
 from pydplib.anonymity.prepare import (
     read_hierarchy,
@@ -198,6 +199,7 @@ def anonymize_relation(
             "The output and the suppressed rows do not add up to the table: the engine changed or repeated rows while "
             "they were written. Nothing was released. Load the table into memory, e.g. duckdb.read_parquet(path).pl()."
         )
+    trees = released_hierarchies(hierarchies, problem, recoding)
     made = [c.name for c in resolved if c.from_data or hierarchies[c.name].from_data]
     notes = [f"The hierarchies of {', '.join(made)} were made from the data, which can give something away."]
     return AnonymizationResult(
@@ -208,7 +210,7 @@ def anonymize_relation(
         risk=RiskChange(risk_of_sizes(problem.weight), risk_of_sizes(view.size)),
         certificate=certificate,
         recipe=Recipe(
-            method, hierarchies, recoding.levels, rules, watched, tuple(hidden), kept, suppression, loss,
+            method, trees, recoding.levels, rules, watched, tuple(hidden), kept, suppression, loss,
             recoding.stages, recoding.tree,
         ),
         search=info,
