@@ -26,7 +26,10 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_files_page_runs(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    exec(BLOCKS[1], names)
+    (Path.cwd() / "reports.parquet").unlink()
+    exec(BLOCKS[1], names)  # the page makes its own file
+    assert set(pq.read_table("reports.parquet").column_names) >= {"patient_id", "age", "pirads"}
+    exec(BLOCKS[2], names)
     assert "pirads  category" in capsys.readouterr().out
 
 
@@ -37,8 +40,8 @@ def test_postgres_page_runs(names: dict[str, Any], postgres_server: Any) -> None
     with psycopg.connect(postgres_server.url, autocommit=True) as connection:
         connection.execute("CREATE TABLE reports (patient_id int, age float8, pirads int)")
     address = "postgresql://reader@db.hospital.example/registry"
-    assert address in BLOCKS[2]
-    exec(BLOCKS[2].replace(address, postgres_server.reader_url), names)
+    assert address in BLOCKS[3]
+    exec(BLOCKS[3].replace(address, postgres_server.reader_url), names)
     assert names["table"].engine.name == "PostgreSQL"
     names["table"].close()
 
@@ -46,9 +49,10 @@ def test_postgres_page_runs(names: dict[str, Any], postgres_server: Any) -> None
 @pytest.mark.spark
 def test_spark_page_runs(names: dict[str, Any], spark_cluster: Any, spark_session: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "reports.parquet")
-    cluster = BLOCKS[3].replace("spark://spark.hospital.example:7077", spark_cluster.url)
-    for block in (cluster, BLOCKS[4]):
-        exec(block.replace('"reports.parquet"', repr(path)), {**names, "spark": spark_session})
+    cluster = BLOCKS[4].replace("spark://spark.hospital.example:7077", spark_cluster.url)
+    for block in (cluster, BLOCKS[5]):
+        # getOrCreate finds the session of the tests, as it finds that of any program.
+        exec(block.replace('"reports.parquet"', repr(path)), {**names})
     assert spark_session.range(1).count() == 1  # the caller's session is still open
 
 
