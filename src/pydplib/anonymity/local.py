@@ -11,7 +11,7 @@ import numpy as np
 
 from pydplib.anonymity.classes import Node, kept_histogram
 from pydplib.anonymity.grouping import Groups, combine, group
-from pydplib.anonymity.judging import Judge, passing
+from pydplib.anonymity.judging import Judge, Verdict, passing
 from pydplib.anonymity.losses import SeparableLoss, make_objective
 from pydplib.anonymity.problem import Pairs, Problem
 from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, label_mass, value_counts
@@ -168,8 +168,15 @@ def recode_locally(
                 f"Local recoding cannot satisfy {asked} within the allowed suppression. Allow more suppression, "
                 "use weaker models, or give the hierarchies a common top level '*'."
             )
-    recoding = recode_nodes(problem, at_node, nodes)
     cost = _loss(objective, problem, at_node, nodes)
+    if not cells and problem.nodes <= _HELD:
+        better, more = _one_node(problem, cost, deadline)
+        checked += more
+        if better is not None and better.suppressed is not None:
+            nodes = [better.classes.node]
+            at_node = np.where(better.classes.tuple_mask(better.suppressed), -1, 0)
+            cost = _loss(objective, problem, at_node, nodes)
+    recoding = recode_nodes(problem, at_node, nodes)
     info = SearchInfo(
         "cells" if cells else "local", problem.nodes, checked, cost, 0.0,
         False, time.monotonic() - began,
@@ -177,6 +184,18 @@ def recode_locally(
     if progress is not None:
         progress(info)
     return recoding, info
+
+
+def _one_node(problem: Problem, loss: float, deadline: float | None) -> tuple[Verdict | None, int]:
+    """Return the best single node if it loses less than the peeling did, and how many nodes were looked at.
+
+    Peeling is greedy: what it releases early is missing later. Nodes whose lower bound is not below its loss are never
+    looked at, so this costs little.
+    """
+    search = Search(problem, make_objective("granularity", problem), deadline=deadline)
+    search.loss = loss - 1e-12
+    search.sweep()
+    return search.best, search.judge.checks
 
 
 def _loss(objective: SeparableLoss, problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from pydplib.anonymity.classes import kept_histogram
 from pydplib.anonymity.grouping import add_by_key, combine, group
 from pydplib.anonymity.judging import passing
 from pydplib.anonymity.models import KAnonymity
-from pydplib.anonymity.plain import write_set
+from pydplib.anonymity.plain import show, write_set
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, value_counts
 from pydplib.anonymity.resolved import Bools, Floats, Ints, Resolved
@@ -50,6 +51,9 @@ def value_ranks(column: Resolved) -> Ints:
     if len(texts) + (None in column.values) == len(column.values) and all(d is not None for d in digits):
         size = np.array([np.inf if v is None else float(v) for v in column.values])
         return _rank(size)
+    if _is_days(column):
+        # By the calendar; what is missing comes last.
+        return _rank(np.array(["~" if v is None else v.isoformat() for v in column.values]))
     written = _rank(np.array([str(v) for v in column.values]))
     return _rank_of_order(np.lexsort((written, *column.levels[1:])) if len(column.values) else np.zeros(0, np.int64))
 
@@ -269,11 +273,18 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
     share = np.where(number_of > 1, np.minimum(number_of / domain, 1.0), 0.0)
     mass = np.add.reduceat(counts[by_rank[place]], start)[first] if len(start) else np.zeros(0)
     codes_by_place = by_rank[place].tolist()
+    days = _is_days(column)
     for i, (begin, end) in enumerate(zip(start[first].tolist(), ends[first].tolist(), strict=True)):
         codes = codes_by_place[begin:end]
         if column.keeps_values and (labels == "sets" or end - begin == 1):
             if end - begin == 1:
                 parts.append((column.values[codes[0]], (codes[0],)))
+            elif days:
+                # A set of days would fill the cell: from the first to the last says the same, a little coarser.
+                text, meaning, covered = _day_range([column.values[code] for code in codes])
+                parts.append((text, meaning))
+                covered = min(covered, domain)
+                cost[i], share[i] = (covered - 1) / (domain - 1) if domain > 1 else 0.0, covered / domain
             else:
                 parts.append((write_set([column.values[code] for code in codes]), tuple(codes)))
             continue
@@ -287,6 +298,22 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
     return RecodedColumn(
         column.name, tuple(distinct_texts(parts)), id_of_part[part], cost, share, cost, mass, kept=single
     )
+
+
+def _is_days(column: Resolved) -> bool:
+    present = [value for value in column.values if value is not None]
+    return bool(present) and all(isinstance(value, dt.date) for value in present)
+
+
+def _day_range(values: Sequence[Any]) -> tuple[str, Any, float]:
+    """Return label, meaning and number of days of several days in order, of which the last may be missing."""
+    present = [value for value in values if value is not None]
+    first, last = show(present[0]), show(present[-1])
+    text = first if first == last else f"{first} to {last}"
+    covered = float(present[-1].toordinal() - present[0].toordinal() + 1)
+    if len(present) < len(values):
+        return f"{{{text}, missing}}", ("days", text, None), covered + 1
+    return text, ("days", text), covered
 
 
 def _lowest_label(column: Resolved, codes: Ints, counts: Floats, domain: float) -> tuple[Any, Any, float, float, float]:

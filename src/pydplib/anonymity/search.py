@@ -84,7 +84,7 @@ class Search:
 
     def run(self) -> Found:
         """Return the optimum, or the best node at the deadline."""
-        complete = self._descend() and self._sweep()
+        complete = self._descend() and self.sweep()
         return Found(self.best, self.info(complete=complete, final=True))
 
     def info(self, *, complete: bool, final: bool = False) -> SearchInfo:
@@ -150,7 +150,7 @@ class Search:
             else:
                 return True
 
-    def _sweep(self) -> bool:
+    def sweep(self) -> bool:
         """Visit what is left, highest lower bound first: its "no" rules out the most."""
         # Ties are broken by height, so that of two nodes with one bound the upper comes first.
         height = np.zeros(self.problem.shape, dtype=np.int32)

@@ -24,7 +24,7 @@ def draw(released: Any, *, original: Any = None, **options: Any) -> Figure:
     naming them: ``original=``.
 
     Args:
-        released: What ``dp_calculate`` returned.
+        released: What a session released, or what ``dp_calculate`` returned.
         original: For the owner's eyes only: the column that was made noisy, drawn beside it (as
             aggregates). Whoever gets the figure then has exact statistics of private data.
         options: ``title=`` and whatever else the kind of release understands.
@@ -37,8 +37,8 @@ def draw(released: Any, *, original: Any = None, **options: Any) -> Figure:
         >>> plot.draw([61, 67, 70])
         Traceback (most recent call last):
         ...
-        pydplib.errors.ParameterError: plot.draw takes what may leave: a result of dp_calculate. Got list. \
-Make a release of it first; raw values enter a figure only as original=, for the owner.
+        pydplib.errors.ParameterError: plot.draw takes what may leave: a release of a session, or a result of \
+dp_calculate. Got list. Make a release of it first; raw values enter a figure only as original=, for the owner.
     """
     for kind in type(released).__mro__:
         if kind.__module__.split(".")[0] == "pydplib" and kind.__name__ in _DRAWERS:
@@ -47,6 +47,7 @@ Make a release of it first; raw values enter a figure only as original=, for the
             figure: Figure = drawer(released, original=original, **options)
             return figure
     raise ParameterError(
-        f"plot.draw takes what may leave: a result of dp_calculate. Got {type(released).__name__}. "
+        "plot.draw takes what may leave: a release of a session, or a result of dp_calculate. "
+        f"Got {type(released).__name__}. "
         "Make a release of it first; raw values enter a figure only as original=, for the owner."
     )
