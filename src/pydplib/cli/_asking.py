@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from pydplib.errors import ParameterError, PolicyError
+from pydplib.errors import ParameterError, PolicyError, SchemaError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,7 +22,7 @@ _OPTIONS = [
     click.option("--epsilon", type=float, help="The privacy loss."),
     click.option("--margin", type=float, help="The accuracy wanted: the 95 % margin, in the answer's unit."),
     click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The band of noise."),
-    click.option("--delta", type=float, help="For unknown keys only: the chance that a lone key is shown."),
+    click.option("--delta", type=float, help="Free text after 'by': its values are shown where many have them."),
     click.option("--recipient", required=True, help="Who gets the answer and pays for it."),
     click.option("--role", default="third_party", show_default=True, help="The recipient's role."),
     click.option("--budget", type=float, help="The recipient's epsilon in all; by default the role's."),
@@ -41,21 +42,31 @@ def asking(function: Function) -> Function:
 
 
 @contextmanager
-def open_session(given: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Load the table, open the ledger and give (session, question); close both at the end."""
-    from pydplib.budget import SqliteLedger
+def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tuple[Any, Any]]:
+    """Load the table, open the ledger and give (session, question); close both at the end.
+
+    Args:
+        given: The command's options.
+        preview: For prices: no ledger is made, no budget is opened, nothing is written.
+    """
+    from pydplib.budget import MemoryLedger, SqliteLedger
     from pydplib.engine import load
-    from pydplib.guarantee import PureDP
+    from pydplib.guarantee import ApproxDP, PureDP
     from pydplib.release import Session
     from pydplib.release.grammar import parse_question
 
-    schema = named_schema(given["schema_file"], given["file"])
-    question = parse_question(given["question"], schema)
+    check_payment(given)
+    schema = named_schema(given["schema_file"])
+    question = parse_question(given["question"], schema, unknown_keys=given["delta"] is not None)
     policy = read_policy(given["policy_file"])
-    budget = None if given["budget"] is None else PureDP(given["budget"])
+    budget: PureDP | ApproxDP | None = None
+    if given["budget"] is not None:
+        unknown = given["delta"] is not None  # unknown keys need a budget with a delta
+        budget = ApproxDP(given["budget"], policy.delta_for(schema.size)) if unknown else PureDP(given["budget"])
+    new = preview and not Path(given["ledger_file"]).exists()
     with (
         load(given["file"], schema, table=given["table"], memory_limit=given["memory_limit"]) as table,
-        SqliteLedger(given["ledger_file"]) as ledger,
+        nullcontext(MemoryLedger()) if new else SqliteLedger(given["ledger_file"]) as ledger,
     ):
         session = Session(
             table,
@@ -65,6 +76,7 @@ def open_session(given: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
             ledger=ledger,
             policy=policy,
             snapshot=given["snapshot"],
+            preview=preview,
         )
         yield session, question
 
@@ -74,19 +86,28 @@ def price_options(given: dict[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta")}
 
 
-def named_schema(schema_file: str, file: str) -> Any:
-    """Return the schema; a table without a name of its own gets that of its file."""
+def check_payment(given: dict[str, Any]) -> None:
+    """Raise unless the command says what the answer may cost, by itself or by a role that was named."""
+    ways = ("epsilon", "margin", "noise_factor")
+    source = click.get_current_context().get_parameter_source("role")
+    if all(given[name] is None for name in ways) and source is ParameterSource.DEFAULT:
+        raise ParameterError(
+            "Say what the answer may cost: --epsilon 0.2, or --margin 3, or --noise-factor high; or name the --role, "
+            "whose noise factor is then used. Nothing was spent."
+        )
+
+
+def named_schema(schema_file: str) -> Any:
+    """Return the schema, which must say whose budget is spent: its table's name, or its lineage."""
     from pydplib.schema import Schema
 
     schema = Schema.load(schema_file)
-    if schema.name != "table":
-        return schema
-    stem = Path(file).stem if "://" not in file else "table"
-    name = stem if stem.isprintable() and stem.strip() == stem and stem else "table"
-    values = schema.to_dict() | {"name": name}
-    if values.get("lineage") == "table":
-        values["lineage"] = name
-    return Schema.from_dict(values)
+    if schema.lineage == "table":
+        raise SchemaError(
+            f"The schema '{schema_file}' has no name. The budget belongs to the name, not to the file: a copy of the "
+            'table must not get a fresh one. Write name = "reports" as its first line.'
+        )
+    return schema
 
 
 def read_policy(path: str | None) -> Any:

@@ -14,14 +14,14 @@ from pydplib.cli._asking import asking, open_session, price_options
 @asking
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool, **given: Any) -> None:
-    r"""Say what a question about FILE would cost and which margin to expect. Touches no data, spends nothing.
+    r"""Say what a question about FILE would cost and which margin to expect. Touches no data, writes nothing.
 
     \b
     Example:
       pydplib price reports.parquet --schema schema.toml --question "median age" \
         --noise-factor high --recipient partner --ledger ledger.db
     """
-    with open_session(given) as (session, question):
+    with open_session(given, preview=True) as (session, question):
         price = session.price(question, **price_options(given))
     if not as_json:
         click.echo(str(price))

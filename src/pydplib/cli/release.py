@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pydplib.cli._asking import asking, open_session, price_options
+from pydplib.cli._outputs import check_targets
 from pydplib.errors import ParameterError
 
 
@@ -20,7 +21,10 @@ from pydplib.errors import ParameterError
 @click.option("--html", "as_html", is_flag=True, help="Write a page with a figure (needs --output).")
 @click.option("--png", "as_png", is_flag=True, help="Write a picture (needs --output).")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
-def command(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path | None, **given: Any) -> None:
+@click.option("--force", is_flag=True, help="Replace an output that exists.")
+def command(
+    as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path | None, force: bool, **given: Any
+) -> None:
     r"""Answer a question about FILE with noise, and write down who was told.
 
     FILE is CSV, Parquet, a SQLite file, or postgresql://... The question reads
@@ -33,21 +37,36 @@ def command(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Pa
         --noise-factor high --recipient partner --ledger ledger.db
     """
     form = _form(as_json, as_csv, as_html, as_png, output)
+    _check_output(output, given, force=force)
     with open_session(given) as (session, question):
         release = session.release(question, **price_options(given))
         left = session.remaining
+    told = "".join(f" {remark}" for remark in release.remarks)
     if form in ("html", "png"):
         _draw(release, form, output)
-        click.echo(f"Wrote {output}. Left for '{given['recipient']}': {left}.")
+        click.echo(f"Wrote {output}. Cost: {release.cost}.{told} Left for '{given['recipient']}': {left}.")
         return
     text = {"json": release.to_json, "csv": lambda: _csv(release), "text": lambda: str(release)}[form]()
     if output is not None:
         _write(output, text)
-        click.echo(f"Wrote {output}. Left for '{given['recipient']}': {left}.")
+        click.echo(f"Wrote {output}. Cost: {release.cost}.{told} Left for '{given['recipient']}': {left}.")
         return
     click.echo(text, nl=not text.endswith("\n"))
     if form == "text":
         click.echo(f"  left       {left}")
+
+
+def _check_output(output: Path | None, given: dict[str, Any], *, force: bool) -> None:
+    """Raise before anything is paid if the output cannot be written, or would replace what is read or the ledger."""
+    if output is None:
+        return
+    ledger = Path(given["ledger_file"])
+    beside = [ledger.with_name(ledger.name + ending) for ending in ("", "-wal", "-shm", "-journal", ".head")]
+    if output.resolve() in [path.resolve() for path in beside]:
+        raise ParameterError(f"--output would replace the ledger '{ledger.name}'. Choose another name.")
+    read = [given[name] for name in ("file", "schema_file", "policy_file") if given[name] is not None]
+    inputs = [Path(name) for name in read if "://" not in name]
+    check_targets([("--output", output)], [path for path in inputs if path.exists()], force=force)
 
 
 def _form(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path | None) -> str:

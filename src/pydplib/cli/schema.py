@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def command() -> None:
     """Propose a schema for a file, or check a finished one."""
 
 
-@command.command("init")
+@command.command("init", short_help="Propose a schema for a file.")
 @click.argument("file")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
@@ -45,7 +46,7 @@ def init(file: str, output: Path | None, person: str | None) -> None:
     click.echo(f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {output} {file}")
 
 
-@command.command("check")
+@command.command("check", short_help="Check a schema, and that a file fits it.")
 @click.argument("schema_file")
 @click.argument("file", required=False)
 @click.option("--table", help="The table's name, where FILE is a database.")
@@ -54,6 +55,7 @@ def check(schema_file: str, file: str | None, table: str | None) -> None:
     from pydplib.engine import load
     from pydplib.schema import Schema
 
+    _check_entries(schema_file)
     schema = Schema.load(schema_file)
     if file is not None:
         with load(file, schema, table=table) as loaded:
@@ -65,6 +67,27 @@ def check(schema_file: str, file: str | None, table: str | None) -> None:
     )
     size = f"public size {schema.size}" if schema.size else "size not public"
     click.echo(f"The schema is complete: {len(schema.columns)} columns; {who}; {size}.")
+
+
+def _check_entries(schema_file: str) -> None:
+    """Raise with every entry that is still empty, not only the first."""
+    try:
+        columns = tomllib.loads(Path(schema_file).read_text(encoding="utf-8")).get("columns", {})
+        kinds = {name: (entry, entry.get("kind")) for name, entry in columns.items()}
+    except (OSError, UnicodeDecodeError, ValueError, AttributeError, RecursionError):
+        return  # Schema.load says what is wrong
+    wanted = {"number": ("low", "high"), "integer": ("low", "high"), "date": ("low", "high"), "category": ("values",)}
+    empty = [
+        f"{name}: {', '.join(missing)}"
+        for name, (entry, kind) in kinds.items()
+        if (missing := [key for key in wanted.get(str(kind), ()) if entry.get(key) in (None, "", [])])
+    ]
+    if len(empty) > 1:
+        listed = "".join(f"\n  {line}" for line in empty)
+        raise SchemaError(
+            f"{len(empty)} columns still need entries:{listed}\nFill in what is possible in the real world; data never "
+            "choose bounds or categories. A column that nobody shall ask about may be deleted."
+        )
 
 
 def propose(file: str, *, person: str | None = None) -> str:
@@ -80,7 +103,8 @@ def propose(file: str, *, person: str | None = None) -> str:
     stem = Path(file).stem
     lines = [
         "# What is public about this table. Fill in the empty entries by what is possible in the real world;",
-        "# data never choose bounds or categories. Then run: pydplib schema check",
+        "# data never choose bounds or categories. A column that nobody shall ask about may be deleted.",
+        f"# Then run: pydplib schema check SCHEMA.toml {_plain(Path(file).name)}",
         f'name = "{_plain(stem)}"',
     ]
     if who is None:
@@ -88,7 +112,7 @@ def propose(file: str, *, person: str | None = None) -> str:
     else:
         lines += [
             f"person = {_quoted(who)}  # whose row it is: please check",
-            "max_rows_per_person = 1  # most rows of one person that count in full",
+            "max_rows_per_person = 1  # most rows of one person that count in full: please check",
         ]
     lines.append("# size = 0  # the number of persons, only if it is public")
     for name, storage, few in columns:

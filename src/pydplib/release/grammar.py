@@ -25,7 +25,7 @@ from pydplib.release.questions import (
     Sum,
     Variance,
 )
-from pydplib.schema import OTHER, Category, Date, Flag, Integer, Number, Schema
+from pydplib.schema import OTHER, Category, Date, Flag, Integer, Number, Schema, Text
 
 STATISTICS: dict[str, type[Question]] = {
     "count": Count,
@@ -40,7 +40,7 @@ STATISTICS: dict[str, type[Question]] = {
 }
 """The first word of a question -> what it asks."""
 
-_TOKEN = re.compile(r"\s*(?:(\"[^\"]*\"|'[^']*')|(<=|>=|!=|<|>|=|,|\(|\))|([^\s,()<>=!\"']+))")
+_TOKEN = re.compile(r"\s*(?:(\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*')|(<=|>=|!=|<|>|=|,|\(|\))|([^\s,()<>=!\"']+))")
 _SIGNS = {"<": "less_than", "<=": "at_most", ">": "more_than", ">=": "at_least", "=": "eq", "!=": "ne"}
 
 
@@ -56,12 +56,15 @@ class _Token:
         return "" if self.quoted else self.text.lower()
 
 
-def parse_question(text: str, schema: Schema) -> Question:
+def parse_question(text: str, schema: Schema, *, unknown_keys: bool = False) -> Question:
     """Read a question in words. An error points at the word that is wrong.
+
+    Names and values of several words may stand in quotes; a quote within is doubled.
 
     Args:
         text: The question.
         schema: The table's public facts: column names and values are checked against it.
+        unknown_keys: Whether free text after ``by`` asks for keys that nobody declared (needs a delta).
 
     Examples:
         >>> from pydplib.schema import Flag
@@ -75,13 +78,15 @@ def parse_question(text: str, schema: Schema) -> Question:
           maen age
           ^^^^
     """
-    return _Parser(text, schema).question()
+    return _Parser(text, schema, unknown_keys).question()
 
 
 class _Parser:
-    def __init__(self, text: str, schema: Schema) -> None:
-        self.text = " ".join(text.split())
+    def __init__(self, text: str, schema: Schema, unknown_keys: bool) -> None:
+        # What is echoed in an error must not move a terminal's cursor or hide words.
+        self.text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text.split()))
         self.schema = schema
+        self.unknown_keys = unknown_keys
         self.tokens = self._tokens()
         self.place = 0
 
@@ -94,7 +99,8 @@ class _Parser:
                 self._fail_at(at, at + 1, "This sign has no meaning in a question.")
             quoted = match.group(1)
             start = match.start(match.lastindex or 0)
-            found.append(_Token(quoted[1:-1] if quoted else match.group().strip(), start, match.end(), bool(quoted)))
+            plain = quoted[1:-1].replace(quoted[0] * 2, quoted[0]) if quoted else match.group().strip()
+            found.append(_Token(plain, start, match.end(), bool(quoted)))
             position = match.end()
             if not self.text[position:].strip():
                 break
@@ -164,8 +170,23 @@ class _Parser:
                 token, f"'{token.text}' is not expected here. A question reads: statistic column by ... where ..."
             )
 
-    def _by(self) -> list[str]:
-        return self._columns("by") if self._take("by") else []
+    def _by(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if not self._take("by"):
+            return found
+        for name in self._columns("by"):
+            if name in found:
+                self._fail(self.tokens[self.place - 1], f"'{name}' stands twice after 'by'.")
+            found[name] = ...
+            if isinstance(self.schema.column(name), Text):
+                if not self.unknown_keys:
+                    self._fail(
+                        self.tokens[self.place - 1],
+                        f"Column '{name}' is free text: its values are not public. Declare it as a category, or give a "
+                        "delta (--delta 1e-7): then values that many people have are shown.",
+                    )
+                found[name] = None
+        return found
 
     def _columns(self, after: str) -> list[str]:
         found = [self._column(f"a column after '{after}'")]
@@ -175,11 +196,13 @@ class _Parser:
 
     def _column(self, wanted: str) -> str:
         token = self._next(wanted)
-        names = {name.lower(): name for name in self.schema.columns}
         if token.text in self.schema.columns:
             return token.text
-        if token.text.lower() in names:
-            return names[token.text.lower()]
+        alike = [name for name in self.schema.columns if name.lower() == token.text.lower()]
+        if len(alike) > 1:
+            self._fail(token, f"'{token.text}' could be column {' or '.join(alike)}: write it to the letter.")
+        if alike:
+            return alike[0]
         self._fail(token, f"The table has no column '{token.text}'.{did_you_mean(token.text, self.schema.columns)}")
 
     def _where(self) -> list[Condition]:
@@ -252,17 +275,28 @@ class _Parser:
         self._fail(token, f"Column '{column}' is free text: no condition can look at it.")
 
     def _known(self, token: _Token, column: str, values: Iterable[Any]) -> Any:
-        known = {str(value).lower(): value for value in values}
+        listed = [(str(value), value) for value in values]
         # Values of several words need no quotes; the longest one that is declared counts.
-        words, place, found = token.text.lower(), self.place, None
-        if words in known:
-            found = (known[words], place)
+        words, place, found = token.text, self.place, None
+        if self._matches(words, listed):
+            found = (words, place)
         while not token.quoted and place < len(self.tokens) and self.tokens[place].word not in ("", "and", ",", ")"):
-            words = f"{words} {self.tokens[place].word}"
+            words = f"{words} {self.tokens[place].text}"
             place += 1
-            if words in known:
-                found = (known[words], place)
+            if self._matches(words, listed):
+                found = (words, place)
         if found is None:
-            self._fail(token, f"'{token.text}' is no declared value of '{column}'.{did_you_mean(token.text, known)}")
+            names = [name for name, _ in listed]
+            self._fail(token, f"'{token.text}' is no declared value of '{column}'.{did_you_mean(token.text, names)}")
         self.place = found[1]
-        return found[0]
+        matches = self._matches(found[0], listed)
+        if len(matches) > 1:
+            names = [str(value) for value in matches]
+            self._fail(token, f"'{found[0]}' could be any of {', '.join(names)}: write one to the letter.")
+        return matches[0]
+
+    @staticmethod
+    def _matches(words: str, listed: list[tuple[str, Any]]) -> list[Any]:
+        """Return the values that are spelled so to the letter; if there are none, whatever the case."""
+        exact = [value for name, value in listed if name == words]
+        return exact[:1] or list({name: value for name, value in listed if name.lower() == words.lower()}.values())

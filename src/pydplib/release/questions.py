@@ -132,7 +132,7 @@ class Count(Question):
     """How many rows, or how many persons.
 
     Args:
-        of: ``"rows"`` or ``"persons"``. A person counts once; in groups, in the group of one of his rows.
+        of: ``"rows"`` or ``"persons"``. A person counts once; in groups, in the group of one of that person's rows.
         by: Groups: a column, several, or column -> public keys, ``Bins([...])``, or None for unknown keys.
         where: Conditions, all of which must hold.
 
@@ -260,7 +260,7 @@ class Histogram(_OfColumn):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.edges is not None:
-            object.__setattr__(self, "edges", Bins(self.edges).edges)
+            object.__setattr__(self, "edges", _bins(self.edges).edges)
         if self.column in dict(self.pairs):
             raise QuestionError(f"Histogram('{self.column}') counts '{self.column}' already; leave it out of by=.")
 
@@ -276,7 +276,7 @@ class Histogram(_OfColumn):
         if not plain["by"]:  # its own bins are said by its edges
             del plain["by"]
         if isinstance(bins, Bins):
-            plain["edges"] = list(bins.edges)
+            plain["edges"] = [one_spelling(edge) for edge in bins.edges]
         return plain
 
     def groups(self, schema: Schema) -> dict[str, Any]:
@@ -318,7 +318,7 @@ class Crosstab(Question):
         for name in given:
             if name not in names:
                 raise QuestionError(f"bins= names '{name}', no column of this table.{did_you_mean(name, names)}")
-        groups = {name: Bins(given[name]) if name in given else known.get(name, ...) for name in names}
+        groups = {name: _bins(given[name]) if name in given else known.get(name, ...) for name in names}
         object.__setattr__(self, "columns", tuple(names))
         object.__setattr__(self, "by", tuple(groups.items()))
         object.__setattr__(self, "where", where)
@@ -342,7 +342,7 @@ QUESTIONS: dict[str, type[Question]] = {
 
 def _groups(by: Any) -> tuple[tuple[str, Any], ...]:
     """Return groups as (column, keys) pairs; ``...`` stands for what the schema declares."""
-    if by is None or by == ():
+    if by is None or (isinstance(by, tuple) and not by):
         return ()
     if isinstance(by, str):
         return ((by, ...),)
@@ -357,11 +357,44 @@ def _groups(by: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def _plain_keys(name: str, keys: Any) -> Any:
-    if keys is ... or keys is None or isinstance(keys, Bins):
+    if keys is ... or keys is None:
         return keys
+    if isinstance(keys, Bins):
+        return _bins(keys)
     if isinstance(keys, str) or not isinstance(keys, Iterable):
         raise QuestionError(f"The public keys of '{name}' are a list, Bins([...]), or None where they are unknown.")
-    return tuple(keys)
+    return tuple(plain_scalar(key) for key in keys)
+
+
+def plain_scalar(value: Any) -> Any:
+    """Return NumPy's scalars as Python's.
+
+    Examples:
+        >>> import numpy as np
+        >>> plain_scalar(np.float64(20.0)), plain_scalar("a")
+        (20.0, 'a')
+    """
+    import numpy as np
+
+    return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+
+
+def one_spelling(value: Any) -> Any:
+    """Return a whole number as int, however it is written: 20 and 20.0 are one key, and one question.
+
+    Examples:
+        >>> one_spelling(20.0), one_spelling(True), one_spelling(0.5)
+        (20, True, 0.5)
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _bins(edges: Any) -> Bins:
+    """Return bins of edges in a list, an array, or bins already."""
+    found = edges.edges if isinstance(edges, Bins) else edges
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise QuestionError("Edges are a list of numbers or days in ascending order, e.g. edges=[20, 40, 60].")
+    return Bins(one_spelling(plain_scalar(edge)) for edge in found)
 
 
 def _fill(schema: Schema, name: str, keys: Any) -> Any:
@@ -372,7 +405,7 @@ def _fill(schema: Schema, name: str, keys: Any) -> Any:
     if isinstance(column, Text):
         raise QuestionError(
             f"Column '{name}' is free text: its values are not public. Declare it as a Category, or ask for "
-            f"unknown keys, by={{'{name}': None}}, which needs a budget with delta."
+            f"unknown keys (by={{'{name}': None}}, in the shell by {name} --delta 1e-7); they need a budget with delta."
         )
     if isinstance(column, Number | Date) or (isinstance(column, Integer) and column.width >= MOST_INTEGER_KEYS):
         return Bins(nice_edges(number_column(schema, name, "by")))
@@ -382,11 +415,11 @@ def _fill(schema: Schema, name: str, keys: Any) -> Any:
 def _group_dict(name: str, keys: Any) -> dict[str, Any]:
     entry: dict[str, Any] = {"column": name}
     if isinstance(keys, Bins):
-        entry["edges"] = list(keys.edges)
+        entry["edges"] = [one_spelling(edge) for edge in keys.edges]
     elif keys is None:
         entry["unknown"] = True
     elif keys is not ...:
-        entry["keys"] = list(keys)
+        entry["keys"] = [one_spelling(key) for key in keys]
     return entry
 
 

@@ -39,6 +39,8 @@ def to_array(values: Any) -> NDArray[Any]:
         raise ParameterError(
             f"A column of values is needed: a list, an array or a data frame's column. Got {type(values).__name__}."
         )
+    if isinstance(values, np.ma.MaskedArray):
+        values = _unmasked(values)
     if not isinstance(values, np.ndarray | list | tuple):
         for method in ("to_numpy", "__array__"):
             if hasattr(values, method):
@@ -54,6 +56,19 @@ def to_array(values: Any) -> NDArray[Any]:
     if array.ndim != 1:
         raise ParameterError(f"One column of values is needed; this has {array.ndim} dimensions.")
     return array
+
+
+def _unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Return an array in which what was masked is missing, whether anything is masked or not: the type is public."""
+    hidden, plain = np.ma.getmaskarray(values), np.array(values.data)
+    if plain.dtype.kind in "biuf":
+        # Whole numbers beyond 2^53 lose their last digits, which no noise leaves anyway.
+        plain = plain.astype(np.float64)
+    elif plain.dtype.kind not in "mM":
+        plain = plain.astype(object)
+    nothing = {"f": np.nan, "M": np.datetime64("NaT"), "m": np.timedelta64("NaT")}
+    plain[hidden] = nothing.get(plain.dtype.kind)
+    return plain
 
 
 def is_missing(array: NDArray[Any]) -> NDArray[np.bool_]:

@@ -117,12 +117,84 @@ def test_policy_file_changes_caps(run, tmp_path):
     assert run("price", "mean age by bph", "--epsilon", "0.1", "--policy", str(policy), recipient="c")[0] == 21
 
 
-def test_unnamed_table_is_named_after_its_file(run, folder, tmp_path):
+def test_schema_without_a_name_is_refused_before_a_ledger_is_made(run, folder, tmp_path):
     (tmp_path / "plain.toml").write_text('[columns.age]\nkind = "number"\nlow = 18\nhigh = 100\n')
     ledger = tmp_path / "other.db"
     args = ["--schema", str(tmp_path / "plain.toml"), "-q", "count", "--epsilon", "0.1", "--recipient", "a"]
-    assert run.call("release", str(folder / "reports.csv"), *args, "--ledger", str(ledger))[0] == 0
-    assert dp.SqliteLedger(ledger).accounts()[0].lineage == "reports"
+    code, _, err = run.call("release", str(folder / "reports.csv"), *args, "--ledger", str(ledger))
+    assert code == 12 and 'name = "reports"' in err and not ledger.exists()
+
+
+def test_price_makes_no_ledger_and_opens_no_budget(run, tmp_path):
+    ledger = tmp_path / "ledger.db"
+    assert run("price", "count", "--epsilon", "0.2")[0] == 0
+    assert not ledger.exists()
+    run("release", "count", "--epsilon", "0.2")
+    assert run("price", "count", "--epsilon", "0.2", recipient="another")[0] == 0
+    with dp.SqliteLedger(ledger) as opened:
+        assert {account.recipient for account in opened.accounts()} == {None, "partner"}
+
+
+def test_release_never_writes_over_what_it_reads_or_over_the_ledger(run, folder, tmp_path):
+    before = (folder / "reports.csv").read_bytes()
+    for target in (folder / "reports.csv", folder / "schema.toml", tmp_path / "ledger.db"):
+        for force in ([], ["--force"]):
+            args = ["--epsilon", "0.1", "--csv", "--output", str(target), *force]
+            assert run("release", "count", *args, file="reports.csv")[0] == 11
+    assert (folder / "reports.csv").read_bytes() == before
+    assert not (tmp_path / "ledger.db").exists()  # refused before anything was paid
+    target = tmp_path / "answer.csv"
+    target.write_text("mine")
+    assert run("release", "count", "--epsilon", "0.1", "--output", str(target))[0] == 11
+    assert target.read_text() == "mine"
+    assert run("release", "count", "--epsilon", "0.1", "--output", str(target), "--force")[0] == 0
+    assert target.read_text() != "mine"
+
+
+def test_release_without_a_price_is_refused_unless_a_role_is_named(run, tmp_path):
+    code, _, err = run("release", "count")
+    assert code == 11 and "--epsilon" in err and "--noise-factor" in err
+    assert not (tmp_path / "ledger.db").exists()
+    assert run("release", "count", "--role", "third_party")[0] == 0
+
+
+def test_release_says_what_was_bought_and_what_was_paid_before(run):
+    _, first, _ = run("release", "mean age", "--noise-factor", "high")
+    assert "bought as well, once, for epsilon 0.05" in first
+    _, again, _ = run("release", "mean age", "--noise-factor", "high")
+    assert "Paid before: nothing was charged." in again and "Answered from the ledger" in again
+
+
+def test_release_of_free_text_needs_a_delta_and_then_shows_common_values(run, tmp_path):
+    (tmp_path / "cities.csv").write_text("id,city\n" + "".join(f"p{i},Oslo\n" for i in range(500)))
+    (tmp_path / "cities.toml").write_text(
+        'name = "cities"\nperson = "id"\n[columns.id]\nkind = "text"\n[columns.city]\nkind = "text"\nlabel = "quasi"\n'
+    )
+    args = [
+        str(tmp_path / "cities.csv"), "--schema", str(tmp_path / "cities.toml"), "-q", "count by city", "--epsilon",
+        "0.4", "--recipient", "a", "--ledger", str(tmp_path / "cities.db"),
+    ]  # fmt: skip
+    code, _, err = run.call("release", *args)
+    assert code == 13 and "--delta" in err and "None" not in err
+    code, out, err = run.call("release", *args, "--delta", "1e-7")
+    assert code == 0 and "Oslo" in out, err
+
+
+def test_schema_check_lists_every_empty_entry_at_once(run, tmp_path):
+    path = tmp_path / "draft.toml"
+    path.write_text(
+        'name = "a"\n[columns.age]\nkind = "number"\nlow = ""\nhigh = ""\n[columns.sex]\nkind = "category"\n'
+        "values = []\n"
+    )
+    code, _, err = run.call("schema", "check", str(path))
+    assert code == 12 and "age: low, high" in err and "sex: values" in err and "may be deleted" in err
+
+
+def test_help_lists_subcommands_whole_and_examples_as_they_stand(run):
+    _, out, _ = run.call("schema", "--help")
+    assert "..." not in out.split("Commands")[1]
+    for name in ("release", "price", "audit"):
+        assert "\\b" not in run.call(name, "--help")[1]
 
 
 def test_schema_init_proposes_kinds_and_leaves_bounds_empty(run, folder, tmp_path):
@@ -134,7 +206,7 @@ def test_schema_init_proposes_kinds_and_leaves_bounds_empty(run, folder, tmp_pat
     ages = datasets.pirads(300, backend="pandas").age
     assert str(ages.max()) not in text and "chr" not in text.split("[columns", 1)[1].replace("character", "")
     code, _, err = run.call("schema", "check", str(path))
-    assert code == 12 and "still needs" in err
+    assert code == 12 and "still need" in err and "please check" in text.split("max_rows_per_person")[1].splitlines()[0]
     assert run.call("schema", "init", str(folder / "reports.csv"), "-o", str(path))[0] == 11  # never overwritten
 
 

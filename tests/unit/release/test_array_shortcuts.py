@@ -219,3 +219,15 @@ def test_empty_arrays_are_answered_like_any_other():
 def test_as_values_reads_numbers_from_text_and_nothing_else():
     assert np.isnan(as_values(["a", None, object()])).all()
     assert as_values(["1e3", " 7 "]).tolist() == [1000.0, 7.0]
+
+
+def test_masked_elements_are_missing():
+    from pydplib.release.values import as_values, is_missing, to_array
+
+    masked = np.ma.array([50.0, 60.0, 70.0], mask=[0, 0, 1])
+    assert np.isnan(as_values(masked)).tolist() == [False, False, True]
+    for values in (masked, masked.astype(int), masked.astype(object), np.ma.array(["a", "b", "c"], mask=[0, 0, 1])):
+        assert is_missing(to_array(values)).tolist() == [False, False, True]
+    days = np.ma.array(np.array(["2017-01-01"] * 3, dtype="datetime64[D]"), mask=[0, 0, 1])
+    assert is_missing(to_array(days)).tolist() == [False, False, True]
+    assert dp.count(masked, epsilon=1000.0).value == 2

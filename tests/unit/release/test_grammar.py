@@ -78,3 +78,37 @@ def test_error_points_at_the_word(text, message, word, schema):
     start = lines[-1].index("^")
     if word:
         assert lines[-2][start : start + lines[-1].count("^")].strip("'\"") == word
+
+
+def test_values_that_differ_by_case_alone_are_told_apart():
+    schema = dp.Schema({"c": dp.Category(["M", "m", "Mixed"])})
+    for value in ("M", "m"):
+        assert parse_question(f"count where c = {value}", schema).conditions[0].values == (value,)
+    assert parse_question("count where c = mixed", schema).conditions[0].values == ("Mixed",)
+    twins = dp.Schema({"c": dp.Category(["ab", "Ab"]), "Age": dp.Number(0, 1), "age": dp.Number(0, 1)})
+    with pytest.raises(QuestionError, match="to the letter"):
+        parse_question("count where c = AB", twins)
+    assert parse_question("mean Age", twins).measured == ("Age",)
+    with pytest.raises(QuestionError, match="to the letter"):
+        parse_question("mean AGE", twins)
+
+
+def test_errors_echo_no_control_characters():
+    schema = dp.Schema({"age": dp.Number(0, 1)})
+    for text in ("maen\x1b[31m age", "mean \x1b]0;x\x07", "mean age \x9b2J", 'mean "\x1b[2J"'):
+        with pytest.raises(QuestionError) as caught:
+            parse_question(text, schema)
+        assert all(c.isprintable() or c == "\n" for c in str(caught.value))
+
+
+def test_quoted_name_may_hold_a_doubled_quote():
+    schema = dp.Schema({'say "hi"': dp.Number(0, 1), "it's": dp.Number(0, 1)})
+    assert parse_question('mean "say ""hi"""', schema).measured == ('say "hi"',)
+    assert parse_question("mean 'it''s'", schema).measured == ("it's",)
+
+
+def test_free_text_after_by_asks_for_unknown_keys_where_they_are_allowed():
+    schema = dp.Schema({"city": dp.Text(), "id": dp.Text()}, person="id")
+    assert parse_question("count by city", schema, unknown_keys=True) == dp.Count(by={"city": None})
+    with pytest.raises(QuestionError, match="--delta"):
+        parse_question("count by city", schema)

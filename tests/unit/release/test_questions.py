@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import pydplib as dp
+from pydplib.budget.keys import canonical_json
 from pydplib.errors import QuestionError, SchemaError
 from pydplib.release import Question
 from pydplib.release.grids import nice_edges
@@ -104,3 +106,27 @@ def test_nice_edges_lie_at_round_numbers_within_the_bounds():
     assert nice_edges(dp.Integer(0, 3)) == (0, 1, 2, 3)
     days = nice_edges(dp.Date("2017-01-01", "2018-12-31"))
     assert days[0] == "2017-01-01" and days[-1] == "2018-12-31" and 10 <= len(days) <= 14
+
+
+def test_whole_numbers_are_one_question_however_they_are_written():
+    schema = dp.Schema({"age": dp.Number(18, 100), "p": dp.Category([1, 2, 3])}, name="reports")
+    alike = [
+        (dp.Histogram("age", edges=[20, 40]), dp.Histogram("age", edges=[20.0, 40.0])),
+        (dp.Histogram("age", edges=[20, 40]), dp.Histogram("age", edges=np.array([20, 40]))),
+        (dp.Count(by={"p": [1, 2]}), dp.Count(by={"p": [1.0, 2.0]})),
+        (dp.Count(by={"p": [1, 2]}), dp.Count(by={"p": np.array([1, 2])})),
+        (dp.Count(by={"age": dp.Bins([20, 40])}), dp.Count(by={"age": dp.Bins([20.0, 40.0])})),
+        (
+            dp.Crosstab("age", "p", bins={"age": [20, 40]}),
+            dp.Crosstab("age", "p", bins={"age": np.arange(20.0, 41, 20)}),
+        ),
+    ]
+    for one, other in alike:
+        assert canonical_json(one.canonical(schema)) == canonical_json(other.canonical(schema))
+        assert resolve(one, schema).canonical == resolve(other, schema).canonical
+
+
+def test_other_edges_are_another_question():
+    schema = dp.Schema({"age": dp.Number(18, 100)}, name="reports")
+    one, other = dp.Histogram("age", edges=[20, 40]), dp.Histogram("age", edges=[20, 40.5])
+    assert canonical_json(one.canonical(schema)) != canonical_json(other.canonical(schema))
