@@ -119,15 +119,18 @@ def same_words_section(data: Data, table: PrivateTable) -> Section:
         "What the same words cost",
         [
             Text(
-                "The same noise in percent, bought in two ways. Paper mode puts it on every record and hands all of "
+                "The same words, bought in two ways. Paper mode puts it on every record and hands all of "
                 "them over: the epsilon is for one report, and holds only if the noise was not chosen from the data. "
                 "A sound release puts it on the one number that was asked for: the epsilon is for one patient with "
-                "all reports, and is proved. Smaller is more private."
+                "all reports, and is proved. Smaller is more private.",
+                "Percent of what differs, because a release may only use public facts: in paper mode of a typical "
+                "age; in a sound release of the number of reports (count, median), of the range of 18 to 100 years "
+                "(mean), or of the variance of ages spread evenly over it (variance).",
             ),
             Table(
                 ["question", "noise", "noise in %", "paper mode, one report", "sound release, one patient"],
                 rows,
-                caption="Epsilon for the same noise",
+                caption="Epsilon for the same noise factor",
             ),
         ],
     )

@@ -169,7 +169,16 @@ def _queries(data: Mapping[str, NDArray[Any]]) -> Section:
                     "none" if isinstance(result.guarantee, NoGuarantee) else "per record",
                 ]
             )
-    heads = ["query", "noise", "meant for", "sensitivity", "epsilon", "noise in %", "epsilon per record", "guarantee"]
+    heads = [
+        "query",
+        "noise",
+        "role in the paper",
+        "sensitivity",
+        "epsilon",
+        "noise in %",
+        "epsilon per record",
+        "guarantee",
+    ]
     # Usually one sentence for all twelve; where they differ, each says where it holds.
     words = [sentence if len(sentences) == 1 else f"{where}: {sentence}" for sentence, where in sentences.items()]
     return Section(

@@ -33,7 +33,7 @@ _DATA_WORDS = {
 
 def rows(result: DPResult) -> list[tuple[str, str]]:
     """Return the card's lines as (label, text)."""
-    lines = [("Noise", _noise(result)), ("Meant for", _meant_for(result))]
+    lines = [("Noise", _noise(result)), ("Role", _meant_for(result))]
     if result.size:
         lines.append(("Epsilon", f"{_number(result.epsilon)} as the paper counts it (for a {result.query_type})"))
         lines.append(("Per record", _per_record(result)))
@@ -97,7 +97,8 @@ def _noise(result: DPResult) -> str:
 def _meant_for(result: DPResult) -> str:
     if result.noise_factor is None:
         return "whoever may learn as much as the record epsilon allows"
-    return _ROLE_WORDS[result.noise_factor.role]
+    # Whom the paper means by this noise; whether it may go there is what the guarantee says.
+    return f"{_ROLE_WORDS[result.noise_factor.role]}, says the paper; what it is worth stands below"
 
 
 def _per_record(result: DPResult) -> str:
