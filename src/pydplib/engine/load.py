@@ -44,7 +44,9 @@ def load(
         schema = Schema.load(schema)
     if not isinstance(schema, Schema):
         raise SchemaError("load(source, schema) needs the schema: what the owner declares public.")
-    return Table(schema, _engine(source, schema, table, path, memory_limit))
+    came_in = type(source).__module__.split(".")[0]
+    backend = came_in if came_in in ("pandas", "polars", "pyarrow") else None
+    return Table(schema, _engine(source, schema, table, path, memory_limit), backend=backend)
 
 
 def _engine(source: Any, schema: Schema, table: str | None, path: str | None, memory_limit: str | None) -> Engine:

@@ -16,6 +16,7 @@ class Table:
     Attributes:
         schema: The public facts.
         engine: Answers plans with exact integers; only releases may show what comes of them.
+        backend: The library that the data came in (pandas, polars or pyarrow), in which releases give tables back.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -24,11 +25,12 @@ class Table:
           age  number    18 to 100 years
     """
 
-    __slots__ = ("engine", "schema")
+    __slots__ = ("backend", "engine", "schema")
 
-    def __init__(self, schema: Schema, engine: Engine) -> None:
+    def __init__(self, schema: Schema, engine: Engine, *, backend: str | None = None) -> None:
         self.schema = schema
         self.engine = engine
+        self.backend = backend
 
     @property
     def name(self) -> str:
