@@ -107,9 +107,17 @@ class Dialect:
         """Fold a cell into an integer of the hash's field."""
         return self.hash_text(cell) if storage == "text" else self.hash_number(cell, storage)
 
+    def person(self, column: str) -> str:
+        """Return who a row is about, where each cell has its own type."""
+        return f"NULLIF({self.quote(column)}, '')"
+
     def total(self, value: str) -> str:
         """Add up integers; nothing is 0."""
         return f"COALESCE(SUM({value}), 0)"
+
+    def wide_total(self, value: str) -> str:
+        """Add up integers without ever overflowing, whatever the number of rows; DuckDB's sums have 128 bits."""
+        return self.total(value)
 
     def storage(self, type_name: str) -> Storage:
         """Say how a type of this database is stored."""

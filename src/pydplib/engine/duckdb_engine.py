@@ -15,6 +15,7 @@ from typing import Any
 from pydplib._duckdb_files import csv_source, file_or_pattern, parquet_source
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
+from pydplib.engine.reading import check_unique
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError
@@ -73,6 +74,8 @@ def from_file(path: str, schema: Schema, *, memory_limit: str | None = None) -> 
 
 def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
     """Read a pandas frame or an Arrow table in place."""
+    names = getattr(frame, "column_names", None)
+    check_unique(schema, frame.columns if names is None else names)
     connection = open_connection(memory_limit)
     guarded("DuckDB", lambda: connection.register("pydplib_frame", frame), opening=True)
     return _engine(connection.execute, connection, "pydplib_frame", schema, close=connection.close)
@@ -86,6 +89,7 @@ def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine
 
 def from_relation(relation: Any, schema: Schema) -> SqlEngine:
     """Read a DuckDB relation, on its own connection."""
+    check_unique(schema, relation.columns)
 
     def run(statement: str) -> Any:
         return relation.query("pydplib_relation", statement)

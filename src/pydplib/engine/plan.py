@@ -27,7 +27,7 @@ ROWS_CEILING = 2**31
 """Weighted rows a table is taken to have at most, where the owner declares no size: a public fact of pydplib."""
 
 WHOLE_LIMIT = 2**62
-"""No sum may reach this: Polars wraps at 2^63 without a word."""
+"""No sum is planned to reach this; one that does, because the table is larger than declared, is clamped to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,8 @@ class PolarsEngine:
         if scalars:
             # Values first, sums second: an expression clamped inside agg() is clamped per group.
             values = [self._value(plan, i).alias(f"v{i}") for i in scalars]
-            sums = [(pl.col("w") * pl.col(f"v{i}")).sum().alias(f"s{i}") for i in scalars]
+            # In 128 bits: a sum of 64 would wrap, and whether it does would depend on the data.
+            sums = [(pl.col("w") * pl.col(f"v{i}")).cast(pl.Int128).sum().alias(f"s{i}") for i in scalars]
             yield weighed.with_columns(*values).group_by(groups).agg(*sums), tuple(scalars), False
         for i, measure in enumerate(plan.measures):
             if measure.kind == "cells":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.engine.exact import ExactTable
-from pydplib.engine.plan import Bins, Key, Plan
+from pydplib.engine.plan import WHOLE_LIMIT, Bins, Key, Plan
 from pydplib.errors import SchemaError, column_hint
 from pydplib.schema import Schema
 
@@ -39,6 +39,34 @@ def check_present(schema: Schema, stored: Iterable[str]) -> None:
             )
 
 
+def check_unique(schema: Schema, stored: Iterable[object]) -> None:
+    """Refuse a table that has a declared column twice; for DuckDB, large and small letters are the same name."""
+    found = [str(name) for name in stored]
+    for name in [*schema.columns, *([schema.person] if schema.person is not None else [])]:
+        same = [other for other in found if other.casefold() == name.casefold()]
+        if len(same) > 1 and name in same:
+            raise SchemaError(
+                f"The table has several columns for '{name}' (large and small letters count as one). "
+                "Rename all but one."
+            )
+
+
+def whole(value: Any) -> int:
+    """Return an engine's sum, clamped to the public ceiling of 62 bits on every engine alike.
+
+    Clamping moves two sums no further apart, so one person's part stays bounded, and a table far larger than its owner
+    declared is answered like any other: no overflow tells of the data.
+
+    Examples:
+        >>> whole(7), whole("-1:4294967295"), whole(2**70) == whole(2**80)
+        (7, -1, True)
+    """
+    if isinstance(value, str):  # SQLite's two halves of the bits
+        upper, lower = value.split(":")
+        value = (int(upper) << 32) + int(lower)
+    return max(1 - WHOLE_LIMIT, min(WHOLE_LIMIT - 1, int(value)))
+
+
 def read_table(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
     """Put an engine's rows into public order: every public key present, zeros where nothing was found."""
     if plan.has_unknown_keys:
@@ -51,10 +79,10 @@ def read_table(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
             if row[0] is None or (answer.is_cells and row[1] is None):
                 continue  # rows of no public key, or of no cell
             if answer.is_cells:
-                values[answer.measures[0]][int(row[0]), int(row[1])] = int(row[2])
+                values[answer.measures[0]][int(row[0]), int(row[1])] = whole(row[2])
             else:
                 for measure, value in zip(answer.measures, row[1:], strict=True):
-                    values[measure][int(row[0])] = int(value)
+                    values[measure][int(row[0])] = whole(value)
     return ExactTable(plan, plan.keys, tuple(values))
 
 
@@ -77,7 +105,7 @@ def _read_unknown(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
                 key[i] = lists[i][order[i]]
         for i, cell in zip(unknown, row[1:], strict=False):
             key[i] = order[i] = cell if isinstance(cell, str) else int(cell)
-        found[tuple(order)] = (tuple(key), [int(value) for value in row[1 + len(unknown) :]])
+        found[tuple(order)] = (tuple(key), [whole(value) for value in row[1 + len(unknown) :]])
     in_order = [found[order] for order in sorted(found)]
     table = np.array([numbers for _, numbers in in_order], np.int64).reshape(len(in_order), len(plan.measures))
     return ExactTable(

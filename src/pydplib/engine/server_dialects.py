@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydplib.engine.dialects import NUMBER_PATTERN, Dialect, Storage
 
 
@@ -57,9 +59,25 @@ class PostgresDialect(Dialect):
 
 
 class SqliteDialect(Dialect):
-    """SQLite: each cell has its own type, no NaN, no FLOOR in every build."""
+    """SQLite: each cell has its own type, no NaN, no FLOOR in every build.
+
+    Args:
+        mixed: Columns declared without a type, where SQLite keeps 1 and '1' apart; typed ones it converts itself.
+    """
 
     name = "sqlite"
+
+    def __init__(self, mixed: Iterable[str] = ()) -> None:
+        self._mixed = frozenset(mixed)
+
+    def person(self, column: str) -> str:
+        """Return who a row is about: 1, 1.0 and '1' are one person."""
+        cell = self.quote(column)
+        if column not in self._mixed:
+            return f"NULLIF({cell}, '')"
+        is_whole = f"TYPEOF({cell}) = 'real' AND {cell} = CAST({cell} AS INTEGER)"
+        number = f"CASE WHEN {is_whole} THEN CAST({cell} AS INTEGER) ELSE {cell} END"
+        return f"NULLIF({self.as_text(number)}, '')"
 
     def double(self, value: float) -> str:
         """Return this double as an exact ratio: SQLite's own reading of long decimals may be off by a bit."""
@@ -123,6 +141,10 @@ class SqliteDialect(Dialect):
             f"WHEN 'real' THEN {self.hash_number(cell, 'float')} ELSE {self.hash_text(cell)} END"
         )
 
+    def wide_total(self, value: str) -> str:
+        """Add up the upper and the lower half of the bits apart, as ``upper:lower``: SUM would be an error at 2^63."""
+        return f"({self.total(f'(({value}) >> 32)')} || ':' || {self.total(f'(({value}) & 4294967295)')})"
+
     def storage(self, type_name: str) -> Storage:
         """Say nothing by the declared type: SQLite does not enforce it."""
         return "dynamic"
@@ -170,3 +192,7 @@ class SparkDialect(Dialect):
     def hash_text(self, cell: str) -> str:
         """Fold a text into an integer below 2^28."""
         return f"CAST(CONV(SUBSTR(MD5({cell}), 1, 7), 16, 10) AS BIGINT)"
+
+    def wide_total(self, value: str) -> str:
+        """Add up integers in 30 digits: sums of 64 bits would wrap, or be an error, by what the data are."""
+        return self.total(f"CAST({value} AS DECIMAL(20, 0))")

@@ -168,7 +168,7 @@ class Compiler:
         if storage == "text":
             return f"NULLIF({self.dialect.as_text(cell)}, '')"
         if storage == "dynamic":
-            return f"NULLIF({cell}, '')"
+            return self.dialect.person(column)
         if storage == "float":  # pandas keeps ids with gaps as floats; NaN is nobody, -0.0 is 0.0
             number = self.dialect.as_double(cell)
             return f"CASE WHEN {self.dialect.is_nan(number)} THEN NULL ELSE {number} + {self.dialect.double(0.0)} END"
@@ -298,7 +298,7 @@ class Compiler:
     def _sum(self, measure: Measure, value: str) -> str:
         if measure.kind == "count":
             return self.dialect.total("w" if measure.column is None else f"CASE WHEN {value} IS NOT NULL THEN w END")
-        return self.dialect.total(f"w * {value}")
+        return self.dialect.wide_total(f"w * {value}")
 
     def _select(self, columns: Sequence[str], origin: str) -> str:
         return f"SELECT {', '.join(columns)} FROM {origin}"

@@ -37,14 +37,20 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
     # Temporary tables hold bounded rows: in memory, not in a file beside the data.
     guarded("SQLite", lambda: run("PRAGMA temp_store = MEMORY"), opening=True)
     text = _DIALECT.text(table)
-    described = guarded("SQLite", lambda: run(f"SELECT name FROM pragma_table_info({text})"), opening=True)
+    described = guarded("SQLite", lambda: run(f"SELECT name, type FROM pragma_table_info({text})"), opening=True)
     if not described:
         raise EngineError(f"The SQLite file has no table or view '{table}'.")
-    storages = {str(name): _DIALECT.storage("") for (name,) in described}
+    storages = {str(name): _DIALECT.storage("") for name, _ in described}
     source = Source(_DIALECT.quote(table), storages)
-    engine = SqlEngine("SQLite", schema, _DIALECT, source, run, close=connection.close)
+    dialect = SqliteDialect(mixed=[str(name) for name, kind in described if _keeps_types_apart(str(kind))])
+    engine = SqlEngine("SQLite", schema, dialect, source, run, close=connection.close)
     weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open file
     return engine
+
+
+def _keeps_types_apart(kind: str) -> bool:
+    """Tell whether SQLite stores 1 and '1' as they come under a declared type: it does for BLOB, ANY and none."""
+    return kind.upper() == "ANY" or "BLOB" in kind.upper() or not kind.strip()
 
 
 def _number(cell: str) -> float | None:
