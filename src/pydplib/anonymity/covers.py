@@ -64,7 +64,7 @@ def read_cover(cell: Any, leaves: Mapping[str, frozenset[str]] | None = None, *,
         24.0
         >>> sorted(read_cover("{a, b}").values)
         ['a', 'b']
-        >>> read_cover("2017-03").days == read_cover("2017-03-01 to 2017-03-31").days
+        >>> read_cover("2017-03").days == read_cover("[2017-03-01, 2017-03-31]").days
         True
     """
     if cell is None:
@@ -95,7 +95,7 @@ def read_cover(cell: Any, leaves: Mapping[str, frozenset[str]] | None = None, *,
 
 def _days(text: str) -> tuple[int, int] | None:
     """Return the first and last day of a day, month, quarter, year, decade or range of days, as ordinals."""
-    first, to, last = text.partition(" to ")
+    first, to, last = text.strip("[]").partition(", " if text.startswith("[") else " to ")
     try:
         if to:
             return dt.date.fromisoformat(first[:10]).toordinal(), dt.date.fromisoformat(last[:10]).toordinal()

@@ -313,7 +313,7 @@ def _day_range(values: Sequence[Any]) -> tuple[str, Any, float]:
     covered = float(present[-1].toordinal() - present[0].toordinal() + 1)
     if len(present) < len(values):
         return f"{{{text}, missing}}", ("days", text, None), covered + 1
-    return text, ("days", text), covered
+    return text if first == last else f"[{first}, {last}]", ("days", text), covered
 
 
 def _lowest_label(column: Resolved, codes: Ints, counts: Floats, domain: float) -> tuple[Any, Any, float, float, float]:

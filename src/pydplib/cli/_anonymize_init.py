@@ -83,8 +83,10 @@ def config_text(file: str, guesses: list[Guess], *, sheet: str | None = None) ->
         'loss = "granularity"    # what is kept small: or "precision", "entropy", "discernibility", "class_size"',
         "",
         "# How quasi-identifiers become coarser, step by step. Kinds: intervals, dates, masking, order (values),",
-        "# grouping (groups), file (path of a CSV as ARX writes them), top-bottom, automatic.",
-        "# `pydplib hierarchy` makes, shows and checks such files.",
+        "# grouping (groups), flat (values: each value, or '*'), file (path of a CSV as ARX writes them), top-bottom,",
+        "# automatic. `pydplib hierarchy` makes, shows and checks such files.",
+        "# Bounds and values from the data can give something away: those are marked from_data, or automatic,",
+        "# and every run reminds you of them until you have put in what is possible in the real world.",
     ]
     if not quasi:
         lines.append('# No column looks like one. Name at least one: [quasi_identifiers.age] with kind = "automatic".')

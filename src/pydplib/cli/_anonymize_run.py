@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pydplib.errors import AnonymityError, ParameterError
-from pydplib.guarantee import KAnonymous
 
 if TYPE_CHECKING:
     from pydplib.anonymity import AnonymizationResult, SearchInfo
@@ -208,10 +207,7 @@ def _print_summary(result: AnonymizationResult, files: dict[str, Path]) -> None:
     if search.nodes > 1 and result.method == "optimal":
         end = "this is the optimum" if search.optimal else f"time is up: at most {search.gap:.4f} above the optimum"
         click.echo(f"{search.checked:,} of {search.nodes:,} combinations of levels checked: {end}.")
-    # The sentence of the guarantee would list all models again.
-    head, *statements = str(proof).splitlines()[:-1]
-    sentence = KAnonymous(proof.k).sentence if proof.holds and proof.k else proof.guarantee.sentence
-    click.echo("\n".join(["", head, *statements, sentence]))
+    click.echo(f"\n{proof}")
     for note in result.notes:
         click.echo(f"\nMind: {note}")
     if result.dropped:

@@ -18,6 +18,7 @@ Role: TypeAlias = Literal["identifier", "quasi", "sensitive"]
 
 _MANY = 1_000_000  # rows above which distinct values are estimated
 _FREE_TEXT = 40  # letters on average
+_BOUNDS = "low and high are {what} from the data: put in what is possible in the real world, then remove from_data"
 
 # Words in the names of columns, in English and German. Whole words, or their beginnings where a ~ stands.
 _WORDS: dict[Role, str] = {
@@ -179,11 +180,11 @@ def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]
         widths = [width for width in nested_widths(low, high, whole=whole) if not whole or width > 1]
         show = int if whole else float
         spec: dict[str, Any] = {"kind": "intervals", "low": show(low), "high": show(high), "widths": widths}
-        return spec, "bounds are rounded from the data: put in what is possible in the real world"
+        return {**spec, "from_data": True}, _BOUNDS.format(what="rounded")
     if kind in ("date", "german date", "time") and look.present:
         low_day, high_day = dt.date(look.low.year, 1, 1), dt.date(look.high.year, 12, 31)
         spec = {"kind": "dates", "low": low_day, "high": high_day, "units": ["month", "quarter", "year"]}
-        return spec, "bounds are whole years from the data: put in what is possible"
+        return {**spec, "from_data": True}, _BOUNDS.format(what="whole years")
     return {"kind": "automatic"}, "each value, or '*'; give groups or a file for steps between"
 
 

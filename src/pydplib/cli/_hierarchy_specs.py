@@ -13,9 +13,9 @@ from pydplib.errors import HierarchyError, ParameterError, PydplibError, did_you
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "automatic": ((), ()),
     "file": (("path",), ("separator",)),
-    "intervals": (("low", "high", "widths"), ("outside", "whole")),
+    "intervals": (("low", "high", "widths"), ("outside", "whole", "from_data")),
     "masking": (("length",), ("step", "side", "character", "alphabet")),
-    "dates": ((), ("low", "high", "units", "outside")),
+    "dates": ((), ("low", "high", "units", "outside", "from_data")),
     "order": (("values",), ("group",)),
     "grouping": (("groups",), ()),
     "flat": (("values",), ()),
@@ -46,6 +46,8 @@ def read_hierarchy_spec(name: str, spec: Any, folder: Path) -> Hierarchy | None:
     lost = [key for key in needed if key not in values]
     if lost:
         raise ParameterError(f"Column '{name}', {kind}: '{lost[0]}' is missing.")
+    if not isinstance(values.get("from_data", False), bool):
+        raise ParameterError(f"Column '{name}', {kind}: from_data is true or false.")
     try:
         return _build(name, kind, values, folder)
     except HierarchyError as error:

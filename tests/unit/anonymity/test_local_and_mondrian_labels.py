@@ -48,5 +48,5 @@ def test_mondrian_names_days_by_first_and_last(kind, gap):
         assert can_meet(read_cover(label), read_cover(None if row == "None" else row))
     # Parts follow the calendar: their ranges do not overlap.
     plain = {label for label in labels if not label.startswith("{")}
-    ends = sorted(label.split(" to ") for label in plain)
+    ends = sorted(label.strip("[]").split(", ") for label in plain)
     assert all(before[1] < after[0] for before, after in itertools.pairwise(ends))

@@ -301,3 +301,37 @@ def test_staged_outputs_appear_together_or_not_at_all(tmp_path: Path) -> None:
         assert not (tmp_path / "a").exists()
     assert (tmp_path / "a").read_text() == "1" and (tmp_path / "b").read_text() == "2"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_summary_says_what_was_asked_for_and_what_was_reached_with_all_models(tmp_path: Path, capsys) -> None:
+    table, config = tmp_path / "t.csv", tmp_path / "c.toml"
+    table.write_text("q,s\n" + "x,a\nx,b\nx,a\nx,b\nx,a\nx,b\n")
+    config.write_text(
+        'sensitive = ["s"]\n[quasi_identifiers.q]\nkind = "flat"\nvalues = ["x"]\n'
+        '[[models]]\nmodel = "k-anonymity"\nk = 5\n[[models]]\nmodel = "l-diversity"\nl = 2\n'
+    )
+    with pytest.raises(SystemExit):
+        main(["anonymize", str(table), "--config", str(config), "--output", str(tmp_path / "out.csv")])
+    out = capsys.readouterr().out
+    assert "Asked for:\n- 5-anonymity: holds (measured 6)" in out
+    assert "Reached: 6-anonymity, 2-diversity (distinct) of s:" in out
+
+
+def test_guessed_bounds_are_marked_and_every_run_reminds_of_them(tmp_path: Path, capsys) -> None:
+    table, config = tmp_path / "t.csv", tmp_path / "c.toml"
+    rows = [f"{100 + i % 2},2017-0{1 + i % 2}-05,{'ab'[i % 2]}" for i in range(40)]
+    table.write_text("\n".join(["weight,visit_date,region", *rows]) + "\n")
+    with pytest.raises(SystemExit):
+        main(["anonymize", str(table), "--init", "--config", str(config)])
+    text = config.read_text()
+    assert text.count("from_data = true") == 2 and "flat (values" in text
+    config.write_text(text.replace("checked = false", "checked = true"))
+    capsys.readouterr()
+    call = ["anonymize", str(table), "--config", str(config), "--output", str(tmp_path / "out.csv"), "--force"]
+    with pytest.raises(SystemExit):
+        main(call)
+    assert "The hierarchies of weight, visit_date, region were made from the data" in capsys.readouterr().out
+    config.write_text(config.read_text().replace("from_data = true\n", ""))
+    with pytest.raises(SystemExit):
+        main(call)
+    assert "The hierarchies of region were made from the data" in capsys.readouterr().out
