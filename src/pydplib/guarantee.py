@@ -226,7 +226,8 @@ most 98.4 % right.'
     @property
     def sentence(self) -> str:
         """The guarantee in one plain sentence."""
-        return f"Every record by itself is private with epsilon {loss_text(self.epsilon)}: {_odds(self.epsilon)}."
+        what = "All records of one person together are" if self.unit == "person" else "Every record by itself is"
+        return f"{what} private with epsilon {loss_text(self.epsilon)}: {_odds(self.epsilon)}."
 
     def __str__(self) -> str:
         return self.sentence

@@ -10,8 +10,9 @@ from pydplib.errors import EngineError, ParameterError, PolicyError
 from pydplib.guarantee import LocalDP
 from pydplib.policy import can_spend
 from pydplib.release.public import check_epsilon
-from pydplib.release.records import RecordRelease, first_rows, release_records
-from pydplib.release.values import to_array
+from pydplib.release.records import RecordRelease, check_column, first_rows, release_records
+from pydplib.release.values import as_values, to_array
+from pydplib.schema import Integer, Number
 
 if TYPE_CHECKING:
     from pydplib.release.session import Session
@@ -35,6 +36,13 @@ def hand_over_records(
     if schema.person is not None and persons is None:
         raise ParameterError(f"persons= is needed: whose record each one is ('{schema.person}').")
     session.check_fields({column}, session.policy.label_of_epsilon(float(total)), float(total))
+    check_column(declared)
+    owners = None if persons is None else to_array(persons)
+    array = to_array(values)
+    if owners is not None and len(owners) != len(array):
+        raise ParameterError("values and persons need the same length: one person for each record. Nothing was spent.")
+    if isinstance(declared, Number | Integer):
+        as_values(array)  # days are no numbers, which their type tells
     cost = Cost.pure(total, mechanism="local_records", relation="local")
     asked = {"ask": "records", "of": column, "recipient": session.recipient}
     declaration = schema.to_dict()["columns"][column]
@@ -45,6 +53,8 @@ def hand_over_records(
         cost=cost,
         parameters={"column": declaration},
     )
+    if session.preview:
+        raise ParameterError("This session shows prices only (preview=True). Open another one to release.")
     for recipient, limit in ((None, LocalDP(session.policy.data_set_budget)), (session.recipient, budget)):
         if limit is not None and not session.has_account(recipient, "local"):
             session.ledger.open_account(lineage=session.lineage, recipient=recipient, limit=limit)
@@ -53,9 +63,9 @@ def hand_over_records(
         return RecordRelease.from_json(reservation.payload)
     made: RecordRelease | None = None
     try:
-        records = list(to_array(values).tolist())
-        if persons is not None:
-            kept = first_rows(to_array(persons), schema.max_rows_per_person)
+        records = list(array.tolist())
+        if owners is not None:
+            kept = first_rows(owners, schema.max_rows_per_person)
             records = [record if keep else None for record, keep in zip(records, kept.tolist(), strict=True)]
         most = schema.max_rows_per_person
         made = release_records(records, declared, epsilon=epsilon, rows_per_person=most)

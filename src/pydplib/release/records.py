@@ -75,7 +75,18 @@ class RecordRelease:
             raise DataError(f"These are not stored records ('{FORMAT}').") from None
 
     def __repr__(self) -> str:
-        return f"RecordRelease({len(self.values)} records; {self.guarantee.sentence})"
+        return f"RecordRelease({len(self.values)} records; {self.sentence})"
+
+    @property
+    def sentence(self) -> str:
+        """What is guaranteed about one record and about one person, in plain sentences."""
+        record = LocalDP(self.record_epsilon).sentence
+        if self.guarantee.epsilon == self.record_epsilon:
+            return record
+        return (
+            f"Every record by itself is private with epsilon {self.record_epsilon:g}; all records of one person "
+            f"together with epsilon {self.guarantee.epsilon:g}."
+        )
 
 
 def release_records(values: Any, column: Column, *, epsilon: float, rows_per_person: int = 1) -> RecordRelease:
@@ -118,7 +129,16 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
         codes = _codes(to_array(values), known)
         released = tuple(known[code] for code in response.release_codes(codes).tolist())
         return RecordRelease(released, guarantee, cost, float(loss), response.flip_probability)
-    raise QuestionError(f"Records of a {column.kind} column cannot be released: no bounded noise protects them.")
+    raise QuestionError(_REFUSED.format(kind=column.kind))
+
+
+_REFUSED = "Records of a {kind} column cannot be released: no bounded noise protects them."
+
+
+def check_column(column: Column) -> None:
+    """Raise unless records of such a column can be made noisy one by one."""
+    if not isinstance(column, Number | Integer | Category | Flag):
+        raise QuestionError(_REFUSED.format(kind=column.kind))
 
 
 def record_epsilon(column: Column, noise_factor: object) -> float:

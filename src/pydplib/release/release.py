@@ -14,6 +14,7 @@ from pydplib.budget.costs import Cost
 from pydplib.errors import DataError, ParameterError
 from pydplib.guarantee import ApproxDP, Guarantee, LocalDP, PureDP, Relation
 from pydplib.release.axes import Axis
+from pydplib.release.stored import check_stored
 
 FORMAT = "pydplib-release/1"
 """The first word of a stored release: readers refuse what they do not know."""
@@ -207,8 +208,10 @@ class Release:
             plain["cost"] = Cost.from_dict(plain["cost"])
             plain["axes"] = tuple(Axis.from_dict(axis) for axis in plain.get("axes", ()))
             plain["notes"] = tuple(plain.get("notes", ()))
-            return cls(**plain)
-        except (KeyError, TypeError, ValueError, AttributeError):
+            release = cls(**plain)
+            check_stored(release)
+            return release
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError):
             raise DataError(f"This is not a stored release ('{FORMAT}'). Use what Release.to_json gave.") from None
 
     @classmethod
@@ -216,7 +219,7 @@ class Release:
         """Read a release from JSON text."""
         try:
             values = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError, TypeError):
             values = None
         if not isinstance(values, dict):
             raise DataError("A stored release is a JSON object; this text is none.")

@@ -14,7 +14,7 @@ from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Remaining
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import ExactTable, Table
-from pydplib.errors import BudgetError, EngineError, ParameterError
+from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 from pydplib.policy import (
     Audience,
@@ -389,11 +389,21 @@ class Session:
             if self.preview:
                 raise ParameterError("This session shows prices only (preview=True). Open another one to release.")
             self._purse.check(prepared.cost)
+            self._check_types(prepared)
         reservation = self.ledger.reserve(key, recipient=self.recipient, role=self.role or "unspecified")
         payload = reservation.payload
         if payload is None:
             payload = self._look(prepared, key, reservation)
         return self._handed(Release.from_json(payload), prepared, settled, reservation)
+
+    def _check_types(self, prepared: Prepared) -> None:
+        """Raise before anything is paid if the stored types, which are public, cannot answer. No row is read."""
+        try:
+            self.table.engine.explain(prepared.plan)
+        except PydplibError:
+            raise
+        except Exception:  # noqa: S110 - an engine that explains nothing may still answer
+            pass
 
     def _handed(
         self, release: Release, prepared: Prepared, settled: _Settled | None, reservation: Reservation

@@ -77,7 +77,10 @@ class Untouchable:
         self.looks += 1
         raise AssertionError("data were touched")
 
-    bounded = explain = aggregate
+    bounded = aggregate
+
+    def explain(self, plan: Any) -> str:  # made of types alone, in every engine
+        return "nothing"
 
 
 @pytest.fixture

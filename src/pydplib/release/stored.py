@@ -1,0 +1,73 @@
+"""What a stored release must be: plain, whole, and of one mind about what it cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydplib.release.release import Release
+
+_NUMBERS = ("scale", "sensitivity", "simultaneous95", "expected_noise")
+_TEXTS = ("mechanism", "unit", "margin_unit", "key")
+
+
+def check_stored(release: Release) -> None:
+    """Raise ``ValueError`` unless every part of a release read from outside is what its readers rely on.
+
+    A release that says one epsilon in its guarantee and another in its cost is nobody's release.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> check_stored(dp.count([1, 2, 3], epsilon=1.0))
+    """
+    for name in _NUMBERS:
+        number = getattr(release, name)
+        _demand(number is None or _is_number(number))
+    for name in _TEXTS:
+        text = getattr(release, name)
+        _demand(text is None or isinstance(text, str))
+    _demand(release.margin_unit in ("value", "ranks"))
+    _demand(all(isinstance(note, str) for note in release.notes))
+    for numbers in (release.values, release.low95, release.high95, release.margins95, release.sizes, release.noisy):
+        _demand(numbers is None or all(_is_number(number) for number in numbers))
+    _check_question(release.question)
+    for axis in release.axes:
+        _demand(all(isinstance(word, str) for word in (axis.name, axis.title, axis.unit)))
+        _demand(all(_is_key(key, bins=axis.kind == "bins") for key in axis.keys))
+    _check_cost(release)
+
+
+def _check_cost(release: Release) -> None:
+    guarantee, cost = release.guarantee, release.cost
+    # The ledger rounds costs up to whole nano-units (delta: atto-units), never further.
+    _demand(abs(getattr(guarantee, "epsilon", math.nan) - cost.epsilon) <= 2e-9)
+    _demand(abs(getattr(guarantee, "delta", 0.0) - cost.delta) <= 2e-18 + 1e-9 * cost.delta)
+    _demand(getattr(guarantee, "relation", None) == cost.relation)
+
+
+def _check_question(question: Any) -> None:
+    _demand(isinstance(question, Mapping))
+    for part, inner in (("by", "column"), ("where", "column")):
+        entries = question.get(part, ())
+        _demand(isinstance(entries, list | tuple))
+        _demand(all(isinstance(entry, Mapping) and isinstance(entry.get(inner), str) for entry in entries))
+    from pydplib.release.words import words_of
+
+    words_of(question)  # what readers are shown; raises where a condition is none
+
+
+def _is_key(key: Any, *, bins: bool) -> bool:
+    if bins and key is not None:
+        return isinstance(key, tuple) and len(key) == 2 and all(_is_key(end, bins=False) for end in key)
+    return key is None or isinstance(key, str | bool) or _is_number(key)
+
+
+def _is_number(number: Any) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+
+
+def _demand(holds: bool) -> None:
+    if not holds:
+        raise ValueError
