@@ -13,7 +13,7 @@ from pydplib.anonymity.classes import kept_histogram
 from pydplib.anonymity.grouping import add_by_key, combine, group
 from pydplib.anonymity.judging import passing
 from pydplib.anonymity.models import KAnonymity
-from pydplib.anonymity.plain import show, write_set
+from pydplib.anonymity.plain import in_set, show, write_set
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, value_counts
 from pydplib.anonymity.resolved import Bools, Floats, Ints, Resolved
@@ -274,6 +274,7 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
     mass = np.add.reduceat(counts[by_rank[place]], start)[first] if len(start) else np.zeros(0)
     codes_by_place = by_rank[place].tolist()
     days = _is_days(column)
+    texts = [in_set(value) for value in column.values]
     for i, (begin, end) in enumerate(zip(start[first].tolist(), ends[first].tolist(), strict=True)):
         codes = codes_by_place[begin:end]
         if column.keeps_values and (labels == "sets" or end - begin == 1):
@@ -286,7 +287,7 @@ def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str
                 covered = min(covered, domain)
                 cost[i], share[i] = (covered - 1) / (domain - 1) if domain > 1 else 0.0, covered / domain
             else:
-                parts.append((write_set([column.values[code] for code in codes]), tuple(codes)))
+                parts.append(("{" + ", ".join([texts[code] for code in codes]) + "}", tuple(codes)))
             continue
         chosen = np.array(codes, dtype=np.int64)
         text, meaning, cost[i], share[i], mass[i] = _lowest_label(column, chosen, counts, domain)

@@ -59,10 +59,16 @@ def write_set(values: Sequence[Any]) -> str:
         >>> write_set(["a", "b, c", None])
         '{a, "b, c", missing}'
     """
-    return "{" + ", ".join(_quoted(value) for value in values) + "}"
+    return "{" + ", ".join(in_set(value) for value in values) + "}"
 
 
-def _quoted(value: Any) -> str:
+def in_set(value: Any) -> str:
+    """Return a value as it stands in a set: quoted where it could be misread.
+
+    Examples:
+        >>> in_set("a"), in_set("missing")
+        ('a', '"missing"')
+    """
     text = show(value)
     if isinstance(value, str) and (value == "missing" or value != value.strip() or set(value) & set(',{}"\\')):
         return json.dumps(value, ensure_ascii=False)
