@@ -186,7 +186,9 @@ def test_mixed_or_unknown_kinds_are_an_error(data) -> None:
         noisy(data)
 
 
-@pytest.mark.parametrize("data", [5, 5.0, None, "abc", b"abc", {1: 2}, {1, 2}, object()], ids=lambda data: type(data).__name__)
+@pytest.mark.parametrize(
+    "data", [5, 5.0, None, "abc", b"abc", {1: 2}, {1, 2}, object()], ids=lambda data: type(data).__name__
+)
 def test_things_that_are_no_column_are_an_error(data) -> None:
     with pytest.raises(DataError, match="One column of values is needed"):
         noisy(data)
