@@ -130,7 +130,7 @@ class Prepared:
         which = "This answer is" if noisy.margins.size == 1 else f"{hidden} of {noisy.margins.size} answers are"
         return (
             f"{which} worth little: too few people for this epsilon. The margin is more than a quarter of all that is "
-            "possible. Ask for fewer groups, or spend more.",
+            "possible. " + ("Spend more." if noisy.margins.size == 1 else "Ask for fewer groups, or spend more."),
         )
 
     def _points(self, places: NDArray[np.int64]) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from pydplib.mechanisms._common import laplace_tail_steps
@@ -150,10 +150,8 @@ def share_interval(above: float, below: float, scale: float, *, coverage: float 
     return ends[0], ends[1]
 
 
-MEAN_MISS = 0.005
+MEAN_MISS = 0.01
 """The part of the 5 % that a variance's interval keeps for a mean that lies further off than it allows for."""
-
-_PAIR_REACH = 7.7  # |X + Y| of two equal Laplace variables exceeds so many scales with less than MEAN_MISS / 2
 
 
 def variance_interval(
@@ -173,9 +171,9 @@ def variance_interval(
 
     Proof: at the true variance v and mean m the number s - 2 m t + (m^2 - v) n is zero, because
     sum (x - m)^2 = n v. Of the noisy s', t', n' it is the pure noise (1 + (m^2 - v)/q) Z1 + (m^2 - v)/q Z2 - 2 m Z3 (q:
-    the largest square), whose tail ``triple_tail`` gives. The mean is not known; but with all but ``MEAN_MISS``, Z3
-    is within its scale times ln(2 / MEAN_MISS) and Z1 + Z2 within ``_PAIR_REACH`` scales, so m lies between known
-    ends. The variances v that some such m does not rule out at 5 % - ``MEAN_MISS`` therefore contain the true one
+    the largest square), whose tail ``triple_tail`` gives. The mean is not known; but t' - m n' is the pure noise
+    Z3 - m (Z1 + Z2)/q, so with all but ``MEAN_MISS`` m is among those that do not rule this out, which lie between
+    known ends. The variances v that some such m does not rule out at 5 % - ``MEAN_MISS`` therefore contain the true one
     with at least 95 %. For n' > 0 the number over n' is w(m) - v with w(m) = s'/n' - (t'/n')^2 + (m - t'/n')^2, least
     at the m nearest to t'/n' and largest at an end; scales are taken at their largest over m, and a larger scale only
     widens. On each side the distance is linear and the scales convex in v, so one bisection finds the end.
@@ -215,25 +213,28 @@ def variance_interval(
     inside = min(max(least, 0.0), most)
     if not covers(inside):  # the noise hid everything
         return 0.0, most
-    found = []
-    for border in (0.0, most):
-        near, far = inside, border
-        if covers(border):
-            near = border
-        else:
-            for _ in range(36):
-                middle = (near + far) / 2
-                near, far = (middle, far) if covers(middle) else (near, middle)
-        found.append(near)
-    return found[0], found[1]
+    return _farthest(covers, inside, 0.0), _farthest(covers, inside, most)
 
 
 def _mean_ends(total: float, size: float, sum_scale: float, size_scale: float, half: float) -> tuple[float, float]:
-    """Return where the mean lies with all but ``MEAN_MISS``: the noisy sum and number, each moved as far as it goes."""
-    reach = -sum_scale * math.log(MEAN_MISS / 2)
-    fewest, most = size - _PAIR_REACH * size_scale, size + _PAIR_REACH * size_scale
-    if fewest <= 0:
+    """Return between which ends the mean lies with all but ``MEAN_MISS`` (see ``variance_interval``)."""
+
+    def covers(mean: float) -> bool:
+        part = abs(mean) * size_scale
+        return triple_tail(abs(total - mean * size), [sum_scale, part, part]) >= MEAN_MISS
+
+    inside = min(max(total / size, -half), half)
+    if not covers(inside):
         return -half, half
-    shares = [end / count for end in (total - reach, total + reach) for count in (fewest, most)]
-    first, last = max(min(shares), -half), min(max(shares), half)
-    return (first, last) if first <= last else (-half, half)
+    return _farthest(covers, inside, -half), _farthest(covers, inside, half)
+
+
+def _farthest(covers: Callable[[float], bool], inside: float, border: float) -> float:
+    """Return where ``covers`` ends on the way from ``inside`` to ``border``, or the border."""
+    if covers(border):
+        return border
+    near, far = inside, border
+    for _ in range(36):
+        middle = (near + far) / 2
+        near, far = (middle, far) if covers(middle) else (near, middle)
+    return far

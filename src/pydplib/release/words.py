@@ -129,7 +129,7 @@ def _margin_words(release: Release) -> str:
         return "in 95 % of all releases at most so many people lie between this value and the table's own quantile."
     text = "how far the noise moved a number, at most, in 95 % of all releases."
     if any(_ends(release, place) is not None for place in range(len(release.values))):
-        text = "the noise moved a number by at most ±, or from within (low to high), in 95 % of all releases."
+        text = "the table's own number lies within ±, or from low to high (in brackets), in 95 % of all releases."
     if release.simultaneous95 is not None and len(release.values) > 1:
         shown = show_margin(release.simultaneous95, whole=is_count(release))
         text += f" All {len(release.values)} at once: ± {shown}."
