@@ -1,4 +1,4 @@
-"""How much of one person counts: by weights, or by a keyed sample of his rows and groups."""
+"""How much of one person counts: by weights, or by a keyed sample of that person's rows and groups."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from pydplib.engine.measures import number_bounds
 from pydplib.errors import SchemaError
 from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Text
 
-TRUE_WORDS = ("true", "t", "yes", "y", "1")
-FALSE_WORDS = ("false", "f", "no", "n", "0")
+TRUE_WORDS = ("true", "t", "yes", "y", "ja", "j", "wahr", "1")
+FALSE_WORDS = ("false", "f", "no", "n", "nein", "falsch", "0")
 
 _FITTING: dict[str, tuple[Storage, ...]] = {
     "number": ("integer", "float", "decimal", "text", "flag", "dynamic"),

@@ -17,6 +17,14 @@ NUMBER_PATTERN = r"^[ ]*[+-]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([e
 DAY_PATTERN = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T].*)?$"
 """Texts that may be days."""
 
+DOTTED_DAY_PATTERN = r"^(0[1-9]|[12][0-9]|3[01])[.](0[1-9]|1[0-2])[.][0-9]{4}$"
+"""Texts that may be days, written DD.MM.YYYY."""
+
+
+def iso_of_dotted(cell: str) -> str:
+    """Return the SQL that turns DD.MM.YYYY into YYYY-MM-DD."""
+    return f"(SUBSTR({cell}, 7, 4) || '-' || SUBSTR({cell}, 4, 2) || '-' || SUBSTR({cell}, 1, 2))"
+
 
 class Dialect:
     """DuckDB's spelling, from which the others differ in a few methods each."""
@@ -76,7 +84,10 @@ class Dialect:
 
     def text_day(self, cell: str) -> str:
         """Read a text as a day; what is no day is missing."""
-        return f"CASE WHEN {self.matches(cell, DAY_PATTERN)} THEN TRY_CAST(SUBSTR({cell}, 1, 10) AS DATE) END"
+        return (
+            f"CASE WHEN {self.matches(cell, DAY_PATTERN)} THEN TRY_CAST(SUBSTR({cell}, 1, 10) AS DATE) "
+            f"WHEN {self.matches(cell, DOTTED_DAY_PATTERN)} THEN TRY_CAST({iso_of_dotted(cell)} AS DATE) END"
+        )
 
     def as_day(self, cell: str) -> str:
         """Cut a point in time to its day."""

@@ -7,12 +7,14 @@ import os
 import shutil
 import tempfile
 import uuid
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydplib._duckdb_files import csv_source, file_or_pattern, parquet_source
+from pydplib._duckdb_files import file_or_pattern, parquet_source
+from pydplib.engine.csv_files import CsvOptions, csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
 from pydplib.engine.reading import check_unique
@@ -59,17 +61,27 @@ def open_connection(memory_limit: str | None) -> Any:
     return connection
 
 
-def from_file(path: str, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
+def from_file(
+    path: str, schema: Schema, *, memory_limit: str | None = None, options: CsvOptions | None = None
+) -> SqlEngine:
     """Read a CSV or Parquet file (or, where no file has that very name, a pattern of them) where it lies."""
-    connection = open_connection(memory_limit)
-    name = file_or_pattern(path)
+    copy: str | None = None
     if Path(path).suffix.lower() in (".parquet", ".pq"):
         # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
-        source = parquet_source(name, options="can_have_nan=true")
+        source = parquet_source(file_or_pattern(path), options="can_have_nan=true")
     else:
         # Every cell as text: types guessed from the first rows would let data choose the errors.
-        source = csv_source(name)
-    return _engine(connection.execute, connection, source, schema, close=connection.close)
+        source, copy = csv_table(path, schema, options or CsvOptions(), spill_folder)
+    connection = open_connection(memory_limit)
+
+    def close() -> None:
+        connection.close()
+        if copy is not None:
+            Path(copy).unlink(missing_ok=True)
+
+    engine = _engine(connection.execute, connection, source, schema, close=close)
+    weakref.finalize(engine, close)  # a table that is forgotten leaves no copy
+    return engine
 
 
 def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._duckdb_files import has_pattern
+from pydplib.engine.csv_files import CsvOptions
 from pydplib.engine.protocol import Engine
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError, SchemaError
@@ -19,6 +20,9 @@ def load(
     table: str | None = None,
     path: str | None = None,
     memory_limit: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Return a table whose rows stay where they are: file, frame, database or cluster.
 
@@ -32,6 +36,10 @@ def load(
         table: The table's name within a database; ``schema.table`` works.
         path: The Parquet path that a Spark cluster reads.
         memory_limit: DuckDB's memory limit, e.g. ``"4GB"``; beyond it, it works on disk.
+        separator: CSV: what stands between cells; by default what the first line has most: ``, ; | `` or a tab.
+        decimal: CSV: ``"."`` or ``","``; by default both count, but where the comma separates cells the point alone.
+        encoding: CSV: ``"utf-8"``, ``"latin-1"`` or ``"utf-16"``; by default read from the file's head. What is not
+            UTF-8 is copied once to a private file, which is gone when the table is closed.
 
     Examples:
         >>> import polars as pl
@@ -46,14 +54,17 @@ def load(
         raise SchemaError("load(source, schema) needs the schema: what the owner declares public.")
     came_in = type(source).__module__.split(".")[0]
     backend = came_in if came_in in ("pandas", "polars", "pyarrow") else None
-    return Table(schema, _engine(source, schema, table, path, memory_limit), backend=backend)
+    options = CsvOptions(separator, decimal, encoding)
+    return Table(schema, _engine(source, schema, table, path, memory_limit, options), backend=backend)
 
 
-def _engine(source: Any, schema: Schema, table: str | None, path: str | None, memory_limit: str | None) -> Engine:
+def _engine(
+    source: Any, schema: Schema, table: str | None, path: str | None, memory_limit: str | None, options: CsvOptions
+) -> Engine:
     from pydplib.engine import duckdb_engine
 
     if isinstance(source, str | Path):
-        return _from_text(str(source), schema, table, path, memory_limit)
+        return _from_text(str(source), schema, table, path, memory_limit, options)
     module = type(source).__module__.split(".")[0]
     kind = type(source).__name__
     if module in ("duckdb", "_duckdb"):
@@ -78,7 +89,9 @@ def _engine(source: Any, schema: Schema, table: str | None, path: str | None, me
     )
 
 
-def _from_text(source: str, schema: Schema, table: str | None, path: str | None, memory_limit: str | None) -> Engine:
+def _from_text(
+    source: str, schema: Schema, table: str | None, path: str | None, memory_limit: str | None, options: CsvOptions
+) -> Engine:
     if source.startswith(("postgresql://", "postgres://")):
         from pydplib.engine import postgres_engine
 
@@ -100,7 +113,7 @@ def _from_text(source: str, schema: Schema, table: str | None, path: str | None,
         raise DataError(f"There is no file '{source}'.")
     from pydplib.engine import duckdb_engine
 
-    return duckdb_engine.from_file(source, schema, memory_limit=memory_limit)
+    return duckdb_engine.from_file(source, schema, memory_limit=memory_limit, options=options)
 
 
 def _needed(value: str | None, what: str, example: str) -> str:

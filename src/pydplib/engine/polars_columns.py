@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.engine.columns import category_code, flag_of, number_of, spellings
 from pydplib.engine.conditions import Condition, day_number
-from pydplib.engine.dialects import DAY_PATTERN, NUMBER_PATTERN, Storage
+from pydplib.engine.dialects import DAY_PATTERN, DOTTED_DAY_PATTERN, NUMBER_PATTERN, Storage
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys
 from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Schema
@@ -89,7 +89,8 @@ def _day(cell: pl.Expr, dtype: Any) -> pl.Expr:
     if storage == "text":
         text = cell.cast(pl.String)
         iso = pl.when(text.str.contains(DAY_PATTERN)).then(text.str.slice(0, 10))
-        cell = iso.str.to_date("%Y-%m-%d", strict=False)
+        dotted = pl.when(text.str.contains(DOTTED_DAY_PATTERN)).then(text)
+        cell = pl.coalesce(iso.str.to_date("%Y-%m-%d", strict=False), dotted.str.to_date("%d.%m.%Y", strict=False))
     elif storage == "timestamp":
         zone = getattr(dtype, "time_zone", None)
         cell = (cell.dt.convert_time_zone("UTC") if zone else cell).dt.date()

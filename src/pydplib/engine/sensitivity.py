@@ -46,9 +46,9 @@ def sensitivity(plan: Plan, measure: Measure | int | None = None) -> Sensitivity
 
     Proof:
         Weights: a person with c rows has total weight c min(W, floor(M W / c)) <= M W, whichever cells
-        and groups his rows fall into; each row adds at most weight x largest in absolute value, to one
+        and groups the rows fall into; each row adds at most weight x largest in absolute value, to one
         cell of one group. So L1 <= M W largest, and L2 and Linf are at most L1. Other persons'
-        weights do not depend on his rows. Samples: at most G groups keep at most M whole rows each, so
+        weights do not depend on these rows. Samples: at most G groups keep at most M whole rows each, so
         L1 <= G M largest, L2^2 <= G (M largest)^2, Linf <= M largest. Several measures: the norms of
         the concatenated vector.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydplib.engine.dialects import NUMBER_PATTERN, Dialect, Storage
+from pydplib.engine.dialects import NUMBER_PATTERN, Dialect, Storage, iso_of_dotted
 
 
 class PostgresDialect(Dialect):
@@ -114,7 +114,11 @@ class SqliteDialect(Dialect):
 
     def text_day(self, cell: str) -> str:
         """Read a text as a day; the calendar's own answer must be the text itself."""
-        return f"CASE WHEN DATE(SUBSTR({cell}, 1, 10)) = SUBSTR({cell}, 1, 10) THEN SUBSTR({cell}, 1, 10) END"
+        iso, dotted = f"SUBSTR({cell}, 1, 10)", iso_of_dotted(cell)
+        return (
+            f"CASE WHEN DATE({iso}) = {iso} THEN {iso} "
+            f"WHEN LENGTH({cell}) = 10 AND {cell} LIKE '__.__.____' AND DATE({dotted}) = {dotted} THEN {dotted} END"
+        )
 
     def day(self, iso: str) -> str:
         """Return a day as SQLite keeps days: as text."""
