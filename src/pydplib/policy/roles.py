@@ -149,7 +149,7 @@ def check_read_ledger(role: object, *, own: bool) -> None:
 
 
 def can_edit_rights(role: object, *, editor: str, subject: str) -> bool:
-    """Return whether ``editor`` may change the rights of ``subject``: owners, and nobody his own.
+    """Return whether ``editor`` may change the rights of ``subject``: owners, and nobody their own.
 
     Examples:
         >>> can_edit_rights("owner", editor="ada", subject="bob"), can_edit_rights("owner", editor="ada", subject="ada")
@@ -162,7 +162,7 @@ def check_edit_rights(role: object, *, editor: str, subject: str) -> None:
     """Raise ``PolicyError`` unless ``can_edit_rights``."""
     check_use(role, "edit_policy")
     if editor == subject:
-        raise PolicyError("Nobody edits his own rights: ask another owner.")
+        raise PolicyError("Nobody may edit their own rights: ask another owner.")
 
 
 def can_raise_budget(approvals: Mapping[str, object], *, beneficiary: str) -> bool:
