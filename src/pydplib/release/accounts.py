@@ -52,16 +52,18 @@ class Purse:
         recipient: Whose budget.
         own: What today's terms give the recipient; None for whatever was opened.
         whole: What today's policy gives all recipients together.
+        relation: Which of their budgets: that of statistics, or that of single records.
     """
 
     ledger: Ledger
     lineage: str
     recipient: str
-    own: PureDP | ApproxDP | None
-    whole: PureDP | ApproxDP
+    own: PureDP | ApproxDP | LocalDP | None
+    whole: PureDP | ApproxDP | LocalDP
+    relation: Relation = "add_remove"
 
     def _state(self) -> tuple[State, Limit]:
-        account = find_account(self.ledger, self.lineage, self.recipient)
+        account = find_account(self.ledger, self.lineage, self.recipient, self.relation)
         if account is not None:
             return account.state, stricter(account.limit, self.own)
         return State(), Limit.of(self.own or self.whole)
@@ -86,7 +88,7 @@ class Purse:
         The ledger itself keeps what was opened, in one transaction with the debit; this comes before it.
         """
         for whose, terms in ((self.recipient, self.own), (None, self.whole)):
-            account = find_account(self.ledger, self.lineage, whose)
+            account = find_account(self.ledger, self.lineage, whose, self.relation)
             limit = None if account is None else stricter(account.limit, terms)
             if account is None or limit is None or limit == account.limit:
                 continue  # the ledger's own check is the same, and enters its refusal

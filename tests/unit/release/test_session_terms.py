@@ -86,3 +86,15 @@ def test_release_that_buys_the_number_of_rows_says_so(table):
     session = dp.Session(table, recipient="acme", role="third_party")
     assert "bought as well, once, for epsilon 0.05" in str(session.release(dp.Mean("age"), noise_factor="high"))
     assert "bought as well" not in str(session.release(dp.Median("age"), noise_factor="high"))
+
+
+def test_stricter_terms_bind_single_records_too(table, people):
+    ledger = dp.MemoryLedger()
+    given = {"column": "age", "persons": people.patient, "budget": dp.LocalDP(4.0)}
+    loose = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0), ledger=ledger)
+    first = loose.release_records(people.age, epsilon=0.5, **given)
+    policy = dp.Policy(rules=(), data_set_budget=1.5)
+    strict = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0), ledger=ledger, policy=policy)
+    with pytest.raises(BudgetError, match="data set's own budget"):
+        strict.release_records(people.age, epsilon=0.3, **given)
+    assert strict.release_records(people.age, epsilon=0.5, **given) == first
