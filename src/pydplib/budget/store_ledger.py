@@ -220,6 +220,11 @@ class StoreLedger(ABC):
         with self._snapshot() as store:
             return list(store.entries(lineage=lineage, recipient=recipient))
 
+    def questions(self) -> dict[str, str]:
+        """Return key -> canonical question of every release, for the owner's eyes."""
+        with self._snapshot() as store:
+            return {release.digest: release.question for release in store.releases()}
+
     def head(self) -> Head:
         """Return the end of the chain, to be kept in another place."""
         with self._snapshot() as store:

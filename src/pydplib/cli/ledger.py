@@ -41,9 +41,9 @@ def show(file: Path, recipient: str | None, lineage: str | None, last: int, as_j
     with SqliteLedger(file, read_only=True) as ledger:
         entries = ledger.entries(lineage=lineage, recipient=recipient)
         budgets = [_budget(account, entries) for account in ledger.accounts(lineage=lineage, recipient=recipient)]
-        head, fault = ledger.head(), _fault(ledger)
-    no_dp = [_entry(entry) for entry in entries if entry.kind == "no_dp"]
-    newest = [_entry(entry) for entry in entries[-last:]] if last > 0 else []
+        head, fault, questions = ledger.head(), _fault(ledger), ledger.questions()
+    no_dp = [_entry(entry, questions) for entry in entries if entry.kind == "no_dp"]
+    newest = [_entry(entry, questions) for entry in entries[-last:]] if last > 0 else []
     if as_json:
         content = {
             "ledger": head.ledger,
@@ -132,7 +132,7 @@ def export(
     if not whole:
         text = head.to_json()
     elif as_csv:
-        text = _to_csv([_entry(entry) for entry in entries], _ENTRY_COLUMNS)
+        text = _to_csv([_entry(entry, {}) for entry in entries], _ENTRY_COLUMNS)
     else:
         text = json.dumps([entry.to_dict() for entry in entries], indent=2) + "\n"
     if output is None:
@@ -191,8 +191,9 @@ def _budget(account: Account, entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: Entry, questions: Mapping[str, str]) -> dict[str, Any]:
     return {
+        "question": _asked(questions.get(entry.release or "")),
         "number": entry.number,
         "time": entry.time,
         "when": entry.time[:16].replace("T", " "),
@@ -206,6 +207,23 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "release": entry.release,
         "details": dict(entry.details),
     }
+
+
+def _asked(question: str | None) -> str | None:
+    """Return a stored question in a few words: what was asked of which column, by what, where."""
+    if question is None:
+        return None
+    values = json.loads(question)
+    if not isinstance(values, dict):
+        return None
+    parts = [str(values.get(name)) for name in ("ask", "statistic", "kind", "of", "column") if values.get(name)]
+    by = values.get("by")
+    if by:
+        names = [item.get("column", "") if isinstance(item, dict) else str(item) for item in by]
+        parts.append("by " + ", ".join(map(str, names)))
+    if values.get("where"):
+        parts.append("where ...")
+    return " ".join(parts) or None
 
 
 def _fault(ledger: SqliteLedger) -> LedgerError | None:
@@ -247,6 +265,10 @@ def _print(
 
     console = Console()
     console.print(f"Ledger {file.name}: {head.entries} entries, head {head.hash[:12]}", highlight=False, markup=False)
+    console.print(
+        "(the head is the fingerprint of the newest entry: keep it elsewhere, `pydplib ledger export`)",
+        highlight=False, markup=False, style="dim",
+    )  # fmt: skip
     recipients = [row for row in budgets if row["recipient"] is not None]
     data_sets = [row for row in budgets if row["recipient"] is None]
     numbers = ("epsilon", "used", "left", "delta", "questions", "refused")
@@ -254,12 +276,27 @@ def _print(
     _table(console, "Budgets per data set, over all recipients", ("data_set", "relation", *numbers), data_sets)
     what = ("number", "when", "data_set", "recipient", "role", "mechanism")
     _table(console, "Left without differential privacy", what, no_dp)
-    columns = ("number", "when", "kind", "data_set", "recipient", "role", "cost")
+    columns = ("number", "when", "kind", "data_set", "recipient", "role", "cost", "question")
     _table(console, f"Newest entries (of {head.entries})", columns, newest)
 
 
 _HEADINGS = {"number": "no.", "data_set": "data set", "mechanism": "what"}
 _RIGHT = ("number", "epsilon", "used", "left", "questions", "refused")
+
+
+_RELATIONS = {
+    "add_remove": "persons may be added or removed (add_remove)",
+    "substitute": "a person's data may be replaced (substitute)",
+    "local": "each record by itself (local)",
+}
+
+
+def _said(column: str, value: Any) -> str:
+    if column == "relation":
+        return f"neighbouring tables: {_RELATIONS.get(value, value)}"
+    if column == "delta":
+        return f"delta {value} in all (a part of it pays for converting Gaussian noise)"
+    return f"{_HEADINGS.get(column, column)} {value}"
 
 
 def _table(console: Any, title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -276,7 +313,7 @@ def _table(console: Any, title: str, columns: Sequence[str], rows: Sequence[Mapp
         if column in columns and len({row[column] for row in rows}) == 1
     ]
     shown = [column for column in columns if column not in same]
-    caption = ", ".join(f"{_HEADINGS.get(column, column)} {rows[0][column]}" for column in same if rows[0][column])
+    caption = ", ".join(_said(column, rows[0][column]) for column in same if rows[0][column])
     table = Table(
         title=title,
         caption=caption or None,

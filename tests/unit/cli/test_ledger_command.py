@@ -179,3 +179,22 @@ def test_formats_that_contradict_each_other_are_a_usage_error(
     code, _, err = run(capsys, arguments[0], file, *arguments[1:])
     assert code == 2
     assert "--csv" in err
+
+
+def test_show_says_what_was_asked_and_what_its_words_mean(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from pydplib.cli.ledger import command
+
+    path = tmp_path / "asked.db"
+    question = {"ask": "mean", "of": "age", "by": [{"column": "sex", "keys": ["f", "m"]}], "where": [{"column": "x"}]}
+    with SqliteLedger(path) as ledger:
+        for who in (None, "acme"):
+            ledger.open_account(lineage="reports", recipient=who, limit=PureDP(1.0))
+        key = ReleaseKey(lineage="reports", snapshot="1", question=question, cost=Cost.pure(0.5, mechanism="laplace"))
+        ledger.finish(ledger.reserve(key, recipient="acme", role="third_party"), b"answer")
+    shown = CliRunner().invoke(command, ["show", str(path), "--json"])
+    assert [entry["question"] for entry in json.loads(shown.output)["entries"]][-1] == "mean age by sex where ..."
+    text = " ".join(CliRunner().invoke(command, ["show", str(path)]).output.split())
+    assert "persons may be added or removed" in text
+    assert "fingerprint of the newest entry" in text
