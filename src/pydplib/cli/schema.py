@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,15 @@ from typing import Any
 import click
 
 from pydplib._duckdb_files import csv_source, file_or_pattern, has_pattern, parquet_source
+from pydplib.cli._table_text import encoding_of, write_utf8
 from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
 
 _PERSON = re.compile(
     r"(patient|person|subject|anonym|insured|member|participant|case)[ _-]?(id|nr|no|number|key)?$", re.I
 )
 _IDENTIFIER = re.compile(r"(^|[ _-])(id|name|phone|mail|address|birth|ssn|mrn|insurance)([ _-]|$)|_id$", re.I)
+_COMMA = r"^ *[+-]?[0-9]+(,[0-9]+)? *$"  # numbers with a decimal comma
+_WORDS = r"^(?i)(ja|j|nein|wahr|falsch|yes|y|no|n|true|t|false|f)$"
 _FEW = 30  # a text column with at most so many different values is proposed as a category
 
 
@@ -157,9 +161,24 @@ def _describe(file: str) -> list[tuple[str, str, bool]]:
         raise ParameterError(f"schema init reads .csv and .parquet files. Got '{Path(file).name}'.")
     if not has_pattern(file) and not Path(file).exists():
         raise DataError(f"There is no file '{file}'.")
+    is_parquet = suffix in (".parquet", ".pq")
+    if (
+        not is_parquet
+        and suffix != ".zst"
+        and Path(file).is_file()
+        and (encoding := encoding_of(Path(file))) != "utf-8"
+    ):
+        with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+            copy = Path(folder) / "table.csv"
+            write_utf8(Path(file), encoding, copy)
+            return _read_columns(str(copy), is_parquet, Path(file).name)
+    return _read_columns(file, is_parquet, Path(file).name)
+
+
+def _read_columns(file: str, is_parquet: bool, shown: str) -> list[tuple[str, str, bool]]:
     import duckdb
 
-    is_parquet, name = suffix in (".parquet", ".pq"), file_or_pattern(file)
+    name = file_or_pattern(file)
     source = parquet_source(name) if is_parquet else csv_source(name, options="header=true")
     found: list[tuple[str, str, bool]] | None = None
     try:
@@ -168,14 +187,19 @@ def _describe(file: str) -> list[tuple[str, str, bool]]:
             names = [str(row[0]) for row in described]
             counts = ", ".join(f'approx_count_distinct("{name.replace(chr(34), chr(34) * 2)}")' for name in names)
             few: Any = connection.execute(f"SELECT {counts} FROM {source}").fetchone()  # noqa: S608 - quoted above
-            found = [
-                (name, str(row[1]), int(count) <= _FEW) for name, row, count in zip(names, described, few, strict=True)
-            ]
+            kinds = {str(row[0]): str(row[1]) for row in described}
+            for column in [column for column in names if kinds[column] == "VARCHAR" and not is_parquet]:
+                cell = '"' + column.replace('"', '""') + '"'
+                tests = ", ".join(f"BOOL_AND(REGEXP_MATCHES({cell}, '{pattern}'))" for pattern in (_COMMA, _WORDS))
+                query = f"SELECT {tests} FROM {source} WHERE {cell} <> ''"  # noqa: S608 - quoted above
+                comma, words = connection.execute(query).fetchone() or (None, None)
+                kinds[column] = "DOUBLE" if comma else "BOOLEAN" if words else kinds[column]
+            found = [(name, kinds[name], int(count) <= _FEW) for name, count in zip(names, few, strict=True)]
     except Exception:
         found = None
     if found is None:
         # DuckDB's own message may quote a row.
-        raise EngineError(f"'{Path(file).name}' could not be read as {'Parquet' if is_parquet else 'CSV'}.")
+        raise EngineError(f"'{shown}' could not be read as {'Parquet' if is_parquet else 'CSV'}.")
     if not found:
         raise SchemaError("The file has no columns.")
     if not looks_like_names(name for name, _, _ in found):
