@@ -88,9 +88,29 @@ def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -
     """Read a pandas frame or an Arrow table in place."""
     names = getattr(frame, "column_names", None)
     check_unique(schema, frame.columns if names is None else names)
+    if names is None:
+        frame = guarded("DuckDB", lambda: _with_sound_texts(frame, schema), opening=True)
     connection = open_connection(memory_limit)
     guarded("DuckDB", lambda: connection.register("pydplib_frame", frame), opening=True)
     return _engine(connection.execute, connection, "pydplib_frame", schema, close=connection.close)
+
+
+def _with_sound_texts(frame: Any, schema: Schema) -> Any:
+    """Return a pandas frame whose object columns hold no half characters: one such cell would stop every question."""
+    used = {*schema.columns, schema.person}
+    objects = [name for name in frame.columns if name in used and frame[name].dtype == object]
+    if not objects:
+        return frame
+    kept = frame.copy(deep=False)
+    for name in objects:
+        kept[name] = type(frame[name])([_sound(cell) for cell in frame[name]], index=frame.index, dtype=object)
+    return kept
+
+
+def _sound(cell: Any) -> Any:
+    if not isinstance(cell, str) or cell.isascii():
+        return cell
+    return cell.encode("utf-8", "replace").decode("utf-8")
 
 
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -106,3 +107,12 @@ def test_csv_with_a_declared_name_twice_is_refused(tmp_path: Path) -> None:
     path.write_text("Age,age\n1,2\n")
     with pytest.raises(SchemaError, match="several columns"):
         dp.load(path, dp.Schema({"age": dp.Number(0, 100)}, name="t"))
+
+
+def test_pandas_cell_with_half_a_character_is_one_cell_of_no_known_value() -> None:
+    frame = pd.DataFrame({"id": range(100), "note": pd.Series(["ok"] * 99 + ["\ud800"], dtype=object)})
+    schema = dp.Schema({"note": dp.Category(["ok"])}, person="id", name="t")
+    with dp.load(frame, schema) as table:
+        counts = table.aggregate(Plan(schema, by=["note"], measures=[Measure("count")])).values[0]
+    assert counts.tolist() == [99 * 2**16, 2**16]
+    assert frame["note"].iloc[99] == "\ud800"  # the caller's frame stays as it is
