@@ -66,6 +66,7 @@ class SqliteDialect(Dialect):
     """
 
     name = "sqlite"
+    inline = "MATERIALIZED"  # inlined, SQLite joins persons without an index: quadratic in their number
 
     def __init__(self, mixed: Iterable[str] = ()) -> None:
         self._mixed = frozenset(mixed)
