@@ -117,7 +117,11 @@ def partition(problem: Problem) -> tuple[Ints, int, list[Any]]:
     open_parts = np.ones(number, dtype=bool)
     cuts: list[Any] = []
     while open_parts.any():
+        # Too few rows for two parts: no cut to look for.
+        open_parts &= np.bincount(part, weights=problem.weight, minlength=number) >= 2 * least
         active = np.flatnonzero(open_parts[part])
+        if not len(active):
+            break
         gain, cut = _best_cuts(problem, part, number, active, ranks, domain, least)
         done = np.zeros(number, dtype=bool)
         split = np.full(number, -1, dtype=np.int64)
@@ -244,7 +248,7 @@ def label_parts(problem: Problem, part: Ints, number: int, labels: str, cuts: Se
             tuple(column.values[i] for i in np.argsort(value_ranks(column)).tolist()) for column in problem.columns
         ),
         "cuts": tuple(tuple(zip(*cut, strict=True)) for cut in cuts),
-        "names": tuple(tuple(c.labels[i] for i in c.ids[one].tolist()) if len(part) else () for c in columns),
+        "names": tuple(tuple(map(c.labels.__getitem__, c.ids[one].tolist())) if len(part) else () for c in columns),
     }
     return Recoding(tuple(columns), np.zeros(len(part), dtype=bool), tree=tree)
 
