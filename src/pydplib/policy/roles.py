@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.policy.labels import OutputLabel
 from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 
-Power: TypeAlias = Literal["ask", "capture", "edit_policy", "read_all_ledgers", "read_log", "see_raw"]
-"""What a role may do besides getting outputs."""
+Power: TypeAlias = Literal[
+    "ask",
+    "capture",
+    "decide_requests",
+    "edit_policy",
+    "edit_templates",
+    "erase",
+    "import_records",
+    "make_request",
+    "manage_data",
+    "read_all_ledgers",
+    "read_log",
+    "read_project",
+    "read_templates",
+    "see_raw",
+]
+"""What a role may do besides getting outputs.
+
+ask: questions for statistics; capture: write and sign reports; decide_requests: approve or refuse what others ask for;
+edit_policy: rules, members and budgets; edit_templates: new versions of a report template; erase: take a patient out,
+and what the law asks around it; import_records: bring in files; make_request: ask the owner for more; manage_data:
+versions, snapshots and data quality of the whole project; read_all_ledgers, read_log: what others were given and did;
+read_project: what the project is for, and the own place in it; read_templates: what a report asks; see_raw: rows.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +76,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "is logged.",
                 NOISE_FACTORS["low"],
                 "raw",
-                frozenset(["ask", "capture", "edit_policy", "read_all_ledgers", "read_log", "see_raw"]),
+                frozenset(get_args(Power)) - {"make_request"},
             ),
             Role(
                 "collaborator",
@@ -62,7 +84,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "Works with the owner on a shared question: gets statistics with medium noise, within a budget.",
                 NOISE_FACTORS["medium"],
                 "dp_medium",
-                frozenset(["ask"]),
+                frozenset(["ask", "make_request", "read_project", "read_templates"]),
             ),
             Role(
                 "third_party",
@@ -71,7 +93,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "start here.",
                 NOISE_FACTORS["high"],
                 "dp_high",
-                frozenset(["ask"]),
+                frozenset(["ask", "make_request", "read_project"]),
             ),
             Role(
                 "radiologist",
@@ -79,7 +101,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "Writes and signs reports, and sees those of the own department; asks no statistics.",
                 None,
                 "public",
-                frozenset(["capture", "see_raw"]),
+                frozenset(["capture", "import_records", "read_project", "read_templates", "see_raw"]),
             ),
             Role(
                 "data_protection_officer",
@@ -87,7 +109,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 "Watches over all of it: reads every log and ledger, sees no rows and asks no statistics.",
                 None,
                 "public",
-                frozenset(["read_all_ledgers", "read_log"]),
+                frozenset(["erase", "read_all_ledgers", "read_log", "read_project"]),
             ),
         )
     }
