@@ -10,12 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from pydplib.budget import Cost, ReleaseKey, SqliteLedger
+from pydplib.budget import Cost, MemoryLedger, ReleaseKey, SqliteLedger, Today
 from pydplib.errors import BudgetError
 from pydplib.guarantee import PureDP
 
@@ -55,13 +56,17 @@ def fire(attack: Callable[[int], int], processes: int = 8) -> int:
     return granted
 
 
-def attack_ledger(path: Path, recipient: Callable[[int], str], asks: int = 40) -> Callable[[int], int]:
+def attack_ledger(
+    path: Path, recipient: Callable[[int], str], asks: int = 40, today: Today | None = None
+) -> Callable[[int], int]:
     def attack(name: int) -> int:
         granted = 0
         with SqliteLedger(path, create=False) as ledger:
             for number in range(asks):
                 try:
-                    paid = ledger.reserve(key([name, number]), recipient=recipient(name), role="third_party")
+                    paid = ledger.reserve(
+                        key([name, number]), recipient=recipient(name), role="third_party", today=today
+                    )
                     ledger.finish(paid, b"%d" % name)
                     granted += 1
                 except BudgetError:
@@ -90,6 +95,36 @@ def test_many_processes_of_two_recipients_never_overspend_the_lineage(tmp_path: 
     with SqliteLedger(path) as ledger:
         assert ledger.remaining(lineage="reports").nano_epsilon == 0
         ledger.verify()
+
+
+TODAY = PureDP(float(ALLOWED * COST))
+
+
+@pytest.mark.parametrize("today", [Today(recipient=TODAY), Today(data_set=TODAY)], ids=["recipient", "data set"])
+def test_many_processes_never_spend_more_than_terms_that_became_stricter(tmp_path: Path, today: Today) -> None:
+    path = tmp_path / "ledger.db"
+    open_book(path, recipient=Fraction(5)).close()
+    assert fire(attack_ledger(path, lambda name: "acme", today=today)) == ALLOWED
+    with SqliteLedger(path) as ledger:
+        assert {account.state.nano_epsilon for account in ledger.accounts()} == {0, ALLOWED * COST * 10**9}
+        ledger.verify()
+
+
+def test_many_threads_never_spend_more_than_terms_that_became_stricter() -> None:
+    ledger = MemoryLedger()
+    ledger.open_account(lineage="reports", limit=PureDP(10.0))
+    ledger.open_account(lineage="reports", recipient="acme", limit=PureDP(5.0))
+
+    def ask(number: int) -> int:
+        try:
+            ledger.reserve(key(number), recipient="acme", role="third_party", today=Today(recipient=TODAY))
+        except BudgetError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(ask, range(3 * ALLOWED))) == ALLOWED
+    ledger.verify()
 
 
 def test_many_processes_opening_a_new_file_at_once_share_one_ledger(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pydplib.budget.rules import Limit, Refusal, Remaining, State, can_pay, pay,
 from pydplib.budget.sqlite import SqliteLedger
 from pydplib.budget.store import Account, Store, StoredRelease
 from pydplib.budget.store_ledger import StoreLedger
+from pydplib.budget.today import Today
 from pydplib.budget.units import exact
 from pydplib.budget.workflow import Reservation
 from pydplib.guarantee import zcdp_epsilon
@@ -34,6 +35,7 @@ __all__ = [
     "Store",
     "StoreLedger",
     "StoredRelease",
+    "Today",
     "can_pay",
     "canonical_json",
     "exact",

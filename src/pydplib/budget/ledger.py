@@ -10,6 +10,7 @@ from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
 from pydplib.budget.rules import Remaining
 from pydplib.budget.store import Account
+from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
 from pydplib.budget.workflow import Reservation
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
@@ -53,8 +54,11 @@ class Ledger(Protocol):
         """Change the epsilon of a budget by an act of the owner; what was spent stays spent."""
         ...
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str) -> Reservation:
-        """Find or pay for a release; raises ``BudgetError`` with asked and left."""
+    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, today: Today | None = None) -> Reservation:
+        """Find or pay for a release; raises ``BudgetError`` with asked and left.
+
+        ``today`` are terms that may be stricter than what was opened; they bind in the same transaction.
+        """
         ...
 
     def finish(self, reservation: Reservation, payload: bytes) -> bytes:

@@ -15,6 +15,7 @@ from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Quote
 from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
 from pydplib.budget.store import Account, Store
+from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
 from pydplib.budget.verify import verify_store
 from pydplib.budget.workflow import Refused, Reservation
@@ -120,13 +121,15 @@ class StoreLedger(ABC):
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
-    def reserve(self, key: ReleaseKey, *, recipient: str, role: str) -> Reservation:
+    def reserve(self, key: ReleaseKey, *, recipient: str, role: str, today: Today | None = None) -> Reservation:
         """Find or pay for a release: the debit is stored before a row is read.
 
         Args:
             key: The release.
             recipient: Who gets the answer and pays.
             role: The recipient's role, for the record.
+            today: What today's terms give, where it may be less than what was opened. It is compared with the sums in
+                the transaction of the debit: many at once never spend more than the smaller of the two.
 
         Raises:
             BudgetError: With ``asked`` and ``left``; nothing was spent.
@@ -138,7 +141,7 @@ class StoreLedger(ABC):
         if found is not None:
             return found
         with self._transaction() as store:
-            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now())
+            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), today=today)
         if isinstance(outcome, Refused):
             raise workflow.to_error(outcome)
         return outcome

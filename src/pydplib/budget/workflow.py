@@ -18,8 +18,9 @@ from typing import Any, Literal, TypeAlias
 from pydplib.budget.chain import Entry, Kind
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, sha256_hex
-from pydplib.budget.rules import Refusal, State, pay
+from pydplib.budget.rules import Refusal, State, can_pay, pay
 from pydplib.budget.store import Account, Store, StoredRelease
+from pydplib.budget.today import Today
 from pydplib.errors import BudgetError, LedgerError
 
 ReservationState: TypeAlias = Literal["new", "pending", "done"]
@@ -52,12 +53,16 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refusal and whose account gave it; ``recipient`` none means the lineage's."""
+    """A refusal and whose account gave it; ``recipient`` none means the lineage's.
+
+    ``today``: what was opened could have paid, the terms of today cannot.
+    """
 
     lineage: str
     recipient: str | None
     refusal: Refusal | None
     cost: Cost
+    today: bool = False
 
 
 def find(store: Store, key: ReleaseKey, *, recipient: str, role: str) -> Reservation | None:
@@ -70,8 +75,11 @@ def find(store: Store, key: ReleaseKey, *, recipient: str, role: str) -> Reserva
     return None if payload is None else Reservation("done", key.digest, recipient, role, paid, False, payload)
 
 
-def reserve(store: Store, key: ReleaseKey, *, recipient: str, role: str, time: str) -> Reservation | Refused:
+def reserve(
+    store: Store, key: ReleaseKey, *, recipient: str, role: str, time: str, today: Today | None = None
+) -> Reservation | Refused:
     """Find or pay for a release; the caller commits, and raises ``to_error`` of a refusal after that."""
+    terms = today or Today()
     digest = key.digest
     release = store.get_release(digest)
     paid = store.get_payment(digest, recipient) if release is not None else None
@@ -80,15 +88,18 @@ def reserve(store: Store, key: ReleaseKey, *, recipient: str, role: str, time: s
         debited: list[Account] = []
         for payer in payers:
             account = store.get_account(key.lineage, payer, key.cost.relation)
-            after = None if account is None else pay(account.state, key.cost, account.limit)
+            after = None if account is None else pay(account.state, key.cost, terms.limit(account))
             if account is None or not isinstance(after, State):
                 refusal = after if isinstance(after, Refusal) else None
                 details = {
                     "account": "recipient" if payer else "lineage",
                     "why": refusal.why if refusal else "no_account",
                 }
+                by_today = account is not None and can_pay(account.state, key.cost, account.limit)
+                if by_today:
+                    details["limit"] = "today"
                 append(store, "refusal", key.lineage, time, recipient=recipient, role=role, key=key, details=details)
-                return Refused(key.lineage, payer, refusal, key.cost)
+                return Refused(key.lineage, payer, refusal, key.cost, by_today)
             debited.append(replace(account, state=after, version=account.version + 1))
         for account in debited:
             save(store, account)
@@ -211,18 +222,19 @@ def to_error(refused: Refused) -> BudgetError:
             left="no budget",
         )
     why = refused.refusal.why
+    now = " under today's policy" if refused.today else ""
     if refused.recipient is None:
         # What is left of the data set depends on what others asked: it is the owner's knowledge alone.
         # Only the type of its account, which is public, is told.
         reason = "" if why in ("epsilon", "delta") else f" ({_REASONS[why]})"
         return BudgetError(
-            f"The data set's own budget, shared by all recipients, cannot pay for this question{reason}: "
+            f"The data set's own budget, shared by all recipients, cannot pay for this question{now}{reason}: "
             f"asked {asked}. Nothing was spent. Ask the owner; what you were answered before stays free.",
             asked=asked,
         )
     left = refused.refusal.left
     return BudgetError(
-        f"The budget of '{refused.recipient}' cannot pay for this question ({_REASONS[why]}): asked {asked}, "
+        f"The budget of '{refused.recipient}' cannot pay for this question{now} ({_REASONS[why]}): asked {asked}, "
         f"left {left}. Nothing was spent. Ask for less, repeat an earlier question (free), or ask the owner "
         "for a larger budget.",
         asked=asked,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
+from pydplib.budget.today import Today
 from pydplib.errors import EngineError, ParameterError, PolicyError
 from pydplib.guarantee import LocalDP
 from pydplib.policy import can_spend
-from pydplib.release.accounts import Purse
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease, check_column, first_rows, release_records
 from pydplib.release.values import as_values, to_array
@@ -59,11 +59,10 @@ def hand_over_records(
     for recipient, limit in ((None, LocalDP(session.policy.data_set_budget)), (session.recipient, budget)):
         if limit is not None and not session.has_account(recipient, "local"):
             session.ledger.open_account(lineage=session.lineage, recipient=recipient, limit=limit)
-    known = session.has_account(session.recipient, "local")
-    if known and not session.ledger.quote(key, recipient=session.recipient).free:
-        whole = LocalDP(session.policy.data_set_budget)
-        Purse(session.ledger, session.lineage, session.recipient, budget, whole, "local").check(cost)
-    reservation = session.ledger.reserve(key, recipient=session.recipient, role=session.role or "unspecified")
+    today = Today(budget, LocalDP(session.policy.data_set_budget))
+    reservation = session.ledger.reserve(
+        key, recipient=session.recipient, role=session.role or "unspecified", today=today
+    )
     if reservation.payload is not None:
         return RecordRelease.from_json(reservation.payload)
     made: RecordRelease | None = None

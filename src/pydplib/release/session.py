@@ -388,9 +388,10 @@ class Session:
         if not self._is_paid(key):
             if self.preview:
                 raise ParameterError("This session shows prices only (preview=True). Open another one to release.")
-            self._purse.check(prepared.cost)
             self._check_types(prepared)
-        reservation = self.ledger.reserve(key, recipient=self.recipient, role=self.role or "unspecified")
+        reservation = self.ledger.reserve(
+            key, recipient=self.recipient, role=self.role or "unspecified", today=self._purse.today
+        )
         payload = reservation.payload
         if payload is None:
             payload = self._look(prepared, key, reservation)

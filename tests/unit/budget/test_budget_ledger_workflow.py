@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pydplib.budget import Cost, Ledger, MemoryLedger, ReleaseKey, StoreLedger
+from pydplib.budget import Cost, Ledger, MemoryLedger, ReleaseKey, StoreLedger, Today
 from pydplib.errors import BudgetError, LedgerError, ParameterError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP
 
@@ -333,3 +333,31 @@ def test_release_key_of_something_without_plain_values_is_refused_without_quotin
     assert "nan" not in str(caught.value)
     with pytest.raises(ParameterError):
         ReleaseKey(lineage="a", snapshot="1", question={"x": object()}, cost=Cost.exponential(1))
+
+
+def test_terms_of_today_bind_below_what_was_opened_and_never_above(book: StoreLedger, make_key: MakeKey) -> None:
+    with pytest.raises(BudgetError, match=r"under today's policy .* asked epsilon 0\.2, left epsilon 0\.1 of 0\.1"):
+        book.reserve(make_key(), recipient="acme", role="third_party", today=Today(recipient=PureDP(0.1)))
+    assert book.entries()[-1].details == {"account": "recipient", "why": "epsilon", "limit": "today"}
+    with pytest.raises(BudgetError, match=r"under today's policy: asked epsilon 0\.2\. Nothing was spent") as caught:
+        book.reserve(make_key(), recipient="acme", role="third_party", today=Today(data_set=PureDP(0.1)))
+    assert caught.value.left is None
+    with pytest.raises(BudgetError, match=r"left epsilon 0\.5 of 0\.5") as caught:
+        book.reserve(make_key(1, 0.6), recipient="uni", role="third_party", today=Today(recipient=PureDP(9.0)))
+    assert "today" not in str(caught.value)
+    assert (left(book), left(book, "acme"), left(book, "uni")) == (10 * 10**9, 10**9, 5 * 10**8)
+    book.verify()
+
+
+def test_terms_of_today_for_the_data_set_do_not_bind_what_it_has_paid_before(
+    book: StoreLedger, make_key: MakeKey
+) -> None:
+    ask(book, make_key())
+    today = Today(PureDP(0.3), PureDP(0.1))
+    assert book.reserve(make_key(), recipient="uni", role="third_party", today=today).charged
+    assert not book.reserve(make_key(), recipient="acme", role="third_party", today=Today(PureDP(0.1))).charged
+
+
+def test_terms_of_today_of_another_relation_are_an_error(book: StoreLedger, make_key: MakeKey) -> None:
+    with pytest.raises(ParameterError, match="'local' relation say nothing"):
+        book.reserve(make_key(), recipient="acme", role="third_party", today=Today(recipient=LocalDP(9.0)))

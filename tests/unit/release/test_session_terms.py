@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -61,6 +63,35 @@ def test_stricter_data_set_budget_binds_and_does_not_say_what_is_left(table):
     with pytest.raises(BudgetError, match="data set's own budget") as caught:
         two.release(dp.Mean("age"), epsilon=0.3)
     assert caught.value.left is None
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_two_sessions_at_once_under_stricter_terms_never_spend_more_than_these(table, kind, tmp_path, monkeypatch):
+    ledger = dp.MemoryLedger() if kind == "memory" else dp.SqliteLedger(tmp_path / "ledger.db")
+    dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(2.0))
+    both = threading.Barrier(2)
+    checked = dp.Session._check_types
+
+    def wait_for_the_other(self, prepared):  # the last moment before the ledger: both have passed every other check
+        checked(self, prepared)
+        both.wait(timeout=30)
+
+    monkeypatch.setattr(dp.Session, "_check_types", wait_for_the_other)
+
+    def ask(question):
+        session = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(0.5))
+        try:
+            return session.release(question, epsilon=0.3)
+        except BudgetError as error:
+            return error
+
+    with ThreadPoolExecutor(2) as pool:
+        found = sorted(pool.map(ask, [dp.Count(), dp.Mean("age")]), key=lambda item: isinstance(item, BudgetError))
+    assert isinstance(found[0], dp.Release) and isinstance(found[1], BudgetError)
+    assert "under today's policy" in str(found[1]) and "left epsilon 0.2 of 0.5" in str(found[1])
+    refusal = ledger.entries(recipient="acme")
+    assert [entry.details.get("limit") for entry in refusal if entry.kind == "refusal"] == ["today"]
+    ledger.verify()
 
 
 def test_preview_opens_no_account_and_releases_nothing(table):
