@@ -1,0 +1,34 @@
+"""The database's own refusal to change or delete a line of the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TABLE = "auditlog_line"
+
+_SQLITE = (
+    f"CREATE TRIGGER {TABLE}_no_update BEFORE UPDATE ON {TABLE} "
+    "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END",
+    f"CREATE TRIGGER {TABLE}_no_delete BEFORE DELETE ON {TABLE} "
+    "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END",
+)
+_POSTGRES = (
+    f"CREATE FUNCTION {TABLE}_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$",
+    f"CREATE TRIGGER {TABLE}_no_change BEFORE UPDATE OR DELETE ON {TABLE} "
+    f"FOR EACH ROW EXECUTE FUNCTION {TABLE}_refuse()",
+    f"CREATE TRIGGER {TABLE}_no_truncate BEFORE TRUNCATE ON {TABLE} "
+    f"FOR EACH STATEMENT EXECUTE FUNCTION {TABLE}_refuse()",
+)
+
+
+def add_triggers(apps: Any, schema_editor: Any) -> None:
+    """Make the table append-only, in the words of the database at hand."""
+    statements = {"sqlite": _SQLITE, "postgresql": _POSTGRES}[schema_editor.connection.vendor]
+    for statement in statements:
+        schema_editor.execute(statement)
+
+
+def add_head(apps: Any, schema_editor: Any) -> None:
+    """Insert the one row that writers take turns at."""
+    apps.get_model("auditlog", "Head").objects.create(id=1)

@@ -1,0 +1,49 @@
+"""Walk the whole chain and say where it was broken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydplib.web.auditlog.models import GENESIS, Head, Line
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the log is whole.
+
+    Args:
+        lines: How many lines were walked.
+        problem: What is wrong, in words; none if all is well.
+        hash: The hash of the last line: kept elsewhere, it shows a later rollback.
+    """
+
+    lines: int
+    problem: str | None
+    hash: str
+
+    def __bool__(self) -> bool:
+        return self.problem is None
+
+
+def verify(*, expected: tuple[int, str] | None = None) -> Verdict:
+    """Check every line against the one before, the last one against the head, and a head noted earlier.
+
+    Args:
+        expected: Number and hash of the last line as it was noted earlier, elsewhere.
+    """
+    previous, count = GENESIS, 0
+    for line in Line.objects.order_by("number").iterator(chunk_size=2000):
+        count += 1
+        if line.number != count:
+            return Verdict(count, f"Line {count} is missing: found {line.number} in its place.", previous)
+        if line.previous != previous or line.hash != line.seal():
+            return Verdict(count, f"Line {count} does not fit the chain: it or the one before was changed.", previous)
+        previous = line.hash
+        if expected and expected[0] == count and expected[1] != line.hash:
+            return Verdict(count, f"The log was rewritten: line {count} is not the one that was noted.", previous)
+    head = Head.objects.get(id=1)
+    if (head.number, head.hash) != (count, previous):
+        return Verdict(count, f"Lines are missing at the end: {head.number} were written, {count} are here.", previous)
+    if expected and expected[0] > count:
+        return Verdict(count, f"The log was rolled back: line {expected[0]} was noted, it ends at {count}.", previous)
+    return Verdict(count, None, previous)

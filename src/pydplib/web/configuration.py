@@ -1,0 +1,136 @@
+"""What the operator sets, read from the environment once: where data live, which database, who may connect."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pydplib.errors import ParameterError
+
+DEFAULT_HOME = "pydplib-data"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """How this server was set up.
+
+    Args:
+        home: The directory of the embedded database, keys and snapshots; readable by its owner alone.
+        database_url: ``postgresql://...``, or none for SQLite in ``home``.
+        hosts: The names under which browsers reach the server.
+        behind_tls: Whether browsers come by https, through a proxy that says so in ``X-Forwarded-Proto``.
+        demo: Whether this is the demonstration with synthetic data; only ever on loopback.
+        gallery: Whether the page with all components of the design is shown.
+    """
+
+    home: Path
+    database_url: str | None = field(default=None, repr=False)  # may hold a password
+    hosts: tuple[str, ...] = LOOPBACK
+    behind_tls: bool = False
+    demo: bool = False
+    gallery: bool = False
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Configuration:
+        """Read ``PYDPLIB_HOME``, ``DATABASE_URL``, ``PYDPLIB_HOSTS``, ``PYDPLIB_BEHIND_TLS``, ``PYDPLIB_DEMO``.
+
+        Examples:
+            >>> Configuration.from_environment({"PYDPLIB_HOSTS": "edc.example"}).hosts
+            ('edc.example',)
+        """
+        hosts = tuple(name.strip() for name in environment.get("PYDPLIB_HOSTS", "").split(",") if name.strip())
+        return cls(
+            home=Path(environment.get("PYDPLIB_HOME") or DEFAULT_HOME).absolute(),
+            database_url=environment.get("DATABASE_URL") or None,
+            hosts=hosts or LOOPBACK,
+            behind_tls=_is_on(environment, "PYDPLIB_BEHIND_TLS"),
+            demo=_is_on(environment, "PYDPLIB_DEMO"),
+            gallery=_is_on(environment, "PYDPLIB_GALLERY"),
+        )
+
+    @property
+    def database(self) -> dict[str, Any]:
+        """The database as Django's settings want it."""
+        return sqlite_database(self.home) if self.database_url is None else postgres_database(self.database_url)
+
+    def key(self, name: str) -> bytes:
+        """Return a secret of this server from a file in ``home``, made at the first call and never in the database.
+
+        Args:
+            name: ``"sessions"`` (Django's secret key) or ``"pseudonyms"``, and others of the kind.
+        """
+        keys = self.home / "keys"
+        keys.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = keys / f"{name}.key"
+        if not path.exists():
+            # Written aside and linked into place: of two servers starting at once, one key wins for both.
+            draft = keys / f".{name}.{secrets.token_hex(8)}"
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_hex(32).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        value = path.read_bytes().strip()
+        if len(value) < 32:
+            raise ParameterError(f"The key file '{path.name}' is damaged: restore it from a backup.")
+        return value
+
+
+def sqlite_database(home: Path) -> dict[str, Any]:
+    """Return the embedded database: write lock taken at once, every commit on disk before it is believed."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(home / "pydplib.sqlite3"),
+        "OPTIONS": {
+            # Django's default (deferred) loses most concurrent writers to "database is locked".
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+        },
+    }
+
+
+def postgres_database(url: str) -> dict[str, Any]:
+    """Return a PostgreSQL database from its URL.
+
+    Examples:
+        >>> postgres_database("postgresql://edc:s%40cret@db.example:5433/reports?sslmode=require")["PASSWORD"]
+        's@cret'
+    """
+    parts = urlsplit(url)
+    name = unquote(parts.path.lstrip("/"))
+    if parts.scheme not in ("postgresql", "postgres") or not name:
+        raise ParameterError(
+            "DATABASE_URL must look like postgresql://USER:PASSWORD@HOST:5432/DATABASE. Leave it out for SQLite."
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "OPTIONS": dict(parse_qsl(parts.query)),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def _is_on(environment: Mapping[str, str], name: str) -> bool:
+    word = environment.get(name, "").strip().lower()
+    if word not in ("", "0", "1", "true", "false", "yes", "no", "on", "off"):
+        raise ParameterError(f"{name} is a switch: set it to 1 or 0. Got '{word}'.")
+    return word in ("1", "true", "yes", "on")

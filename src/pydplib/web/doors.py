@@ -1,0 +1,237 @@
+"""The doors: every view says who may enter, by a power of ``pydplib.policy``; a view without a door stops the server.
+
+Use one decorator per view::
+
+    @door("capture", of=Report)     # /reports/<key>: the report's project decides; foreign ones are not found
+    @door("see_raw")                # /data: the current project (?project=KEY, or the one chosen last)
+    @signed_in                      # any user
+    @hospital_owner                 # the hospital's own pages
+    @public                         # anybody: sign-in, health check, receipts
+
+A view behind ``door`` finds ``request.project``, ``request.member`` (the role as it counts now) and
+``request.target`` (the object of the address).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from pydplib.errors import PolicyError
+from pydplib.policy import ROLES, Power, can_use, check_use
+
+View = Callable[..., HttpResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Who may enter a view.
+
+    Args:
+        kind: ``"public"``, ``"signed_in"``, ``"hospital_owner"`` or ``"project"``.
+        power: For a project: the power that the role must have.
+        recent: Whether the password must have been given in the last minutes.
+    """
+
+    kind: str
+    power: Power | None = None
+    recent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of the signed-in user in the project at hand, with the role as it counts for this request.
+
+    Args:
+        role: The role; in a preview, the role that is looked through.
+        department: The radiologist's own department.
+        groups: Groups that policy rows may speak of.
+        preview: Whether an owner looks through another role's eyes.
+    """
+
+    role: str
+    department: str = ""
+    groups: tuple[str, ...] = ()
+    preview: bool = False
+
+    def can(self, power: Power) -> bool:
+        """Return whether the role has the power."""
+        return can_use(self.role, power)
+
+    @property
+    def title(self) -> str:
+        """The role for readers."""
+        return ROLES[self.role].title
+
+
+def public(view: View) -> View:
+    """Let anybody in."""
+    return _hang(view, view, Door("public"))
+
+
+def signed_in(view: View | None = None, *, recent: bool = False) -> Any:
+    """Let any signed-in user in."""
+    return _decorator(view, Door("signed_in", recent=recent), lambda request, kwargs: None)
+
+
+def hospital_owner(view: View | None = None, *, recent: bool = False) -> Any:
+    """Let those in who manage their hospital; others are told so."""
+
+    def check(request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse | None:
+        if not request.user.is_hospital_owner:
+            raise PolicyError("This page is for those who manage the hospital. Ask them to do it for you.")
+        return _second_factor(request)
+
+    return _decorator(view, Door("hospital_owner", recent=recent), check)
+
+
+def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -> Callable[[View], View]:
+    """Let those members of the project in whose role has ``power``; who is not a member finds nothing.
+
+    Args:
+        power: The power of ``pydplib.policy``.
+        of: The model that the address names by ``<key>``; it is a project or has one. Without it: the current project.
+        recent: Ask for the password again if it was not given in the last minutes.
+    """
+
+    def check(request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse | None:
+        target = None if of is None else find(of, kwargs.pop("key"))
+        project = current_project(request) if target is None else getattr(target, "project", target)
+        place = place_of(request, project)
+        if place is None:
+            raise Http404
+        request.target, request.project, request.member = target, project, place  # type: ignore[attr-defined]
+        check_use(place.role, power)
+        if place.preview and request.method not in ("GET", "HEAD"):
+            raise PolicyError(f"You are looking as {place.title}: nothing can be changed. Leave the preview first.")
+        if can_use(place.role, "edit_policy"):
+            return _second_factor(request)
+        return None
+
+    return lambda view: _decorator(view, Door("project", power, recent), check)
+
+
+def find(model: type[Model], key: str) -> Any:
+    """Return the object of an address, or raise ``Http404``."""
+    field = "key" if any(item.name == "key" for item in model._meta.fields) else "pk"
+    try:
+        return model._default_manager.get(**{field: key})
+    except (model.DoesNotExist, ValueError, TypeError):
+        raise Http404 from None
+
+
+def current_project(request: HttpRequest) -> Any:
+    """Return the project of ``?project=KEY``, else the one chosen last, else the user's only one."""
+    from pydplib.web.projects.models import Project
+
+    mine = Project.objects.filter(members__user=request.user)
+    asked = request.GET.get("project") or request.POST.get("project")
+    if asked:
+        chosen = mine.filter(key=asked).first()
+        if chosen is None:
+            raise Http404
+        request.session["project"] = chosen.key
+        return chosen
+    chosen = mine.filter(key=request.session.get("project", "")).first() or mine.first()
+    if chosen is None:
+        raise Http404
+    return chosen
+
+
+def place_of(request: HttpRequest, project: Any) -> Place | None:
+    """Return the user's place in a project as it is in the database now; none for strangers."""
+    from pydplib.web.projects.models import Member
+
+    member = Member.objects.filter(project=project, user_id=request.user.pk).first()
+    if member is None:
+        return None
+    preview = request.session.get("preview") or {}
+    if preview.get("project") == project.key and can_use(member.role, "edit_policy"):
+        return Place(preview["role"], preview=True)
+    return Place(member.role, member.department, tuple(member.groups))
+
+
+def _second_factor(request: HttpRequest) -> HttpResponse | None:
+    """Send owners who have no second factor in this session to where they get one."""
+    waived = settings.CONFIGURATION.demo and request.session.get("demo")
+    if waived or request.user.is_verified():
+        return None
+    return redirect("second_factor")
+
+
+def _is_recent(request: HttpRequest) -> bool:
+    confirmed = float(request.session.get("confirmed_at", 0))
+    return timezone.now().timestamp() - confirmed < 60 * settings.REAUTHENTICATION_MINUTES
+
+
+def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse | None]) -> Any:
+    if view is None:
+        return lambda later: _decorator(later, entry, check)
+
+    @functools.wraps(view)
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return redirect(f"{_address('login')}?{urlencode({'next': request.get_full_path()})}")
+        try:
+            detour = check(request, kwargs)
+        except PolicyError as refusal:
+            _note_refusal(request, refusal)
+            raise
+        if detour is not None:
+            return detour
+        if entry.recent and not _is_recent(request):
+            back = request.get_full_path() if request.method in ("GET", "HEAD") else request.headers.get("Referer", "/")
+            return redirect(f"{_address('confirm')}?{urlencode({'next': back})}")
+        return view(request, **kwargs)
+
+    return _hang(guarded, view, entry)
+
+
+def _hang(guarded: View, view: View, entry: Door) -> View:
+    guarded.door = entry  # type: ignore[attr-defined]
+    return guarded
+
+
+def _address(name: str) -> str:
+    from django.urls import reverse
+
+    return str(reverse(name))
+
+
+def _note_refusal(request: HttpRequest, refusal: PolicyError) -> None:
+    from pydplib.web.auditlog.writing import record
+
+    route = request.resolver_match.route if request.resolver_match else ""
+    record(request.user, "door.refuse", route, project=getattr(request, "project", None), reason=str(refusal))
+
+
+def views(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, View]]:
+    """Yield every address pattern of the platform with its view."""
+    for item in get_resolver().url_patterns if patterns is None else patterns:
+        if isinstance(item, URLResolver):
+            yield from views(item.url_patterns, prefix + str(item.pattern))
+        elif isinstance(item, URLPattern):
+            yield prefix + str(item.pattern), item.callback
+
+
+@checks.register()
+def every_view_has_a_door(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+    """Refuse to start with a view that nobody guards."""
+    return [
+        checks.Error(
+            f"The view at '/{route}' has no door.", hint="Decorate it: see pydplib.web.doors.", id="pydplib.E1"
+        )
+        for route, view in views()
+        if not isinstance(getattr(view, "door", None), Door)
+    ]

@@ -1,0 +1,1 @@
+"""Intake: patients and their identifiers, imports, data versions and snapshots, quality, erasure, consent."""

@@ -1,0 +1,73 @@
+"""What every response passes: security headers, and domain errors as plain pages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from pydplib.errors import PydplibError
+
+Handler = Callable[[HttpRequest], HttpResponse]
+_log = logging.getLogger("pydplib.web")
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
+}
+
+
+def content_security_policy() -> str:
+    """Return the policy as a header, for responses that django-csp does not reach."""
+    directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+    return "; ".join(f"{name} {' '.join(values)}" for name, values in directives.items())
+
+
+class SecurityHeaders:
+    """Puts the headers on every response: pages, errors, and static files, which answer before all else."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer, then add what is missing."""
+        response = self.get_response(request)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        response.headers.setdefault("Content-Security-Policy", content_security_policy())
+        if not request.path.startswith(settings.STATIC_URL):
+            # Pages hold personal data: no proxy and no shared computer may keep them.
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+class DomainErrors:
+    """Turns an error that pydplib raises on purpose into a page with its message and its own status."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass on."""
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Show errors whose messages are written for users; all others become the generic page."""
+        if not isinstance(exception, PydplibError):
+            return None
+        status = exception.http_status
+        if status >= 500:
+            _log.error("%s at %s", type(exception).__name__, request.resolver_match and request.resolver_match.route)
+            message = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
+        else:
+            message = str(exception)
+        if request.headers.get("Accept", "").startswith("application/json"):
+            return JsonResponse({"error": message}, status=status)
+        return render(request, "problem.html", {"message": message, "status": status}, status=status)

@@ -1,0 +1,122 @@
+"""The navigation of every page: what the user's role in the current project opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+
+from pydplib.policy import Power
+from pydplib.web.doors import Place, place_of
+
+
+@dataclass(frozen=True, slots=True)
+class NavItem:
+    """One entry of the navigation.
+
+    Args:
+        label: What it says.
+        name: The name of its address; an entry whose page is not there is left out.
+        icon: One of the design's icons.
+        group: The heading under which it stands.
+        power: The power that opens it; none for everybody.
+    """
+
+    label: str
+    name: str
+    icon: str
+    group: str = ""
+    power: Power | None = None
+
+
+ITEMS: tuple[NavItem, ...] = (
+    NavItem("Home", "home", "house"),
+    NavItem("Reports", "reports", "file-text", "Reporting", "capture"),
+    NavItem("Labelling", "labelling", "tag", "Reporting", "capture"),
+    NavItem("Templates", "templates", "list-tree", "Reporting", "read_templates"),
+    NavItem("Import", "import", "upload", "Data", "import_records"),
+    NavItem("Data", "data", "table", "Data", "see_raw"),
+    NavItem("Quality", "quality", "circle-check", "Data", "manage_data"),
+    NavItem("Snapshots", "snapshots", "camera", "Data", "manage_data"),
+    NavItem("Analyses", "analyses", "chart-column", "Analyses", "ask"),
+    NavItem("Dashboards", "dashboards", "layout-dashboard", "Analyses", "ask"),
+    NavItem("Anonymize", "anonymize", "users", "Analyses", "manage_data"),
+    NavItem("Attacks", "attacks", "crosshair", "Analyses", "read_log"),
+    NavItem("Policy", "policy", "shield", "Governance", "edit_policy"),
+    NavItem("Requests", "requests", "inbox", "Governance", "read_project"),
+    NavItem("Budget", "budget", "wallet", "Governance", "read_project"),
+    NavItem("Privacy rights", "privacy_rights", "scale", "Governance", "erase"),
+    NavItem("Audit log", "audit", "scroll-text", "Governance", "read_log"),
+)
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """Return what ``base.html`` shows around every page."""
+    values: dict[str, Any] = {"demo": settings.CONFIGURATION.demo, "nav_items": []}
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return values
+    from pydplib.web.projects.models import Project
+
+    projects = list(Project.objects.filter(members__user=user))
+    chosen = getattr(request, "project", None)
+    if chosen is None and projects:
+        key = request.session.get("project")
+        chosen = next((project for project in projects if project.key == key), projects[0])
+    place = getattr(request, "member", None) or (place_of(request, chosen) if chosen else None)
+    values |= {
+        "current_project": chosen,
+        "place": place,
+        "user_role": place.title if place else "",
+        "nav_items": _entries(request, place),
+        "user_menu": _user_menu(user),
+    }
+    if projects:
+        values["project_menu"] = {
+            "current": chosen,
+            "projects": [
+                {"label": project.name, "url": f"/projects/{project.key}", "active": project == chosen}
+                for project in projects
+            ],
+            "all_url": _url("projects"),
+        }
+    if place and place.preview:
+        values |= {"preview_as": place.title, "preview_end_url": _url("preview_end")}
+    return values
+
+
+def _entries(request: HttpRequest, place: Place | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": item.label,
+            "url": url,
+            "icon": item.icon,
+            "group": item.group,
+            "active": request.path == url or (url != "/" and request.path.startswith(url + "/")),
+        }
+        for item in ITEMS
+        if (item.power is None or (place and place.can(item.power))) and (url := _url(item.name))
+    ]
+
+
+def _user_menu(user: Any) -> list[dict[str, Any]]:
+    menu = [("Account", "account", "user", False)]
+    if user.is_hospital_owner:
+        menu.append(("Hospital", "hospital", "building", False))
+    menu.append(("Sign out", "logout", "log-out", True))
+    return [
+        {"label": label, "url": url, "icon": icon, "post": post}
+        for label, name, icon, post in menu
+        if (url := _url(name))
+    ]
+
+
+def _url(name: str) -> str | None:
+    """Return the address, or none while the page is not there."""
+    try:
+        return str(reverse(name))
+    except NoReverseMatch:
+        return None

@@ -1,0 +1,30 @@
+"""Sessions end after a time without use, and after a working day in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+
+class SessionLimits:
+    """Signs a user out whose session is too old or was left alone too long."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Check the two clocks of the session, then pass on."""
+        if request.user.is_authenticated:
+            now = timezone.now().timestamp()
+            started = request.session.setdefault("started_at", now)
+            idle = now - request.session.get("seen_at", now)
+            if idle > 60 * settings.SESSION_IDLE_MINUTES or now - started > 3600 * settings.SESSION_ABSOLUTE_HOURS:
+                logout(request)
+                request.session["timed_out"] = True
+            elif now - request.session.get("seen_at", 0) > 30:  # a write per half minute is enough
+                request.session["seen_at"] = now
+        return self.get_response(request)

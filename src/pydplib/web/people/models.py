@@ -1,0 +1,119 @@
+"""Hospitals (tenants), users, one-time links, recovery codes."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+
+def new_key() -> str:
+    """Return a short random key for addresses: nothing can be counted or guessed from it."""
+    return secrets.token_hex(8)
+
+
+class Hospital(models.Model):
+    """A tenant: a hospital, or a partner such as a company. Tenants do not see each other."""
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    name = models.CharField(max_length=120)
+    created = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class UserManager(BaseUserManager):  # type: ignore[type-arg]
+    """Makes users; the name is kept as typed and compared without case."""
+
+    def create_user(self, username: str, *, hospital: Hospital, password: str | None = None, **more: Any) -> User:
+        """Make a user; without a password nobody can sign in until a one-time link set one."""
+        user: User = self.model(username=username, hospital=hospital, **more)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        """Find a user by name, without case."""
+        user: User = self.get(username__iexact=username)
+        return user
+
+
+class User(AbstractBaseUser):
+    """Somebody who signs in. What they may do comes from their membership of a project, and from nowhere else.
+
+    ``is_hospital_owner`` opens the hospital's own pages: making projects, inviting people, one-time links.
+    There is no superuser, and Django's admin is not mounted.
+    """
+
+    username = models.CharField(max_length=80)
+    full_name = models.CharField(max_length=120, blank=True)
+    hospital = models.ForeignKey(Hospital, on_delete=models.PROTECT, related_name="users")
+    is_hospital_owner = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    created = models.DateTimeField(default=timezone.now, editable=False)
+
+    USERNAME_FIELD = "username"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects = UserManager()
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(Lower("username"), name="one_user_per_name")]
+
+    def __str__(self) -> str:
+        return self.full_name or self.username
+
+    @property
+    def key(self) -> str:
+        """How addresses name this user."""
+        return self.username
+
+
+class OneTimeLink(models.Model):
+    """A link that works once: to set the first password, to reset it, or (demonstration only) to sign in.
+
+    The database holds a hash; the link itself is shown once to whoever made it.
+    """
+
+    class Purpose(models.TextChoices):
+        """What the link is for."""
+
+        SETUP = "setup", "Set up this server"
+        WELCOME = "welcome", "Choose a password"
+        RESET = "reset", "Reset the password"
+        DEMO = "demo", "Sign in to the demonstration"
+
+    token_hash = models.CharField(max_length=64, unique=True)
+    purpose = models.CharField(max_length=10, choices=Purpose.choices)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="links")
+    made_by = models.CharField(max_length=80, default="system")
+    expires = models.DateTimeField()
+    used = models.DateTimeField(null=True)
+
+    @staticmethod
+    def hash_of(token: str) -> str:
+        """Return what the database stores of a token (256 random bits: a plain hash is enough)."""
+        return hashlib.sha256(token.encode()).hexdigest()
+
+
+class RecoveryCode(models.Model):
+    """A code for the day when the phone is lost; stored as a hash, works once."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
+    code_hash = models.CharField(max_length=200)
+    used = models.DateTimeField(null=True)
+
+
+class SignedInSession(models.Model):
+    """A session of a user, so that it can be listed and ended."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="signed_in_sessions")
+    session_key = models.CharField(max_length=40, unique=True)
+    browser = models.CharField(max_length=120, blank=True)
+    started = models.DateTimeField(default=timezone.now)
+    last_seen = models.DateTimeField(default=timezone.now)

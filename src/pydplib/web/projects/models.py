@@ -1,0 +1,161 @@
+"""Projects, members, policy rows, requests for more and their approvals."""
+
+from __future__ import annotations
+
+import secrets
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.text import slugify
+
+from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule
+
+ROLE_CHOICES = [(role.name, role.title) for role in ROLES.values()]
+
+
+def project_key(name: str) -> str:
+    """Return a readable key that cannot be guessed: ``pirads-4f2a91``."""
+    return f"{slugify(name)[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
+
+
+class Project(models.Model):
+    """What data are collected for, on which legal basis, until when, with which template."""
+
+    key = models.CharField(max_length=40, unique=True, editable=False)
+    hospital = models.ForeignKey("people.Hospital", on_delete=models.PROTECT, related_name="projects")
+    name = models.CharField(max_length=120)
+    purpose = models.TextField()
+    legal_basis = models.TextField()
+    retention_until = models.DateField()
+    created = models.DateTimeField(default=timezone.now, editable=False)
+    is_synthetic = models.BooleanField(default=False)
+    # Counts accepted changes; partners' analyses run on a published snapshot, never on the live table.
+    data_version = models.PositiveBigIntegerField(default=0)
+    # What all recipients together may learn; the rows are `rules`.
+    data_set_budget = models.FloatField(default=Policy().data_set_budget)
+    delta = models.FloatField(default=Policy().delta)
+
+    class Meta:
+        ordering = ("name", "id")
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def policy(self) -> Policy:
+        """The data flow policy as ``pydplib.policy`` reads it; no row means no."""
+        rules = tuple(row.to_rule() for row in self.rules.all())
+        return Policy(rules=rules, data_set_budget=self.data_set_budget, delta=self.delta)
+
+
+class Member(models.Model):
+    """Somebody's place in a project. Deleting the row takes the rights away at the next request."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=40, choices=ROLE_CHOICES, default=NEW_MEMBER)
+    department = models.CharField(max_length=80, blank=True)  # a radiologist sees the reports of the own one
+    groups = models.JSONField(default=list, blank=True)  # names for policy rows such as "group:acme"
+    since = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["project", "user"], name="one_place_per_project")]
+        ordering = ("role", "user__username")
+
+
+class Rule(models.Model):
+    """One row of the policy, as ``pydplib.policy.PolicyRule`` has it."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rules")
+    audience = models.CharField(max_length=80)
+    label = models.CharField(max_length=20, choices=[(label, label) for label in LABELS])
+    fields = models.JSONField(default=list, blank=True)
+    filters = models.JSONField(default=list, blank=True)
+    epsilon_per_question = models.FloatField(null=True, blank=True)
+    budget = models.FloatField(null=True, blank=True)
+    expires = models.DateField(null=True, blank=True)
+    purpose = models.CharField(max_length=120, default="*")
+    paper_mode = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("id",)
+
+    def to_rule(self) -> PolicyRule:
+        """Return the row as the policy room knows it; its project is this one."""
+        return PolicyRule(
+            self.audience,
+            self.label,
+            fields=tuple(self.fields),
+            filters=tuple(self.filters),
+            epsilon_per_question=self.epsilon_per_question,
+            budget=self.budget,
+            expires=self.expires,
+            purpose=self.purpose,
+            project=self.project.key,
+            paper_mode=self.paper_mode,
+        )
+
+    @classmethod
+    def from_rule(cls, project: Project, rule: PolicyRule) -> Rule:
+        """Return an unsaved row."""
+        return cls(
+            project=project,
+            audience=rule.audience,
+            label=rule.label,
+            fields=list(rule.fields),
+            filters=list(rule.filters),
+            epsilon_per_question=rule.epsilon_per_question,
+            budget=rule.budget,
+            expires=rule.expires,
+            purpose=rule.purpose,
+            paper_mode=rule.paper_mode,
+        )
+
+
+class AccessRequest(models.Model):
+    """Somebody asks for more: budget, fields or another role; owners decide, with a reason."""
+
+    class Kind(models.TextChoices):
+        """What is asked for."""
+
+        BUDGET = "budget", "More budget"
+        FIELDS = "fields", "More fields"
+        ROLE = "role", "Another role"
+
+    class State(models.TextChoices):
+        """Where it stands."""
+
+        OPEN = "open", "Open"
+        APPROVED = "approved", "Approved"
+        REFUSED = "refused", "Refused"
+        WITHDRAWN = "withdrawn", "Withdrawn"
+
+    key = models.CharField(max_length=16, unique=True, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="requests")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="requests")
+    # Whose rights would change: an audience of the policy, or a user name for a role.
+    beneficiary = models.CharField(max_length=80)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    asked = models.JSONField(default=dict)  # {"budget": 4.0} | {"fields": [...]} | {"role": "collaborator"}
+    reason = models.TextField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    made = models.DateTimeField(default=timezone.now, editable=False)
+    decided = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-made", "-id")
+
+
+class Approval(models.Model):
+    """One owner's word on a request; raising a budget takes two."""
+
+    request = models.ForeignKey(AccessRequest, on_delete=models.CASCADE, related_name="approvals")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="approvals")
+    agrees = models.BooleanField()
+    reason = models.TextField(blank=True)
+    time = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["request", "by"], name="one_word_per_owner")]

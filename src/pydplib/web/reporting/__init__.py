@@ -1,0 +1,1 @@
+"""Reporting: templates of a project, the report form, signing, corrections, labelling."""

@@ -1,0 +1,10 @@
+"""The platform as a WSGI application, for ``pydplib serve`` and for other servers."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pydplib.web.settings")
+application = get_wsgi_application()

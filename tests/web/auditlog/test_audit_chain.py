@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from pydplib.web.auditlog.models import Line
+from pydplib.web.auditlog.verification import verify
+from pydplib.web.auditlog.writing import record, recorded
+
+pytestmark = pytest.mark.usefixtures("db")
+
+
+def _drop_triggers() -> None:
+    """What an intruder with full rights on the database would do first."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER auditlog_line_no_update")
+            cursor.execute("DROP TRIGGER auditlog_line_no_delete")
+        else:
+            cursor.execute("ALTER TABLE auditlog_line DISABLE TRIGGER ALL")
+
+
+def test_lines_form_a_chain_that_verifies(make_user) -> None:
+    ada = make_user("ada")
+    for number in range(5):
+        record(ada, "report.look", f"r{number}", count=number)
+    verdict = verify()
+    assert verdict and verdict.lines == 5
+    assert [line.facts["count"] for line in Line.objects.all()] == list(range(5))
+    assert Line.objects.first().hospital == ada.hospital.key
+
+
+@pytest.mark.parametrize("statement", ["UPDATE auditlog_line SET actor = 'eve'", "DELETE FROM auditlog_line"])
+def test_a_line_can_be_neither_changed_nor_deleted(statement: str) -> None:
+    record("system", "server.start")
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    assert verify().lines == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE auditlog_line SET actor = 'eve' WHERE number = 2", "Line 2 does not fit"),
+        ("DELETE FROM auditlog_line WHERE number = 2", "Line 2 is missing"),
+        ("DELETE FROM auditlog_line WHERE number = 3", "missing at the end"),
+    ],
+)
+def test_verify_finds_a_change_made_behind_the_triggers(change: str, words: str) -> None:
+    for name in "abc":
+        record("system", "x.do", name)
+    _drop_triggers()
+    with connection.cursor() as cursor:
+        cursor.execute(change)
+    verdict = verify()
+    assert not verdict
+    assert words in (verdict.problem or "")
+
+
+def test_a_change_that_fails_leaves_no_line() -> None:
+    with pytest.raises(ZeroDivisionError), recorded("system") as log:
+        log.add("x.do")
+        raise ZeroDivisionError
+    assert not Line.objects.exists()
+
+
+def test_a_noted_head_shows_a_rollback() -> None:
+    record("system", "x.do")
+    assert verify(expected=(1, Line.objects.get().hash))
+    assert "rolled back" in (verify(expected=(2, "0" * 64)).problem or "")
+    assert "rewritten" in (verify(expected=(1, "0" * 64)).problem or "")
