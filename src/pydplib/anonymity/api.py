@@ -190,7 +190,7 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
         released, task.quasi, task.rules, task.reference, person=owner, linked=task.linked,
         population=population_labels(problem, recoding),
     )  # fmt: skip
-    before = _sizes_before(problem)
+    before = sizes_before(problem)
     trees = released_hierarchies(task.hierarchies, problem, recoding)
     recipe = Recipe(
         method, trees, recoding.levels, task.rules, task.sensitive, tuple(task.identifiers),
@@ -232,7 +232,8 @@ def dense(codes: Ints) -> Ints:
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
-def _sizes_before(problem: Problem) -> Ints:
+def sizes_before(problem: Problem) -> Ints:
+    """Return how many people have every combination of quasi-identifiers as it is."""
     if problem.persons is None:
         return problem.weight
     return np.bincount(problem.persons.owner, minlength=len(problem.weight)).astype(np.int64)

@@ -19,7 +19,7 @@ from pydplib.anonymity.problem import Persons, Problem, Rule, describe_sensitive
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.anonymity.resolved import Ints, Resolved
 from pydplib.anonymity.verification import names_of, person_codes
-from pydplib.errors import DataError, ParameterError, shown
+from pydplib.errors import DataError, ParameterError, column_hint, shown
 from pydplib.schema import Column, Schema
 
 
@@ -279,40 +279,83 @@ def add_populations(
     }
     if not tables:
         return
-    frames = {key: Frame(table) for key, table in tables.items()}
-    for frame in frames.values():
-        frame.check_columns(quasi, "quasi-identifier, in the population")
+    read = {key: _read_population(table, quasi, person) for key, table in tables.items()}
     columns = list(problem.columns)
-    coded: dict[int, list[Ints]] = {key: [] for key in frames}
+    coded: dict[int, list[Ints]] = {key: [] for key in read}
     for a, name in enumerate(quasi):
         place = {_key(value): i for i, value in enumerate(columns[a].values)}
         values = list(columns[a].values)
-        for key, frame in frames.items():
-            theirs = frame.coded(name)
+        for key, (theirs, _) in read.items():
             renumber = []
-            for value in theirs.values:
+            for value in theirs[a].values:
                 if _key(value) not in place:
                     place[_key(value)] = len(values)
                     values.append(value)
                 renumber.append(place[_key(value)])
-            coded[key].append(np.array(renumber, dtype=np.int64)[theirs.codes] if renumber else theirs.codes)
+            codes = theirs[a].codes
+            coded[key].append(np.array(renumber, dtype=np.int64)[codes] if renumber else codes)
         columns[a] = hierarchies[name].resolve(name, values)
     problem.columns = columns
-    for key, frame in frames.items():
-        tuples, of_row, weight = distinct_tuples(coded[key], [max(len(c.values), 1) for c in columns], len(frame))
-        if person is not None and person in frame.columns:
-            weight = _people_per_tuple(person_codes(frame.coded(person)), of_row, len(weight))
-        problem.population[key] = (tuples, weight)
+    for key, (_, weight) in read.items():
+        problem.population[key] = (coded[key], weight)
     _check_population(problem)
+
+
+def _read_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[Coded], Ints]:
+    """Return the distinct combinations of a population and how many people have each; files stay in DuckDB."""
+    from pydplib.anonymity.engine_counts import is_relation
+
+    if is_relation(table):
+        return _count_population(table, quasi, person)
+    frame = Frame(table)
+    frame.check_columns(quasi, "quasi-identifier, in the population")
+    columns = [frame.coded(name) for name in quasi]
+    cards = [max(len(column.values), 1) for column in columns]
+    tuples, of_row, weight = distinct_tuples([column.codes for column in columns], cards, len(frame))
+    if person is not None and person in frame.columns:
+        weight = _people_per_tuple(person_codes(frame.coded(person)), of_row, len(weight))
+    return [Coded(c.name, codes, c.values) for c, codes in zip(columns, tuples, strict=True)], weight
+
+
+def _count_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[Coded], Ints]:
+    import duckdb
+
+    from pydplib.anonymity.engine_counts import Counts, one_spelling, quoted
+    from pydplib.anonymity.frames import open_relation
+
+    relation = open_relation(table) if isinstance(table, str | Path) else table
+    for name in quasi:
+        if name not in relation.columns:
+            raise ParameterError(
+                f"The table has no column '{name}' (quasi-identifier, in the population)."
+                f"{column_hint(name, relation.columns)}"
+            )
+    who = person if person in relation.columns else None
+    try:
+        relation = one_spelling(relation, [*quasi, *([who] if who else [])])
+        counts = Counts(relation, quasi, person=who)
+        if who is not None:
+            query = f"SELECT count(DISTINCT {quoted(who)}) + count(*) FILTER ({quoted(who)} IS NULL) FROM t"  # noqa: S608
+            [(people,)] = relation.query("t", query).fetchall()
+            if int(counts.weight.sum()) > int(people):
+                raise _several_combinations()
+    except duckdb.Error:
+        raise DataError("DuckDB could not count the combinations of the population.") from None
+    counts.merged()
+    return counts.columns, counts.weight
+
+
+def _several_combinations() -> DataError:
+    return DataError(
+        "Some people of the population have several rows with different quasi-identifiers, so they would count several "
+        "times. Give the population one row per person."
+    )
 
 
 def _people_per_tuple(owner: Ints, of_row: Ints, tuples: int) -> Ints:
     pairs = group(of_row * (int(owner.max(initial=0)) + 1) + owner).first
     if len(pairs) and int(np.bincount(owner[pairs]).max()) > 1:
-        raise DataError(
-            "Some people of the population have several rows with different quasi-identifiers, so they would count "
-            "several times. Give the population one row per person."
-        )
+        raise _several_combinations()
     return np.bincount(of_row[pairs], minlength=tuples).astype(np.int64)
 
 

@@ -28,13 +28,14 @@ class View:
         of_row: Class of every row.
         size: People per class.
         person: Person of every row where several rows can belong to one, else None.
-        several: Whether rows had to be counted by persons.
+        counted: Number of people, where an engine counted them.
     """
 
     rows: int
     of_row: Ints
     size: Ints
     person: Ints | None = None
+    counted: int | None = None
 
     @property
     def classes(self) -> int:
@@ -44,6 +45,8 @@ class View:
     @property
     def people(self) -> int:
         """Number of people."""
+        if self.counted is not None:
+            return self.counted
         return self.rows if self.person is None else int(self.person.max(initial=-1)) + 1
 
     def __repr__(self) -> str:

@@ -152,7 +152,6 @@ def test_engine_writes_parquet_and_refuses_what_it_cannot_do(tmp_path):
     assert cells(pl.read_parquet(target)) == cells(result.data)
     relation = as_relation(tmp_path)
     for words in (
-        {"person": "name"},
         {"identifiers": {"name": Pseudonym(key=b"0" * 32, consistent=True)}},
         {"previous": [result]},
     ):
