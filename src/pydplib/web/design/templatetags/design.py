@@ -7,7 +7,7 @@ from typing import Any
 
 from django import template
 from django.core.paginator import Page
-from django.forms import BaseForm, BoundField
+from django.forms import BaseForm, BoundField, CheckboxInput
 from django.template.context import Context
 from django.template.loader import render_to_string
 from django.templatetags.static import static
@@ -93,6 +93,12 @@ def field(bound: BoundField, label: str = "", help: str = "") -> str:
 
 
 @register.simple_tag
+def field_kind(bound: BoundField) -> str:
+    """Return ``"check"`` for a single tick box, whose label stands behind it, and the widget's kind for all others."""
+    return "check" if isinstance(bound.field.widget, CheckboxInput) else str(bound.widget_type)
+
+
+@register.simple_tag
 def error_summary(form: BaseForm) -> str:
     """Return the list of what is wrong with a form, linked to the fields; nothing if all is well."""
     return _component("error_summary", form=form, entries=summary_entries(form))
@@ -153,10 +159,11 @@ def table(content: str, caption: str, stack: bool = False, quiet: bool = False, 
 @register.simple_tag
 def data_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, **options: Any) -> str:
     """Return a whole table from values; numbers stand right. Columns are texts or (text, "num")."""
-    return _component("data_table", caption=caption, **_cells(columns, rows), **options)
+    return _component("data_table", caption=caption, **table_cells(columns, rows), **options)
 
 
-def _cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+def table_cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+    """Return heads and cells for ``data_table``; columns of numbers are marked ``num``."""
     listed = [list(row) for row in rows]
     heads = []
     for place, column in enumerate(columns):
@@ -212,6 +219,32 @@ def timeline(events: Iterable[Mapping[str, Any]]) -> str:
 def progress(value: float | None, label: str, maximum: float = 100, **options: Any) -> str:
     """Return a progress bar; ``value=None`` is one whose end is not known. Options: hint, tone, quiet."""
     return _component("progress", value=value, label=label, maximum=maximum, **options)
+
+
+@register.simple_tag
+def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: str = "this question") -> str:
+    """Return a bar of a budget: what is spent, what a question would cost, what is left after it."""
+    left = total - spent - asked
+
+    def percent(part: float) -> str:
+        return f"{max(0.0, min(100.0, 100 * part / total)) if total else 0:.2f}"
+
+    return _component(
+        "budget_bar",
+        spent=_number(spent),
+        asked=_number(asked) if asked else "",
+        left=_number(max(left, 0)),
+        total=_number(total),
+        too_much=left < 0,
+        spent_percent=percent(spent),
+        asked_percent=percent(min(asked, total - spent)),
+        asked_words=words,
+        unit=unit,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 @register.simple_tag

@@ -1,0 +1,52 @@
+// Draws every figure of a page in the reader's look, stacks panels on narrow screens, and turns to the
+// light look for print. Figures that arrive later through htmx are drawn too. Plotly stands before this script.
+(() => {
+  "use strict";
+  const NARROW = 620;
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const { templates, config } = read("pydplib-look");
+  const root = document.documentElement;
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const specs = new Map();
+  const drawnAs = new WeakMap();
+  let printing = false;
+
+  const isPlain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const merge = (into, from) => {
+    for (const [key, value] of Object.entries(from)) {
+      into[key] = isPlain(value) && isPlain(into[key]) ? merge(into[key], value) : value;
+    }
+    return into;
+  };
+  const look = () => {
+    if (printing) return "light";
+    return root.dataset.theme || (system.matches ? "dark" : "light");
+  };
+
+  const draw = (place) => {
+    // A figure in a closed fold has no width yet; it is drawn when the fold opens.
+    if (!place.clientWidth) return;
+    const id = place.dataset.figure;
+    if (!drawnAs.has(place)) specs.set(id, read(id));
+    const narrow = place.clientWidth < NARROW;
+    const key = `${look()} ${narrow}`;
+    if (drawnAs.get(place) === key) return;
+    drawnAs.set(place, key);
+    const spec = structuredClone(specs.get(id));
+    const layout = spec.layout || {};
+    if (narrow && layout.meta && layout.meta.narrow) merge(layout, structuredClone(layout.meta.narrow));
+    layout.template = templates[look()];
+    layout.autosize = true;
+    place.style.minHeight = `${layout.height || 420}px`;
+    window.Plotly.react(place, spec.data, layout, config);
+  };
+  const drawAll = () => document.querySelectorAll("[data-figure]").forEach(draw);
+
+  drawAll();
+  document.addEventListener("pydplib:theme", drawAll);
+  document.addEventListener("htmx:afterSettle", drawAll);
+  document.addEventListener("toggle", drawAll, true);
+  window.addEventListener("resize", drawAll);
+  window.addEventListener("beforeprint", () => { printing = true; drawAll(); });
+  window.addEventListener("afterprint", () => { printing = false; drawAll(); });
+})();
