@@ -1,7 +1,17 @@
-"""Addresses of the design gallery."""
+"""The address of the gallery, there only where the operator switched it on (``PYDPLIB_GALLERY=1``)."""
 
 from __future__ import annotations
 
-from typing import Any
+from django.conf import settings
+from django.urls import URLPattern, path
 
-urlpatterns: list[Any] = []
+from pydplib.web.design import gallery
+
+urlpatterns: list[URLPattern] = []
+
+if settings.CONFIGURATION.gallery:
+    urlpatterns += [
+        path("design", gallery.gallery, name="design"),
+        path("design/narrow", gallery.narrow, name="design_narrow"),
+        path("design/error/<int:status>", gallery.error, name="design_error"),
+    ]

@@ -30,7 +30,7 @@ _ICONS = {
 }
 
 
-def _component(name: str, **values: Any) -> SafeString:
+def _component(name: str, /, **values: Any) -> SafeString:
     return render_to_string(f"components/{name}.html", values)
 
 
