@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule
+from pydplib.web.people.models import new_key
 
 ROLE_CHOICES = [(role.name, role.title) for role in ROLES.values()]
 
@@ -53,12 +54,14 @@ class Project(models.Model):
 class Member(models.Model):
     """Somebody's place in a project. Deleting the row takes the rights away at the next request."""
 
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=40, choices=ROLE_CHOICES, default=NEW_MEMBER)
     department = models.CharField(max_length=80, blank=True)  # a radiologist sees the reports of the own one
     groups = models.JSONField(default=list, blank=True)  # names for policy rows such as "group:acme"
     since = models.DateTimeField(default=timezone.now, editable=False)
+    role_since = models.DateTimeField(default=timezone.now)  # who became an owner later has no say in older requests
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "user"], name="one_place_per_project")]
@@ -68,6 +71,7 @@ class Member(models.Model):
 class Rule(models.Model):
     """One row of the policy, as ``pydplib.policy.PolicyRule`` has it."""
 
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="rules")
     audience = models.CharField(max_length=80)
     label = models.CharField(max_length=20, choices=[(label, label) for label in LABELS])
@@ -80,6 +84,7 @@ class Rule(models.Model):
     paper_mode = models.BooleanField(default=False)
 
     class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["project", "audience"], name="one_rule_per_audience")]
         ordering = ("id",)
 
     def to_rule(self) -> PolicyRule:
@@ -132,19 +137,27 @@ class AccessRequest(models.Model):
         REFUSED = "refused", "Refused"
         WITHDRAWN = "withdrawn", "Withdrawn"
 
-    key = models.CharField(max_length=16, unique=True, editable=False)
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="requests")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="requests")
-    # Whose rights would change: an audience of the policy, or a user name for a role.
+    # Whose rights would change: an audience of the policy, "*" for the whole data set's budget, a user name for a role.
     beneficiary = models.CharField(max_length=80)
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    asked = models.JSONField(default=dict)  # {"budget": 4.0} | {"fields": [...]} | {"role": "collaborator"}
+    # {"budget": 4.0, "from": 2.0} | {"fields": [...]} | {"role": "collaborator", "from": "third_party"}
+    asked = models.JSONField(default=dict)
     reason = models.TextField()
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     made = models.DateTimeField(default=timezone.now, editable=False)
     decided = models.DateTimeField(null=True)
 
     class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "by", "kind", "beneficiary"],
+                condition=models.Q(state="open"),
+                name="one_open_request_of_a_kind",
+            )
+        ]
         ordering = ("-made", "-id")
 
 
