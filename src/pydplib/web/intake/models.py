@@ -1,9 +1,10 @@
-"""Patients under pseudonyms, their identifiers in a table of their own, snapshots for partners."""
+"""Patients under pseudonyms, their identifiers in a table of their own, imports, snapshots for partners."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -60,3 +61,89 @@ class Snapshot(models.Model):
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "number"], name="one_snapshot_per_number")]
         ordering = ("-number",)
+
+
+class SnapshotSchedule(models.Model):
+    """When snapshots are made and published by themselves; the rhythm is public, so a new one tells nothing."""
+
+    class Every(models.TextChoices):
+        """The rhythm."""
+
+        NEVER = "never", "Only when an owner publishes"
+        MONTH = "month", "On the first day of every month"
+        QUARTER = "quarter", "On the first day of every quarter"
+
+    project = models.OneToOneField("projects.Project", on_delete=models.CASCADE, related_name="snapshot_schedule")
+    every = models.CharField(max_length=10, choices=Every.choices, default=Every.NEVER)
+    next_day = models.DateField(null=True)
+
+
+class ImportBatch(models.Model):
+    """A file on its way in: looked at, mapped, tried, and accepted as a whole or not at all."""
+
+    class State(models.TextChoices):
+        """Where it stands."""
+
+        UPLOADED = "uploaded", "Columns to be matched"
+        CHECKING = "checking", "Being checked"
+        CHECKED = "checked", "Checked"
+        ACCEPTING = "accepting", "Being taken in"
+        ACCEPTED = "accepted", "Taken in"
+        DISCARDING = "discarding", "Being removed"
+        DISCARDED = "discarded", "Discarded"
+
+    class Format(models.TextChoices):
+        """How the file is written."""
+
+        CSV = "csv", "CSV"
+        EXCEL = "excel", "Excel"
+        FHIR = "fhir", "FHIR"
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="imports")
+    template = models.ForeignKey("reporting.TemplateVersion", on_delete=models.PROTECT, related_name="+")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="imports")
+    department = models.CharField(max_length=80, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.UPLOADED)
+    format = models.CharField(max_length=10, choices=Format.choices)
+    columns = models.JSONField(default=list)  # the names in the file's first line
+    comma = models.BooleanField(default=False)  # whether a comma may stand before decimals
+    mapping = models.JSONField(default=list)  # per column: the field it goes to, or "" for none
+    rows = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)  # rows that the running step is through with
+    good = models.PositiveIntegerField(default=0)
+    bad = models.PositiveIntegerField(default=0)
+    problem = models.CharField(max_length=400, blank=True)  # why a step ended early, in words without data
+    worker = models.CharField(max_length=16, blank=True)  # who works on it; one at a time
+    heartbeat = models.DateTimeField(null=True)
+    made = models.DateTimeField(default=timezone.now, editable=False)
+    ended = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-made", "-id")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither taken in nor discarded."""
+        return self.state not in (self.State.ACCEPTED, self.State.DISCARDED)
+
+
+class ImportRow(models.Model):
+    """A row that needs a decision; gone when its import ends."""
+
+    class Decision(models.TextChoices):
+        """What becomes of it."""
+
+        LEAVE_OUT = "leave_out", "Leave out"
+        FIXED = "fixed", "Mended"
+        KEEP = "keep", "Take it in all the same"
+
+    batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="problem_rows")
+    number = models.PositiveIntegerField()  # as people count in their file
+    fields = models.JSONField(default=dict)  # field -> text, as in the file or as mended
+    problems = models.JSONField(default=list)
+    decision = models.CharField(max_length=10, choices=Decision.choices, default=Decision.LEAVE_OUT)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["batch", "number"], name="one_problem_row_per_number")]
+        ordering = ("number",)

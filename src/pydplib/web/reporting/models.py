@@ -1,8 +1,8 @@
-"""Template versions, reports and their history."""
+"""Template versions, reports and their history, drafts of corrections."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -34,6 +34,14 @@ class TemplateVersion(models.Model):
         return Template.from_json(self.definition)
 
 
+class VisibleReports(models.Manager):
+    """All reports but those of an import that nobody has accepted yet: they are there for the import alone."""
+
+    def get_queryset(self) -> models.QuerySet[Report]:
+        """Leave out what is staged."""
+        return super().get_queryset().exclude(state=Report.State.STAGED)
+
+
 class Report(models.Model):
     """A report: a draft until it is signed; afterwards every change is a new version with a reason."""
 
@@ -42,6 +50,7 @@ class Report(models.Model):
 
         DRAFT = "draft", "Draft"
         SIGNED = "signed", "Signed"
+        STAGED = "staged", "Being imported"  # seen by nobody until its import is accepted
 
     class Origin(models.TextChoices):
         """How it came here."""
@@ -58,12 +67,21 @@ class Report(models.Model):
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.FORM)
     department = models.CharField(max_length=80, blank=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reports")
-    answers = models.JSONField(default=dict)  # the draft, or the signed state of `version`
-    values = models.JSONField(default=dict)  # the flat row of a signed report (capture.to_row), for data and snapshots
+    # The draft, or the signed state of `version`; never the person's identifier (intake.pseudonyms.set_apart).
+    answers = models.JSONField(default=dict)
+    # The flat row of a signed report without identifiers (intake.recording.row_values), for data and snapshots.
+    values = models.JSONField(default=dict)
+    batch = models.ForeignKey("intake.ImportBatch", on_delete=models.SET_NULL, null=True, related_name="reports")
+    number_hash = models.CharField(max_length=64, blank=True, db_index=True)  # keyed report number, against duplicates
     version = models.PositiveIntegerField(default=0)  # 0: never signed
     created = models.DateTimeField(default=timezone.now, editable=False)
     changed = models.DateTimeField(default=timezone.now)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    revision = models.PositiveIntegerField(default=0)  # counts saved drafts: who saves says which one was edited
     signed = models.DateTimeField(null=True)
+
+    objects = VisibleReports()
+    all_objects = models.Manager()
 
     class Meta:
         ordering = ("-changed", "-id")
@@ -88,3 +106,67 @@ class ReportVersion(models.Model):
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["report", "number"], name="one_version_per_number")]
         ordering = ("-number",)
+
+
+class Correction(models.Model):
+    """A draft of the next version of a signed report, one per person; the report itself stays as it was signed."""
+
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="corrections")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    base_version = models.PositiveIntegerField()  # the signed version that is being corrected
+    answers = models.JSONField(default=dict)
+    reason = models.CharField(max_length=400, blank=True)
+    changed = models.DateTimeField(default=timezone.now)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+")
+    revision = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["report", "author"], name="one_correction_per_person")]
+
+
+class FreeText(models.Model):
+    """A report in free text that waits for its label. Raw data: read by its readers and owners, and by nobody else."""
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="texts")
+    patient = models.ForeignKey("intake.Patient", on_delete=models.CASCADE, related_name="texts")
+    department = models.CharField(max_length=80, blank=True)  # empty: for readers of every department
+    text = models.TextField()
+    readers = models.PositiveSmallIntegerField(default=1)  # how many read it blind of each other: 1 or 2
+    report = models.OneToOneField(Report, on_delete=models.SET_NULL, null=True, related_name="free_text")
+    added = models.DateTimeField(default=timezone.now, editable=False)
+    added_by = models.CharField(max_length=80)
+
+    class Meta:
+        ordering = ("id",)
+        indexes: ClassVar = [models.Index(fields=["project", "report", "id"], name="texts_that_wait")]
+
+
+class Reading(models.Model):
+    """How one reader filled in the template for a free text; number 1 and 2 are readers, 3 decides between them."""
+
+    JUDGE = 3
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    text = models.ForeignKey(FreeText, on_delete=models.CASCADE, related_name="readings")
+    number = models.PositiveSmallIntegerField()
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="readings")
+    template = models.ForeignKey(TemplateVersion, on_delete=models.PROTECT, related_name="+")
+    answers = models.JSONField(default=dict)
+    changed = models.DateTimeField(default=timezone.now)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    revision = models.PositiveIntegerField(default=0)
+    claimed = models.DateTimeField(default=timezone.now, editable=False)
+    finished = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Two readers can never hold the same place, whatever the timing; the database says so.
+            models.UniqueConstraint(fields=["text", "number"], name="one_reading_per_place"),
+        ]
+        ordering = ("text_id", "number")
+
+    @property
+    def project(self) -> Any:
+        """The project of the text; the doors ask for it."""
+        return self.text.project

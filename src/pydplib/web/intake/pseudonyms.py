@@ -1,0 +1,133 @@
+"""From what names a patient to a keyed pseudonym, and back only through the identifiers' own table.
+
+Stored answers never hold the answer to the template's person question: ``set_apart`` takes it out before a
+report is written, ``put_back`` adds it again for the form of somebody who may see it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from pydplib.anonymity.pseudonyms import Pseudonym
+from pydplib.capture import Template
+from pydplib.errors import DataError
+from pydplib.web.intake.models import Identifier, Patient
+
+LONGEST = 400
+"""Most characters of an identifier, as the table has them."""
+
+
+def clean(value: object) -> str:
+    """Return an identifier in one spelling: composed letters, single spaces, none around it.
+
+    Examples:
+        >>> clean("  A\\u00a017 ")
+        'A 17'
+    """
+    text = " ".join(unicodedata.normalize("NFKC", str(value)).split())
+    if not text:
+        raise DataError("A patient needs an identifier: it is empty.")
+    if len(text) > LONGEST:
+        raise DataError(f"An identifier has at most {LONGEST} characters.")
+    return text
+
+
+def pseudonyms_of(project: Any, values: Iterable[object]) -> list[str]:
+    """Return the pseudonym of each identifier: HMAC-SHA-256 under the server's key, other in every project."""
+    return _keyed(f"patient\x1f{project.key}", [clean(value) for value in values])
+
+
+def report_numbers(project: Any, values: Iterable[object]) -> list[str]:
+    """Return the keyed form of report numbers, by which a second import of the same report is noticed."""
+    return _keyed(f"report\x1f{project.key}", [clean(value) for value in values])
+
+
+def _keyed(domain: str, values: Sequence[str]) -> list[str]:
+    key = settings.CONFIGURATION.key("pseudonyms")
+    return [str(name) for name in Pseudonym(key=key, consistent=True).names(domain, values)]
+
+
+def find_patient(project: Any, identifiers: Mapping[str, str]) -> Patient | None:
+    """Return the patient of exactly these identifiers, if the project has one."""
+    if not identifiers:
+        return None
+    (pseudonym,) = pseudonyms_of(project, [_first(identifiers)])
+    return Patient.objects.filter(project=project, pseudonym=pseudonym).first()
+
+
+def patient_for(project: Any, identifiers: Mapping[str, str]) -> Patient:
+    """Return the patient of these identifiers, made if need be.
+
+    Args:
+        project: The project; the same person has unrelated pseudonyms in two projects.
+        identifiers: Field -> value. The first one names the person (the template's person question);
+            further ones are kept beside it.
+    """
+    (patient,) = patients_for(project, [identifiers])
+    return patient
+
+
+def patients_for(project: Any, many: Sequence[Mapping[str, str]]) -> list[Patient]:
+    """Return the patients of many sets of identifiers, in a handful of statements."""
+    names = pseudonyms_of(project, [_first(identifiers) for identifiers in many])
+    with transaction.atomic():
+        wanted = set(names)
+        found = _by_pseudonym(project, wanted)
+        missing = [Patient(project=project, pseudonym=name) for name in dict.fromkeys(names) if name not in found]
+        if missing:
+            # Of two writers at once, one makes the patient and both find it.
+            Patient.objects.bulk_create(missing, ignore_conflicts=True)
+            found = _by_pseudonym(project, wanted)
+        rows = {
+            (found[name].pk, field): Identifier(patient=found[name], field=field[:80], value=clean(value))
+            for name, identifiers in zip(names, many, strict=True)
+            for field, value in identifiers.items()
+            if str(value).strip()
+        }
+        Identifier.objects.bulk_create(rows.values(), ignore_conflicts=True)
+    return [found[name] for name in names]
+
+
+def nameless_patient(project: Any) -> Patient:
+    """Make a patient whom nothing names: for templates without a person question, every report is somebody else."""
+    return Patient.objects.create(project=project, pseudonym=secrets.token_hex(16))
+
+
+def set_apart(template: Template, answers: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the identifiers of clean answers, and the answers without them, as they are stored.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> set_apart(builtin("pirads-paper"), {"patient_id": "A 17", "age": 64})
+        ({'patient_id': 'A 17'}, {'age': 64})
+    """
+    person = template.person
+    if not person or person not in answers:
+        return {}, dict(answers)
+    return {person: str(answers[person])}, {name: value for name, value in answers.items() if name != person}
+
+
+def put_back(template: Template, answers: Mapping[str, Any], patient: Patient) -> dict[str, Any]:
+    """Return stored answers with the patient's identifier in its place; who calls this writes down the look."""
+    person = template.person
+    if not person:
+        return dict(answers)
+    value = Identifier.objects.filter(patient=patient, field=person).values_list("value", flat=True).first()
+    return dict(answers) if value is None else {person: value, **answers}
+
+
+def _first(identifiers: Mapping[str, str]) -> str:
+    for value in identifiers.values():
+        return value
+    raise DataError("A patient needs an identifier: none was given.")
+
+
+def _by_pseudonym(project: Any, names: set[str]) -> dict[str, Patient]:
+    found = Patient.objects.filter(project=project, pseudonym__in=names)
+    return {patient.pseudonym: patient for patient in found}

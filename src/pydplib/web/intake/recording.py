@@ -1,0 +1,203 @@
+"""Writing many signed reports at once: patients, reports, first versions, the data version and the log line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+from django.db.models import F
+from django.utils import timezone
+
+from pydplib.capture import Template, columns_of, evaluate, report_text
+from pydplib.errors import DataError
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.intake.models import Patient
+from pydplib.web.intake.pseudonyms import nameless_patient, patients_for, set_apart
+from pydplib.web.projects.models import Project
+from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
+
+CHUNK = 1000
+"""Reports per round trip to the database, and per transaction of a big import."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A report ready to be written; its repr shows nothing of it.
+
+    Args:
+        identifiers: What names the patient; empty for somebody whom nothing names.
+        answers: Clean answers without them.
+        values: The flat row.
+        text: The report in words.
+        department: Whose report it is.
+        number_hash: The keyed report number, if the file had one.
+    """
+
+    identifiers: Mapping[str, str] = field(repr=False)
+    answers: Mapping[str, Any] = field(repr=False)
+    values: Mapping[str, Any] = field(repr=False)
+    text: str = field(repr=False)
+    department: str = ""
+    number_hash: str = ""
+
+
+def row_values(template: Template, answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the flat row of clean answers for data and snapshots: no identifier, every other column, days as texts.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> row_values(builtin("pirads-paper"), {"patient_id": "A 17", "age": 64})["age"]
+        64
+        >>> "patient_id" in row_values(builtin("pirads-paper"), {"patient_id": "A 17"})
+        False
+    """
+    return {name: answers.get(name) for name in value_columns(template)}
+
+
+def value_columns(template: Template) -> tuple[str, ...]:
+    """Return the columns of ``row_values``, in the order of the form."""
+    return tuple(
+        question.id
+        for question in columns_of(template)
+        if question.label != "identifier" and question.id != template.person
+    )
+
+
+def prepare(
+    template: Template, answers: Mapping[str, Any], *, more_identifiers: Mapping[str, str] | None = None, **facts: str
+) -> Prepared:
+    """Make clean answers (of ``evaluate``) ready to be written.
+
+    Args:
+        template: The template that they answer.
+        answers: What ``evaluate`` returned, the person's identifier among them.
+        more_identifiers: Field -> value of what else names the patient.
+        facts: ``department`` and ``number_hash``.
+    """
+    identifiers, kept = set_apart(template, answers)
+    return Prepared(
+        {**identifiers, **(more_identifiers or {})},
+        kept,
+        row_values(template, kept),
+        report_text(template, kept),
+        **facts,
+    )
+
+
+def write_reports(
+    project: Project,
+    version: TemplateVersion,
+    prepared: Sequence[Prepared],
+    *,
+    author: Any,
+    staged_in: Any = None,
+) -> list[Report]:
+    """Write reports with their first versions; must run in a transaction whose end says what was done.
+
+    Args:
+        project: The project.
+        version: The template version that they answer.
+        prepared: The reports.
+        author: The user in whose name they come.
+        staged_in: The import that they belong to; they stay unseen until it is accepted.
+    """
+    if not prepared:
+        return []
+    named = [each for each in prepared if each.identifiers]
+    patients: Iterator[Patient] = iter(patients_for(project, [each.identifiers for each in named]) if named else [])
+    now = timezone.now()
+    state = Report.State.SIGNED if staged_in is None else Report.State.STAGED
+    reports = [
+        Report(
+            project=project,
+            patient=next(patients) if each.identifiers else nameless_patient(project),
+            template=version,
+            state=state,
+            origin=Report.Origin.IMPORT,
+            department=each.department,
+            author=author,
+            answers=each.answers,
+            values=each.values,
+            batch=staged_in,
+            number_hash=each.number_hash,
+            version=1,
+            created=now,
+            changed=now,
+            signed=now,
+        )
+        for each in prepared
+    ]
+    Report.all_objects.bulk_create(reports)
+    ReportVersion.objects.bulk_create(
+        ReportVersion(
+            report=report, number=1, template=version, answers=each.answers, text=each.text, author=author, time=now
+        )
+        for report, each in zip(reports, prepared, strict=True)
+    )
+    return reports
+
+
+def accept_rows(
+    project: Project,
+    version: TemplateVersion,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    actor: Any,
+    department: str = "",
+    department_field: str = "",
+) -> int:
+    """Write rows as signed, imported reports in one transaction: all of them, or none. Returns how many.
+
+    Args:
+        project: The project; its data version goes up by one.
+        version: The template version that the rows answer.
+        rows: Answers as for ``capture.evaluate``, with the person's identifier.
+        actor: The user in whose name they come.
+        department: Whose reports they are.
+        department_field: The question whose answer is the department instead.
+
+    Raises:
+        DataError: A row has errors; the message says which and what rule, never the answer.
+    """
+    template = version.template
+    written = 0
+
+    def ready() -> Iterator[Prepared]:
+        for number, row in enumerate(rows, start=1):
+            evaluation = evaluate(template, row, purpose="import")
+            if not evaluation.ok:
+                first = evaluation.errors[0]
+                raise DataError(f"Row {number} cannot be taken in: {first.message} Nothing was kept.")
+            where = str(evaluation.answers.get(department_field) or department)
+            yield prepare(template, evaluation.answers, department=where)
+
+    with recorded(actor, project=project) as log:
+        for chunk in chunks(ready(), CHUNK):
+            written += len(write_reports(project, version, chunk, author=actor))
+        if written:
+            new_data_version(project)
+        log.add("reports.import", version.key, reports=written, data_version=project.data_version)
+    return written
+
+
+def new_data_version(project: Project) -> int:
+    """Count one accepted change of the project's data; must run in the transaction of the change."""
+    Project.objects.filter(pk=project.pk).update(data_version=F("data_version") + 1)
+    project.refresh_from_db(fields=["data_version"])
+    return int(project.data_version)
+
+
+def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """Yield lists of at most ``size`` items.
+
+    Examples:
+        >>> list(chunks(range(5), 2))
+        [[0, 1], [2, 3], [4]]
+    """
+    rest = iter(items)
+    while part := list(islice(rest, size)):
+        yield part
