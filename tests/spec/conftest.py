@@ -85,8 +85,7 @@ def _places(engine: str, request: pytest.FixtureRequest, folders: pytest.TempPat
 
         return lambda data, schema: dp.load(pl.from_arrow(data), schema)
     if engine == "spark":
-        session = request.getfixturevalue("spark_session")
-        return lambda data, schema: dp.load(session.createDataFrame(data), schema)
+        return _spark_place(request.getfixturevalue("spark_session"), request.getfixturevalue("spark_cluster").folder)
     folder = folders.mktemp(engine)
     if engine in ("parquet", "relation"):
 
@@ -101,6 +100,17 @@ def _places(engine: str, request: pytest.FixtureRequest, folders: pytest.TempPat
         return lambda data, schema: _put_sqlite(folder / f"{uuid.uuid4().hex}.db", data, schema)
     server = request.getfixturevalue("postgres_server")
     return lambda data, schema: _put_postgres(server, data, schema)
+
+
+def _spark_place(session: Any, folder: Any) -> Place:
+    def put(data: pa.Table, schema: dp.Schema) -> Table:
+        if data.num_rows < 10_000:
+            return dp.load(session.createDataFrame(data), schema)
+        path = folder / f"{uuid.uuid4().hex}.parquet"  # a frame of the driver is sent again with every question
+        pq.write_table(data, path)
+        return dp.load(session.read.parquet(str(path)), schema)
+
+    return put
 
 
 def _sql_type(kind: pa.DataType, names: dict[str, str]) -> str:
