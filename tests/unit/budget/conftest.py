@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from ledger_keys import make_release_key
 
-from pydplib.budget import Cost, MemoryLedger, ReleaseKey, SqliteLedger, StoreLedger
+from pydplib.budget import MemoryLedger, ReleaseKey, SqliteLedger, StoreLedger
 
 MakeKey = Callable[..., ReleaseKey]
 
 
 @pytest.fixture
 def make_key() -> MakeKey:
-    def make(number: int = 0, epsilon: Any = 0.2, *, lineage: str = "reports", cost: Cost | None = None) -> ReleaseKey:
-        return ReleaseKey(
-            lineage=lineage,
-            snapshot="2018-12",
-            question={"ask": "count", "number": number},
-            cost=cost or Cost.pure(epsilon, mechanism="laplace"),
-        )
-
-    return make
+    return make_release_key
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -1,0 +1,1 @@
+"""The ledger in the platform's database: the rules are ``pydplib.budget``'s, only the rows are here."""

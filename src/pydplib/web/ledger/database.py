@@ -1,0 +1,143 @@
+"""The ledger of the platform: ``pydplib.budget``'s own implementation over the platform's database."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+
+from pydplib.budget.chain import Head, check_head
+from pydplib.budget.store_ledger import StoreLedger
+from pydplib.errors import LedgerError
+from pydplib.noise.tap import check_not_seeded
+from pydplib.web.ledger import models as rows
+from pydplib.web.ledger.store import DatabaseStore
+
+
+class DatabaseLedger(StoreLedger):
+    """Every debit is committed before a row of data is read; many servers at once never overspend.
+
+    The end of the chain is also kept in a file beside the keys, outside the database: a database
+    that was rolled back or replaced is noticed before the next question is paid.
+
+    Args:
+        head_file: That file; by default ``ledger.head.json`` in the server's home.
+    """
+
+    def __init__(self, head_file: Path | None = None) -> None:
+        self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
+
+    @property
+    def name(self) -> str:
+        """The ledger's own random name, made with its tables."""
+        name: str = rows.Head.objects.values_list("name", flat=True).get(id=1)
+        return name
+
+    @contextmanager
+    def _transaction(self) -> Iterator[DatabaseStore]:
+        check_not_seeded()
+        try:
+            # Durable: an outer transaction that rolled back would take the debit with it.
+            with transaction.atomic(durable=True):
+                head = rows.Head.objects.select_for_update().get(id=1)
+                store = DatabaseStore(head)
+                before = store.last_link()
+                self._check_head(store, head.name)
+                yield store
+                after, name = store.last_link(), head.name
+        except DatabaseError:
+            raise LedgerError(
+                "The ledger could not be written, so nothing was spent and nothing is shown. Try again in a moment."
+            ) from None
+        if after != before:
+            self._write_head(Head(name, *after))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[DatabaseStore]:
+        try:
+            with _reading():
+                head = rows.Head.objects.get(id=1)
+                store = DatabaseStore()
+                self._check_head(store, head.name)
+                yield store
+        except DatabaseError:
+            raise LedgerError("The ledger could not be read. Try again in a moment.") from None
+
+    def _check_head(self, store: DatabaseStore, name: str) -> None:
+        if not self.head_file.exists():
+            if store.last_link()[0]:
+                raise LedgerError(
+                    f"The file '{self.head_file.name}', which shows whether the ledger was rolled back, is missing "
+                    "from the server's home. Restore it from a backup, or run `pydplib ledger accept` if you know why."
+                )
+            return
+        head = Head.read(self.head_file)
+        entry = store.get_entry(head.entries)
+        at = head.hash if head.entries == 0 else (entry.hash if entry else None)
+        check_head(head, ledger=name, entries=store.last_link()[0], hash_at=at)
+
+    def accept(self) -> Head:
+        """Take the ledger as it is now, by an act of the operator: after a restore, or on a new home."""
+        with transaction.atomic():
+            head = rows.Head.objects.select_for_update().get(id=1)
+            now = Head(head.name, head.number, head.hash)
+            _replace(self.head_file, now.to_json())
+        return now
+
+    def _write_head(self, head: Head) -> None:
+        """Keep the newest end of the chain; of two writers, the later entry stays."""
+        try:
+            with _locked(self.head_file):
+                known = Head.read(self.head_file) if self.head_file.exists() else None
+                if known is None or known.ledger != head.ledger or known.entries < head.entries:
+                    _replace(self.head_file, head.to_json())
+        except OSError:
+            raise LedgerError(
+                f"The file '{self.head_file.name}' cannot be written. The debit stands; ask again once it can."
+            ) from None
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """One consistent view of the tables, without the write lock."""
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "sqlite":
+        connection.ensure_connection()  # the mode is known from then on
+        mode, connection.transaction_mode = connection.transaction_mode, "DEFERRED"
+        try:
+            with transaction.atomic():
+                yield
+        finally:
+            connection.transaction_mode = mode
+    else:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    with open(file.with_name(f".{file.name}.lock"), "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _replace(file: Path, text: str) -> None:
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
+            output.write(text)
+            output.flush()
+            os.fsync(output.fileno())
+        os.replace(draft, file)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,57 @@
+"""The database's own refusal to refund, rewrite or forget: honest programs stay honest, others break the chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Table -> what may never be done to it -> the condition under which an update is wrong ("" for always).
+_RULES: dict[str, tuple[str, str]] = {
+    "ledger_entry": ("entries never change", ""),
+    "ledger_payment": ("payments never change", ""),
+    "ledger_account": (
+        "nothing is ever refunded",
+        "NEW.nano_rho < OLD.nano_rho OR NEW.atto_delta < OLD.atto_delta OR NEW.version <> OLD.version + 1"
+        " OR (OLD.nano_epsilon IS NULL AND NEW.nano_epsilon IS NOT NULL)"
+        " OR NEW.nano_epsilon < OLD.nano_epsilon OR NEW.limit_atto_delta <> OLD.limit_atto_delta"
+        " OR NEW.limit_atto_conversion <> OLD.limit_atto_conversion OR NEW.lineage <> OLD.lineage"
+        " OR NEW.recipient <> OLD.recipient OR NEW.relation <> OLD.relation",
+    ),
+    "ledger_release": (
+        "an answer is written once",
+        "OLD.payload IS NOT NULL OR NEW.payload IS NULL OR NEW.digest <> OLD.digest OR NEW.lineage <> OLD.lineage"
+        " OR NEW.snapshot <> OLD.snapshot OR NEW.question <> OLD.question",
+    ),
+}
+
+
+def add_triggers(apps: Any, schema_editor: Any) -> None:
+    """Guard the tables, in the words of the database at hand."""
+    make = {"sqlite": _sqlite, "postgresql": _postgres}[schema_editor.connection.vendor]
+    for table, (words, wrong) in _RULES.items():
+        for statement in make(table, words, wrong):
+            schema_editor.execute(statement)
+
+
+def _sqlite(table: str, words: str, wrong: str) -> list[str]:
+    when = f"WHEN {wrong} " if wrong else ""
+    return [
+        f"CREATE TRIGGER {table}_stays BEFORE UPDATE ON {table} {when}BEGIN SELECT raise(ABORT, '{words}'); END",
+        f"CREATE TRIGGER {table}_remains BEFORE DELETE ON {table} "
+        "BEGIN SELECT raise(ABORT, 'the ledger is append-only'); END",
+    ]
+
+
+def _postgres(table: str, words: str, wrong: str) -> list[str]:
+    when = f"WHEN ({wrong}) " if wrong else ""
+    return [
+        f"CREATE FUNCTION {table}_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{words}'; END $$",
+        f"CREATE TRIGGER {table}_stays BEFORE UPDATE ON {table} FOR EACH ROW {when}EXECUTE FUNCTION {table}_refuse()",
+        f"CREATE TRIGGER {table}_remains BEFORE DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION {table}_refuse()",
+        f"CREATE TRIGGER {table}_whole BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {table}_refuse()",
+    ]
+
+
+def add_head(apps: Any, schema_editor: Any) -> None:
+    """Insert the one row that payers take turns at."""
+    apps.get_model("ledger", "Head").objects.create(id=1)

@@ -1,0 +1,90 @@
+"""What was paid stays paid: triggers, the chain, and the end of the chain kept outside the database."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from pydplib import PureDP
+from pydplib.budget import StoreLedger
+from pydplib.errors import LedgerError
+from pydplib.web.ledger import models as rows
+
+
+@pytest.fixture
+def paid(ledger: StoreLedger, make_key) -> StoreLedger:
+    ledger.open_account(lineage="reports", limit=PureDP(10.0))
+    ledger.open_account(lineage="reports", recipient="acme", limit=PureDP(1.0))
+    reservation = ledger.reserve(make_key(), recipient="acme", role="third_party")
+    ledger.finish(reservation, b"answer")
+    return ledger
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ledger_entry SET hash = 'x'",
+        "DELETE FROM ledger_entry",
+        "UPDATE ledger_account SET nano_epsilon = 0, version = version + 1",
+        "UPDATE ledger_account SET recipient = 'eve', version = version + 1 WHERE recipient = 'acme'",
+        "DELETE FROM ledger_account",
+        "UPDATE ledger_release SET payload = NULL, answer = NULL",
+        "DELETE FROM ledger_release",
+        "UPDATE ledger_payment SET recipient = 'eve'",
+        "DELETE FROM ledger_payment",
+    ],
+)
+def test_the_database_refuses_to_refund_or_rewrite(paid: StoreLedger, statement: str) -> None:
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    paid.verify()
+
+
+def _unguard() -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # else the table counts as in use
+        for table in ("entry", "account", "release", "payment"):
+            if connection.vendor == "sqlite":
+                cursor.execute(f"DROP TRIGGER ledger_{table}_stays")
+                cursor.execute(f"DROP TRIGGER ledger_{table}_remains")
+            else:
+                cursor.execute(f"ALTER TABLE ledger_{table} DISABLE TRIGGER ALL")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ledger_account SET nano_epsilon = 0 WHERE recipient = 'acme'",
+        "UPDATE ledger_account SET limit_nano_epsilon = 9000000000 WHERE recipient = 'acme'",
+        "UPDATE ledger_entry SET body = replace(body, 'acme', 'acmf') WHERE number = 3",
+        "DELETE FROM ledger_entry WHERE number = 1",
+        "UPDATE ledger_payment SET recipient = 'eve'",
+    ],
+)
+def test_verify_finds_what_was_changed_behind_the_guards(paid: StoreLedger, statement: str) -> None:
+    paid.verify()
+    _unguard()
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+    with pytest.raises(LedgerError):
+        paid.verify()
+
+
+def test_a_rolled_back_ledger_is_noticed_before_the_next_payment(paid: StoreLedger, make_key) -> None:
+    point = transaction.savepoint()
+    paid.reserve(make_key(1), recipient="acme", role="third_party")
+    transaction.savepoint_rollback(point)  # as a restored backup would
+    with pytest.raises(LedgerError, match="rolled back"):
+        paid.reserve(make_key(2), recipient="acme", role="third_party")
+    paid.accept()
+    assert paid.reserve(make_key(2), recipient="acme", role="third_party").charged
+
+
+def test_a_replaced_ledger_or_a_lost_head_is_noticed(paid: StoreLedger, make_key) -> None:
+    rows.Head.objects.update(name="0" * 32)
+    with pytest.raises(LedgerError, match="replaced"):
+        paid.reserve(make_key(1), recipient="acme", role="third_party")
+    paid.head_file.unlink()
+    with pytest.raises(LedgerError, match=r"missing from the server's home"):
+        paid.reserve(make_key(1), recipient="acme", role="third_party")
