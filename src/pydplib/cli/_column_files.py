@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib._duckdb_files import csv_source, exact_name, parquet_source
+from pydplib._table_text import encoding_of, write_utf8
 from pydplib.cli._csv_header import read_header
 from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
-from pydplib.cli._table_text import encoding_of, write_utf8
 from pydplib.errors import DataError, EngineError, ParameterError, column_hint
 
 Format: TypeAlias = Literal["csv", "parquet"]

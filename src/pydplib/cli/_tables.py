@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pydplib._duckdb_files import csv_source, exact_name, parquet_source
+from pydplib._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
 from pydplib.cli._sql import identifier, literal
-from pydplib.cli._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
 from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, column_hint, import_extra
 
 Format: TypeAlias = Literal["csv", "parquet", "excel"]

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pydplib._duckdb_files import csv_source, file_or_pattern, has_pattern, parquet_source
-from pydplib.cli._table_text import encoding_of, write_utf8
+from pydplib._table_text import encoding_of, write_utf8
 from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
 
 _PERSON = re.compile(

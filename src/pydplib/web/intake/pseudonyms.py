@@ -24,10 +24,10 @@ LONGEST = 400
 
 
 def clean(value: object) -> str:
-    """Return an identifier in one spelling: composed letters, single spaces, none around it.
+    r"""Return an identifier in one spelling: composed letters, single spaces, none around it.
 
     Examples:
-        >>> clean("  A\\u00a017 ")
+        >>> clean("  A\u00a017 ")
         'A 17'
     """
     text = " ".join(unicodedata.normalize("NFKC", str(value)).split())

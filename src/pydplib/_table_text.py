@@ -84,8 +84,15 @@ def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
     return names, separator
 
 
-def sheet_to_csv(path: Path, sheet: str | None, copy: Path) -> None:
-    """Write one sheet as CSV, so that sheets and files are read by the same rules."""
+def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "--sheet") -> None:
+    """Write one sheet as CSV, so that sheets and files are read by the same rules.
+
+    Args:
+        path: The workbook.
+        sheet: The sheet, where there are several.
+        copy: The file to write.
+        said_by: How the user names a sheet, for messages.
+    """
     openpyxl = import_extra("openpyxl", what="Reading an Excel file", extra="excel")
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -94,12 +101,14 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path) -> None:
     try:
         names = list(book.sheetnames)
         if sheet is None and len(names) > 1:
-            raise ParameterError(f"'{path.name}' has several sheets. Choose one with --sheet: {', '.join(names)}.")
+            raise ParameterError(f"'{path.name}' has several sheets. Choose one with {said_by}: {', '.join(names)}.")
         if sheet is not None and sheet not in names:
             raise ParameterError(f"'{path.name}' has no sheet '{sheet}'.{did_you_mean(sheet, names)}")
+        found = book[sheet or names[0]]
+        found.reset_dimensions()  # a sheet that claims a million columns has only those with something in them
         with copy.open("w", encoding="utf-8", newline="") as out:
             writer, width = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n"), 0
-            for row in book[sheet or names[0]].iter_rows(values_only=True):
+            for row in found.iter_rows(values_only=True):
                 cells = [_cell_text(cell) for cell in row]
                 if not width:
                     # The first line with something in it has the names; sheets often begin with empty ones.
@@ -111,7 +120,7 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path) -> None:
                 if width and any(cells):
                     writer.writerow(cells[:width] + [""] * (width - len(cells)))
             if not width:
-                raise DataError("The sheet is empty. Choose another with --sheet.")
+                raise DataError(f"The sheet is empty. Choose another with {said_by}.")
     finally:
         book.close()
 
