@@ -1,0 +1,154 @@
+"""Objects for the matrix of addresses: one maker per model that an address names by ``<str:key>``."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils import timezone
+
+
+@dataclass
+class World:
+    """One hospital with one project and somebody in every role."""
+
+    hospital: Any
+    project: Any
+    people: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> Any:
+        return self.people["owner"]
+
+
+MEMBERS = {
+    "owner": "owner",
+    "radiologist": "radiologist",
+    "collaborator": "collaborator",
+    "third_party": "third_party",
+    "officer": "data_protection_officer",
+}
+"""Name in the matrix -> role in the project."""
+
+MAKERS: dict[str, Callable[[World], Any]] = {}
+
+
+def maker(model: str) -> Callable[[Callable[[World], Any]], Callable[[World], Any]]:
+    """Register how an object of a model is made in a world: ``@maker("reporting.Report")``."""
+
+    def register(make: Callable[[World], Any]) -> Callable[[World], Any]:
+        MAKERS[model] = make
+        return make
+
+    return register
+
+
+def make_project(hospital: Any, name: str = "PI-RADS") -> Any:
+    from pydplib.policy import DEFAULT_RULES
+    from pydplib.web.projects.models import Project, Rule, project_key
+
+    project = Project.objects.create(
+        key=project_key(name),
+        hospital=hospital,
+        name=name,
+        purpose="Prostate MRI",
+        legal_basis="Consent",
+        retention_until=dt.date(2040, 1, 1),
+    )
+    Rule.objects.bulk_create([Rule.from_rule(project, rule) for rule in DEFAULT_RULES])
+    return project
+
+
+@maker("projects.Project")
+def _project(world: World) -> Any:
+    return world.project
+
+
+@maker("projects.Member")
+def _member(world: World) -> Any:
+    """The officer's place: an owner may change it."""
+    from pydplib.web.projects.models import Member
+
+    return Member.objects.filter(project=world.project).exclude(user=world.owner).order_by("role").first() or (
+        Member.objects.get(project=world.project, user=world.owner)
+    )
+
+
+@maker("projects.Rule")
+def _rule(world: World) -> Any:
+    return world.project.rules.get(audience="third_party")
+
+
+@maker("projects.AccessRequest")
+def _request(world: World) -> Any:
+    """What the collaborator asks for."""
+    from pydplib.web.projects.models import AccessRequest
+
+    return AccessRequest.objects.create(
+        project=world.project,
+        by=world.people.get("collaborator", world.owner),
+        beneficiary="collaborator",
+        kind="budget",
+        asked={"budget": 8.0, "from": 6.0},
+        reason="One more figure",
+    )
+
+
+@maker("reporting.TemplateVersion")
+def make_template(world: World) -> Any:
+    from pydplib.capture import builtin
+    from pydplib.web.reporting.models import TemplateVersion
+
+    made, _ = TemplateVersion.objects.get_or_create(
+        project=world.project,
+        number=1,
+        defaults={"definition": builtin("pirads-2.1").to_json(), "made_by": world.owner.username},
+    )
+    return made
+
+
+@maker("intake.Patient")
+def make_patient(world: World) -> Any:
+    from pydplib.web.intake.models import Patient
+
+    made, _ = Patient.objects.get_or_create(project=world.project, pseudonym="p" * 64)
+    return made
+
+
+@maker("reporting.Report")
+def make_report(world: World) -> Any:
+    """A draft of the radiologist's department."""
+    from pydplib.web.reporting.models import Report
+
+    return Report.objects.create(
+        project=world.project,
+        patient=make_patient(world),
+        template=make_template(world),
+        author=world.people.get("radiologist", world.owner),
+        department="radiology",
+    )
+
+
+@maker("intake.Snapshot")
+def _snapshot(world: World) -> Any:
+    from pydplib.capture import to_schema
+    from pydplib.web.intake.models import Snapshot
+
+    template = make_template(world)
+    return Snapshot.objects.create(
+        project=world.project,
+        number=1,
+        data_version=1,
+        template=template,
+        schema=to_schema(template.template, skip_unbounded=True).to_json(),
+        file="",
+        sha256="0" * 64,
+        published=timezone.now(),
+    )
+
+
+@maker("people.User")
+def _user(world: World) -> Any:
+    return world.people.get("radiologist", world.owner)

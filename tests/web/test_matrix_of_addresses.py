@@ -1,0 +1,190 @@
+"""Every address x role x own and foreign object, against the table in addresses.toml; see there how to add a row."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_objects import MAKERS, MEMBERS, World, make_project
+
+TABLE: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "addresses.toml").read_text("utf-8"))
+ROLES = ("anonymous", "outsider", "colleague", "manager", *MEMBERS)
+WORDS = {"all": ROLES, "members": tuple(MEMBERS), "strangers": ("outsider", "colleague", "manager")}
+OUTCOMES = ("ok", "redirect", "403", "404", "405")
+# What a look may write: log lines, and the session that looks.
+WRITTEN_BY_LOOKS = ("auditlog_line", "auditlog_head", "django_session", "people_signedinsession")
+
+
+def expected_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return outcome by role; every role exactly once."""
+    found = [(role, outcome) for outcome in OUTCOMES for word in row.get(outcome, "").split() for role in _roles(word)]
+    counts = Counter(role for role, _ in found)
+    assert set(counts) == set(ROLES) and set(counts.values()) == {1}, f"each role once, got {dict(counts)}"
+    return dict(found)
+
+
+def _roles(word: str) -> tuple[str, ...]:
+    return WORDS.get(word) or (word,)
+
+
+def rows_missing(routes: Iterable[str], table: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the addresses without a row, and the rows without an address."""
+    routes = list(routes)
+    return sorted(set(routes) - set(table)), sorted(set(table) - set(routes))
+
+
+def _views() -> dict[str, Any]:
+    from pydplib.web.doors import views
+
+    return dict(views())
+
+
+def test_every_address_has_a_row_and_every_row_an_address() -> None:
+    without_row, without_address = rows_missing(_views(), TABLE)
+    assert not without_row, "add rows to tests/web/addresses.toml"
+    assert not without_address, "rows of addresses that are gone"
+
+
+def test_an_address_without_row_is_found() -> None:
+    assert rows_missing(["", "backdoor"], {"": {}, "gone": {}}) == (["backdoor"], ["gone"])
+
+
+@pytest.fixture
+def worlds(db: None, sign_in: Any) -> tuple[World, World, dict[str, Any]]:
+    """Two hospitals with a project each; the second one's owner is the outsider. And a browser per role."""
+    from django.test import Client
+
+    from pydplib.web.people.models import Hospital, User
+    from pydplib.web.projects.models import Member
+
+    here = World(hospital := Hospital.objects.create(name="Here"), make_project(hospital))
+    there = World(hospital := Hospital.objects.create(name="There"), make_project(hospital, "Other"))
+    for role in (*MEMBERS, "colleague", "manager"):
+        user = User.objects.create_user(f"{role}-here", hospital=here.hospital, is_hospital_owner=role == "manager")
+        here.people[role] = user
+        if role in MEMBERS:
+            Member.objects.create(project=here.project, user=user, role=MEMBERS[role], department="radiology")
+    outsider = User.objects.create_user("outsider-there", hospital=there.hospital, is_hospital_owner=True)
+    Member.objects.create(project=there.project, user=outsider, role="owner")
+    there.people["owner"] = outsider
+    clients = {role: sign_in(user) for role, user in here.people.items()}
+    return here, there, clients | {"outsider": sign_in(outsider), "anonymous": Client()}
+
+
+def address(route: str, row: Mapping[str, Any], view: Any, world: World) -> str:
+    """Return the address of this world's object."""
+    values = dict(row.get("with", {}))
+    if "of" in row:
+        made = MAKERS[row["of"]](world)
+        values.setdefault("key", getattr(made, "key", None) or made.pk)
+    path = "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda part: str(values[part[1]]), route)
+    query = row.get("query", "")
+    if view.door.kind == "project" and "of" not in row:
+        query += ("&" if query else "?") + f"project={world.project.key}"
+    return path + query
+
+
+def outcome_of(response: Any) -> str:
+    if 300 <= response.status_code < 400:
+        return "redirect"
+    return "ok" if response.status_code < 300 else str(response.status_code)
+
+
+@contextmanager
+def nothing_written() -> Iterator[None]:
+    """Fail if a statement changes a table that a look has no business with."""
+    from django.db import connection
+
+    def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if re.match(r"\s*(INSERT|UPDATE|DELETE)", sql, re.I):
+            assert any(f'"{table}"' in sql for table in WRITTEN_BY_LOOKS), f"a look writes: {sql.split('VALUES')[0]}"
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(watch):
+        yield
+
+
+def _foreign(role: str, expected: Mapping[str, str], row: Mapping[str, Any], kind: str) -> str:
+    """Return what a role gets at the other hospital's object; the outsider is at home there."""
+    if role == "anonymous" or kind == "public":
+        return expected[role]
+    if role == "outsider":
+        return expected["manager" if kind == "hospital_owner" else "owner"]
+    if "foreign" in row:
+        return str(row["foreign"])
+    return "403" if kind == "hospital_owner" and expected[role] == "403" else "404"
+
+
+@pytest.mark.parametrize("route", [pytest.param(route, id="/" + route) for route in TABLE])
+def test_each_role_gets_what_the_table_says(route: str, worlds: tuple[World, World, dict[str, Any]]) -> None:
+    here, there, clients = worlds
+    view, row = _views().get(route), TABLE[route]
+    if view is None:
+        pytest.skip("gone: see the test above")
+    expected = expected_of(row)
+    own = address(route, row, view, here)
+    for role, client in clients.items():
+        with nothing_written():
+            response = client.get(own)
+        assert outcome_of(response) == expected[role], f"{role} at {own}"
+        if role == "anonymous" and view.door.kind != "public":
+            assert response.url.startswith("/login?next="), "anonymous visitors are sent to the sign-in"
+        if expected[role] in ("403", "404"):
+            assert outcome_of(client.post(own)) == expected[role], f"{role} posting to {own}"
+    if "of" in row or view.door.kind == "project":
+        foreign = address(route, row, view, there)
+        for role, client in clients.items():
+            assert outcome_of(client.get(foreign)) == _foreign(role, expected, row, view.door.kind), f"{role}, foreign"
+
+
+@pytest.mark.parametrize("route", [pytest.param(route, id="/" + route) for route in TABLE])
+def test_posting_without_token_and_after_a_loss_of_rights(
+    route: str, worlds: tuple[World, World, dict[str, Any]], sign_in: Any
+) -> None:
+    from django.test import Client
+
+    here, _, clients = worlds
+    view, row = _views().get(route), TABLE[route]
+    if view is None:
+        pytest.skip("gone: see the test above")
+    expected, own, entry = expected_of(row), address(route, row, view, here), view.door
+    for role in ("anonymous", "owner"):
+        strict = Client(enforce_csrf_checks=True)
+        strict.cookies = clients[role].cookies
+        assert strict.post(own).status_code == 403, f"{role} without a token"
+    insider = "manager" if entry.kind == "hospital_owner" else "owner"
+    enters = expected[insider] in ("ok", "405") and entry.kind != "public"
+    if entry.recent and enters:
+        client = sign_in(here.people[insider], recent=False)
+        assert client.get(own).url.startswith("/confirm?next="), "the password is asked for again"
+    if entry.kind in ("project", "hospital_owner") and enters:
+        client = sign_in(here.people[insider], second_factor=False)
+        assert "second" in client.get(own).url, "owners need a second factor"
+    if entry.kind != "project":
+        return
+    for role, name in MEMBERS.items():
+        session = clients["owner"].session
+        session["preview"] = {"project": here.project.key, "role": name}
+        session.save()
+        got = outcome_of(clients["owner"].get(own))
+        assert expected[role] not in ("403", "404") or got in ("403", "404"), f"preview as {role} opens {own}"
+        assert outcome_of(clients["owner"].post(own)) in ("403", "404"), "a preview changes nothing"
+    session = clients["owner"].session
+    del session["preview"]
+    session.save()
+    here.project.members.all().delete()
+    for role in MEMBERS:
+        assert outcome_of(clients[role].get(own)) == "404", f"{role} was removed and still enters {own}"
+
+
+def test_a_disabled_user_is_a_stranger_at_the_next_request(worlds: tuple[World, World, dict[str, Any]]) -> None:
+    here, _, clients = worlds
+    assert clients["radiologist"].get("/").status_code == 200
+    type(here.owner).objects.filter(pk=here.people["radiologist"].pk).update(is_active=False)
+    assert clients["radiologist"].get("/").url.startswith("/login")
