@@ -1,0 +1,104 @@
+"""The door for outputs: may this leave to this member, for this purpose? Asked by every export, page and analysis."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from pydplib.errors import PolicyError
+from pydplib.policy import Audience, Decision, Output, OutputLabel, Source, may_flow
+from pydplib.web.auditlog.writing import record
+from pydplib.web.projects.fields import Field, fields_of, template_of
+
+
+def flow_for(
+    project: Any,
+    member: Any,
+    output: Output | OutputLabel,
+    *,
+    purpose: str,
+    fields: Iterable[str] = (),
+    filters: Iterable[str] = (),
+    on: dt.date | None = None,
+) -> Decision:
+    """Return whether ``output`` of these fields may go to a member, by the project's policy as it is now.
+
+    Only answers; ``check_flow_for`` also refuses and writes the refusal down.
+
+    Args:
+        project: The project that holds the data.
+        member: Whoever has a ``role`` and ``groups``: ``request.member`` or a ``Member``.
+        output: What would leave: a label, or an ``Output`` with its epsilon.
+        purpose: What for.
+        fields: The fields that it speaks of.
+        filters: The fields that its conditions use.
+        on: The day; today if left out.
+    """
+    return decide(
+        project,
+        member,
+        output,
+        purpose=purpose,
+        fields=fields,
+        filters=filters,
+        on=on,
+        known=fields_of(template_of(project)),
+        policy=project.policy,
+    )
+
+
+def decide(
+    project: Any,
+    member: Any,
+    output: Output | OutputLabel,
+    *,
+    purpose: str,
+    known: Iterable[Field],
+    policy: Any,
+    fields: Iterable[str] = (),
+    filters: Iterable[str] = (),
+    on: dt.date | None = None,
+) -> Decision:
+    """Decide with fields and policy that were read before; for pages that ask many times."""
+    wanted = output if isinstance(output, Output) else Output(output)
+    known, fields, filters = tuple(known), frozenset(fields), frozenset(filters)
+    strange = (fields | filters) - {field.name for field in known}
+    if strange:
+        names = ", ".join(f"'{name}'" for name in sorted(strange))
+        return Decision(False, f"Denied: the project's template has no field {names}.")
+    source = Source(
+        project.key,
+        fields=fields,
+        filters=filters,
+        identifiers=[field.name for field in known if field.is_identifier],
+    )
+    audience = Audience(member.role, tuple(member.groups))
+    return may_flow(source, audience, wanted, purpose, policy=policy, on=on or timezone.localdate())
+
+
+def check_flow_for(
+    request: HttpRequest,
+    output: Output | OutputLabel,
+    *,
+    purpose: str,
+    fields: Iterable[str] = (),
+    filters: Iterable[str] = (),
+) -> Decision:
+    """Return the decision for the request's project and member if it is yes; else write a line and raise.
+
+    Call it outside of a transaction that the refusal would roll back.
+
+    Raises:
+        PolicyError: Denied, with the reason.
+    """
+    project, member = request.project, request.member
+    decision = flow_for(project, member, output, purpose=purpose, fields=fields, filters=filters)
+    if not decision:
+        label = output.label if isinstance(output, Output) else output
+        record(request.user, "flow.refuse", label, project=project, reason=decision.reason, role=member.role)
+        raise PolicyError(f"{decision.reason} Ask the owner of the data to change the policy, or ask for less.")
+    return decision

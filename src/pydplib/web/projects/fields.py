@@ -1,0 +1,67 @@
+"""The fields of a project: what its current template asks, as the policy speaks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydplib.capture import Template
+
+LABEL_WORDS = {
+    "identifier": "Identifier",
+    "sensitive": "Sensitive",
+    "quasi": "Quasi-identifier",
+    "public": "Public",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One question of the template, as a policy row may open it.
+
+    Args:
+        name: Its id, the name in policy rows and questions.
+        title: Its words for readers.
+        label: identifier, sensitive, quasi or public.
+    """
+
+    name: str
+    title: str
+    label: str
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether it names a person: part of raw rows alone."""
+        return self.label == "identifier"
+
+    @property
+    def label_words(self) -> str:
+        """The label for readers."""
+        return LABEL_WORDS.get(self.label, self.label)
+
+
+def template_of(project: Any) -> Template | None:
+    """Return the current template of a project, or none while it has none."""
+    version = project.templates.filter(is_current=True).order_by("-number").first()
+    return None if version is None else version.template
+
+
+def fields_of(template: Template | None) -> tuple[Field, ...]:
+    """Return every field that a template declares, in the order of the form; the person's own is an identifier.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> [field.name for field in fields_of(builtin("pirads-paper")) if field.is_identifier]
+        ['patient_id', 'physician_name']
+    """
+    if template is None:
+        return ()
+    return tuple(
+        Field(question.id, question.text, "identifier" if question.id == template.person else question.label)
+        for _, question in template.index.questions()
+    )
+
+
+def openable_fields(project: Any) -> tuple[Field, ...]:
+    """Return the fields that a policy row may name: all but identifiers."""
+    return tuple(field for field in fields_of(template_of(project)) if not field.is_identifier)
