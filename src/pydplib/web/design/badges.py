@@ -82,6 +82,9 @@ BADGES: Mapping[str, Badge] = MappingProxyType(
 """Every word that has a look of its own."""
 
 
+_BY_TEXT = {badge.text.lower().replace("-", "_").replace(" ", "_"): key for key, badge in BADGES.items()}
+
+
 def badge_for(word: object, *, text: str = "", tone: Tone | None = None, icon: str | None = None) -> Badge:
     """Return the badge of a word; an unknown word is shown as it is, in the neutral tone.
 
@@ -98,5 +101,5 @@ def badge_for(word: object, *, text: str = "", tone: Tone | None = None, icon: s
         Badge(text='PI-RADS 4', tone='warning', icon='', hint='')
     """
     key = str(word).strip().lower().replace("-", "_").replace(" ", "_")
-    known = BADGES.get(key, Badge(str(word)))
+    known = BADGES.get(key) or BADGES.get(_BY_TEXT.get(key, "")) or Badge(str(word))
     return Badge(text or known.text, tone or known.tone, known.icon if icon is None else icon, known.hint)

@@ -163,14 +163,16 @@ def data_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], caption: s
 
 
 def table_cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
-    """Return heads and cells for ``data_table``; columns of numbers are marked ``num``."""
+    """Return heads and cells for ``data_table``; columns of numbers are marked ``num``, words that must not break ``short``."""
     listed = [list(row) for row in rows]
     heads = []
     for place, column in enumerate(columns):
         name, kind = column if isinstance(column, (tuple, list)) else (column, "")
         values = [row[place] for row in listed if row[place] not in (None, "")]
         numeric = bool(values) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
-        heads.append({"name": name, "kind": kind or ("num" if numeric else "")})
+        longest = max((len(str(value)) for value in values), default=0)
+        fitting = "num" if numeric else "short" if longest <= 20 else "long" if longest > 60 else ""
+        heads.append({"name": name, "kind": kind or fitting})
     return {"heads": heads, "rows": [list(zip(heads, row, strict=True)) for row in listed]}
 
 
@@ -263,10 +265,11 @@ def copy_button(target: str, label: str = "Copy", **options: Any) -> str:
 def confirm(context: Context, content: str, id: str, title: str, action: str, label: str, **options: Any) -> str:
     """Return a button and the dialog that it opens: a POST form that asks before something happens.
 
-    Options: button (words on the opening button), variant (danger), icon, word (must be typed first).
+    Options: button (words on the opening button), opener (its variant, secondary), variant (of the button in the
+    dialog, danger), icon, size, word (must be typed first).
     """
     token = context.get("csrf_token", "")
-    values = {"variant": "danger", "button": label, **options}
+    values = {"variant": "danger", "opener": "secondary", "button": label, **options}
     return _component("confirm", content=content, id=id, title=title, action=action, label=label, token=token, **values)
 
 
