@@ -7,11 +7,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydplib.budget.keys import canonical_json, sha256_hex
+from pydplib.budget.units import show_atto, show_nano
 from pydplib.errors import ReceiptError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Receipt:
         payload_hash: The SHA-256 of the released JSON text: shows that a release at hand is the one that was paid.
         question_hash: The SHA-256 of the canonical question.
         mechanism: What added the noise.
-        epsilon: The privacy loss, in whole nano-epsilon and so exact.
+        epsilon: The privacy loss, exact to 1e-9; empty where only the guarantee's sentence says it (Gaussian noise).
         delta: The chance that the guarantee fails; 0 for pure guarantees.
         guarantee: The guarantee in one sentence.
         data: The published state of the data that was asked.
@@ -84,8 +84,8 @@ class Receipt:
             payload_hash=sha256_hex(payload),
             question_hash=sha256_hex(canonical_json(dict(release.question))),
             mechanism=release.mechanism,
-            epsilon=str(Decimal(release.cost.nano_epsilon or 0).scaleb(-9).normalize()),
-            delta=str(Decimal(release.cost.atto_delta).scaleb(-18).normalize()),
+            epsilon="" if release.cost.nano_epsilon is None else show_nano(release.cost.nano_epsilon),
+            delta=show_atto(release.cost.atto_delta),
             guarantee=release.guarantee.sentence,
             data=data,
             template=template,
