@@ -1,0 +1,172 @@
+"""Template versions of a project: reading an upload, adding a version, choosing the one in use."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydplib.capture import Change, Group, Note, Problem, Question, Template, compare, lint, questionnaire_from_fhir
+from pydplib.capture.model import Item
+from pydplib.errors import TemplateError
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.projects.models import Project
+from pydplib.web.reporting.models import TemplateVersion
+
+MOST_BYTES = 1_000_000
+"""The largest template file; the built-in ones have 15 000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A template file as it was understood, before anybody accepted it.
+
+    Args:
+        template: What it says.
+        source: ``"TOML"``, ``"JSON"`` or ``"FHIR"``.
+        notes: Item by item what of a FHIR Questionnaire did not come over as it was.
+        problems: What the linter says.
+        changes: What is new against the version in use.
+    """
+
+    template: Template
+    source: str
+    notes: tuple[Note, ...]
+    problems: tuple[Problem, ...]
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it can be accepted."""
+        return all(problem.severity != "error" for problem in self.problems)
+
+
+@lru_cache(maxsize=64)
+def _read(definition: str) -> Template:
+    return Template.from_json(definition)
+
+
+@lru_cache(maxsize=64)
+def _capturing(definition: str) -> Template:
+    return without_person(_read(definition))
+
+
+def template_of(version: TemplateVersion) -> Template:
+    """Return the template of a stored version; parsed once per process."""
+    return _read(version.definition)
+
+
+def capturing_template(version: TemplateVersion) -> Template:
+    """Return the template as forms use it: whose report it is was said before, and is stored elsewhere."""
+    return _capturing(version.definition)
+
+
+def without_person(template: Template) -> Template:
+    """Return the template with its person question made silent: never required, never in the text.
+
+    The question keeps its place, so that conditions that look at it stay well formed.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> without_person(builtin("pirads-2.1")).question("patient_id").required
+        False
+    """
+    if not template.person:
+        return template
+
+    def mend(item: Item) -> Item:
+        if isinstance(item, Group):
+            return dataclasses.replace(item, items=tuple(mend(child) for child in item.items))
+        silent: Question = dataclasses.replace(item, required=False, reported=False)
+        return silent if item.id == template.person else item
+
+    return dataclasses.replace(template, items=tuple(mend(item) for item in template.items))
+
+
+def current_version(project: Project) -> TemplateVersion | None:
+    """Return the version with which new reports are written."""
+    return TemplateVersion.objects.filter(project=project, is_current=True).order_by("-number").first()
+
+
+def read_upload(data: bytes, *, version: str = "", current: Template | None = None) -> Upload:
+    """Read a template file: ours (TOML, JSON) or a FHIR R4/R5 Questionnaire.
+
+    Args:
+        data: The file.
+        version: Another name for the version than the file says; empty to keep that.
+        current: The version in use, to compare with.
+
+    Raises:
+        TemplateError: It is none of these; the message says where.
+    """
+    if len(data) > MOST_BYTES:
+        raise TemplateError(f"A template has at most {MOST_BYTES // 1000} kB. Is this the right file?")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TemplateError("The file is not a text in UTF-8. Save it as UTF-8 and try again.") from None
+    template, source, notes = _parse(text)
+    if version.strip():
+        template = dataclasses.replace(template, version=version.strip()[:40])
+    changes = compare(current, template) if current is not None else ()
+    return Upload(template, source, notes, lint(template), changes)
+
+
+def _parse(text: str) -> tuple[Template, str, tuple[Note, ...]]:
+    if not text.lstrip().startswith("{"):
+        return Template.from_toml(text), "TOML", ()
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        raise TemplateError("The file starts like JSON but cannot be read as such. Check it with a JSON editor.") from None
+    if isinstance(values, dict) and "resourceType" in values:
+        imported = questionnaire_from_fhir(values)
+        return imported.template, "FHIR", imported.notes
+    return Template.from_json(text), "JSON", ()
+
+
+def add_template(project: Project, template: Template, *, actor: Any, note: str = "") -> TemplateVersion:
+    """Add a version to a project and use it for new reports from now on.
+
+    Args:
+        project: The project.
+        template: A template without linter errors.
+        actor: Who adds it: a user, or ``"system"``.
+        note: Why, in a few words.
+
+    Raises:
+        TemplateError: The linter finds errors, or the name of the version is taken.
+    """
+    if not template.plan.nodes:  # building the plan runs the linter and raises its errors
+        raise TemplateError("The template asks nothing. Add a question.")
+    definition = template.to_json()
+    with recorded(actor, project=project) as log:
+        Project.objects.select_for_update().get(pk=project.pk)  # numbers are given one after the other
+        known = list(TemplateVersion.objects.filter(project=project))
+        for other in known:
+            if (template_of(other).id, template_of(other).version) == (template.id, template.version):
+                raise TemplateError(
+                    f"This project already has version '{template.version}' of '{template.id}'. "
+                    "Give the new one another version."
+                )
+        TemplateVersion.objects.filter(project=project, is_current=True).update(is_current=False)
+        made = TemplateVersion.objects.create(
+            project=project,
+            number=max((other.number for other in known), default=0) + 1,
+            definition=definition,
+            made_by=getattr(actor, "username", None) or str(actor),
+            note=note[:200],
+        )
+        log.add("template.add", made.key, number=made.number, template=template.id, version=template.version)
+    return made
+
+
+def use_template(version: TemplateVersion, *, actor: Any) -> None:
+    """Write new reports with this version from now on."""
+    with recorded(actor, project=version.project) as log:
+        Project.objects.select_for_update().get(pk=version.project_id)
+        TemplateVersion.objects.filter(project=version.project, is_current=True).update(is_current=False)
+        TemplateVersion.objects.filter(pk=version.pk).update(is_current=True)
+        log.add("template.use", version.key, number=version.number)
