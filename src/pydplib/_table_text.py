@@ -84,7 +84,7 @@ def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
     return names, separator
 
 
-def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "--sheet") -> None:
+def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "--sheet", apart: bool = False) -> None:
     """Write one sheet as CSV, so that sheets and files are read by the same rules.
 
     Args:
@@ -92,6 +92,7 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "-
         sheet: The sheet, where there are several.
         copy: The file to write.
         said_by: How the user names a sheet, for messages.
+        apart: Whether a text gets a mark and everything else its kind: who opens the sheet can tell 1 from "1".
     """
     openpyxl = import_extra("openpyxl", what="Reading an Excel file", extra="excel")
     try:
@@ -109,7 +110,7 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "-
         with copy.open("w", encoding="utf-8", newline="") as out:
             writer, width = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n"), 0
             for row in found.iter_rows(values_only=True):
-                cells = [_cell_text(cell) for cell in row]
+                cells = [_cell_text(cell, apart=apart and width > 0) for cell in row]
                 if not width:
                     # The first line with something in it has the names; sheets often begin with empty ones.
                     width = max((i + 1 for i, cell in enumerate(cells) if cell), default=0)
@@ -125,9 +126,12 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "-
         book.close()
 
 
-def _cell_text(cell: Any) -> str:
+def _cell_text(cell: Any, *, apart: bool = False) -> str:
     if cell is None:
         return ""
+    if apart:
+        # As the sheet's own line for formulas shows a text.
+        return f"'{cell}" if isinstance(cell, str) else f"{type(cell).__name__} {cell!r}"
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:

@@ -22,6 +22,7 @@ from pydplib.anonymity.resolved import Bools, Ints
 from pydplib.anonymity.result import AnonymizationResult, RiskChange, Suppression
 from pydplib.anonymity.risks import risk_of_sizes
 from pydplib.anonymity.search import Found, Search, SearchInfo
+from pydplib.anonymity.spellings import SeenFrame
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
 from pydplib.schema import Schema
 
@@ -184,7 +185,7 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
     kept = np.flatnonzero(~gone)
     order = kept[permutation(len(kept))] if len(kept) else kept
     data = build_output(task, recoding, order)
-    released = Frame(data)
+    released = SeenFrame(data)
     owner = None if task.person_of_row is None else dense(task.person_of_row[order])
     certificate, view = certify(
         released, task.quasi, task.rules, task.reference, person=owner, linked=task.linked,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
 from pydplib.anonymity.models import (
     AlphaK,
@@ -24,6 +23,7 @@ from pydplib.anonymity.models import (
 )
 from pydplib.anonymity.problem import Rule
 from pydplib.anonymity.resolved import Ints
+from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.view import Spread, View, look_at, spread_of
 from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
 
@@ -110,7 +110,7 @@ class Certificate:
 
 
 def certify(
-    frame: Frame,
+    frame: SeenFrame,
     names: Sequence[str],
     rules: Sequence[Rule],
     reference: Mapping[str, Mapping[Any, float]],
@@ -135,7 +135,7 @@ def certify(
     def cells() -> list[tuple[str | None, ...]]:
         first = np.zeros(view.classes, dtype=np.int64)
         first[view.of_row] = np.arange(view.rows)
-        coded = [frame.coded(name) for name in names]
+        coded = [frame.seen(name) for name in names]
         columns = ([_text(column.values[i]) for i in column.codes[first].tolist()] for column in coded)
         return list(zip(*columns, strict=True))
 

@@ -124,8 +124,19 @@ def _collected(table: Any) -> Any:
                 return lazy.collect(backend)
             except ImportError:
                 continue
+            except Exception:
+                if backend == "pandas":
+                    raise DataError(
+                        "The table cannot be loaded: a column has a type that no data frame holds."
+                    ) from None
+                continue
         import_extra("pyarrow", what="Loading a relation into memory", extra="tables")
     return None
+
+
+def is_csv(path: str | Path) -> bool:
+    """Return whether a file is read as CSV, by its name."""
+    return str(path).lower().endswith((".csv", ".tsv", ".txt", ".csv.gz"))
 
 
 def open_relation(path: str | Path, connection: Any = None) -> Any:
@@ -134,10 +145,10 @@ def open_relation(path: str | Path, connection: Any = None) -> Any:
 
     text = str(path)
     name = file_or_pattern(path)
-    is_csv = text.lower().endswith((".csv", ".tsv", ".txt", ".csv.gz"))
+    source = csv_source(name, options="header=true") if is_csv(path) else parquet_source(name)
     connection = connection or duckdb.connect()
     try:
-        return connection.sql(f"FROM {csv_source(name, options='header=true') if is_csv else parquet_source(name)}")
+        return connection.sql(f"FROM {source}")
     except duckdb.Error:
         raise DataError(f"The file '{text}' cannot be read as CSV or Parquet.") from None
 

@@ -16,6 +16,7 @@ from pydplib.anonymity.grouping import combine, group
 from pydplib.anonymity.plain import show
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.resolved import Bools, Ints
+from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.stats import ClassStats, Histogram, Sensitive
 from pydplib.anonymity.verification import Across, names_of
 from pydplib.anonymity.view import number_rows
@@ -272,7 +273,7 @@ def _join(people: Sequence[str], traces: Sequence[Trace], frame: Frame, watched:
 
 
 def compare_releases(
-    frame: Frame, names: Sequence[str], watched: Sequence[str], previous: Sequence[Any], trees: Mapping[str, Any]
+    frame: SeenFrame, names: Sequence[str], watched: Sequence[str], previous: Sequence[Any], trees: Mapping[str, Any]
 ) -> Across:
     """Measure what this release and earlier ones show together to somebody who has them all.
 
@@ -284,7 +285,7 @@ def compare_releases(
     diverse: dict[str, float] = dict.fromkeys(watched, np.inf)
     now = _summary(frame, names, watched)
     for item in previous:
-        earlier = Frame(getattr(item, "data", item))
+        earlier = SeenFrame(getattr(item, "data", item))
         earlier.check_columns([*names, *watched], "in an earlier release")
         then = _summary(earlier, names, watched)
         sure, together = _meeting_classes(now, then, names, trees)
@@ -333,8 +334,8 @@ class _Summary:
         return out
 
 
-def _summary(frame: Frame, names: Sequence[str], watched: Sequence[str]) -> _Summary:
-    cells = [frame.coded(name) for name in names]
+def _summary(frame: SeenFrame, names: Sequence[str], watched: Sequence[str]) -> _Summary:
+    cells = [frame.seen(name) for name in names]
     of_row = number_rows(cells, len(frame))
     classes = int(of_row.max(initial=-1)) + 1
     first = np.zeros(classes, dtype=np.int64)

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.frames import Coded, Frame
+from pydplib.anonymity.plain import show
 from pydplib.anonymity.resolved import Floats, Ints
+from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.verification import names_of, person_codes
 from pydplib.anonymity.view import View, number_rows, view_of
 from pydplib.errors import DataError, ParameterError
@@ -195,7 +197,7 @@ def risk(
         >>> print(risk(table, ["age", "sex"]).contributions[0].column)
         age
     """
-    frame = Frame(table)
+    frame = SeenFrame(table)
     names = names_of(quasi_identifiers, "quasi-identifiers")
     if not names:
         raise DataError("Name at least one quasi-identifier.")
@@ -208,7 +210,7 @@ def risk(
     if person is not None:
         frame.check_columns([person], "person")
         owner = person_codes(frame.coded(person))
-    columns = [frame.coded(name) for name in names]
+    columns = [frame.seen(name) for name in names]
     view = view_of(columns, len(frame), person=owner)
     behind, estimated = None, False
     if population is not None:
@@ -231,22 +233,30 @@ def _population_sizes(columns: Sequence[Coded], view: View, population: Frame, n
     population.check_columns(names, "quasi-identifier, in the population")
     n, joined = view.rows, []
     for column in columns:
+        # The population is matched by what cells mean: 7, 7.0 and "7" are one value in two files.
         other = population.coded(column.name)
-        place = {value: i for i, value in enumerate(column.values)}
-        codes = np.array([place.setdefault(value, len(place)) for value in other.values], dtype=np.int64)
-        theirs = codes[other.codes] if len(codes) else other.codes
-        joined.append(Coded(column.name, np.concatenate((column.codes, theirs)), tuple(place)))
+        place: dict[str | None, int] = {}
+        mine, theirs = (
+            np.array([place.setdefault(_meaning(value), len(place)) for value in values] or [0], dtype=np.int64)
+            for values in (column.values, other.values)
+        )
+        joined.append(Coded(column.name, np.concatenate((mine[column.codes], theirs[other.codes])), tuple(place)))
     numbers = number_rows(joined, n + len(population))
-    counts = np.bincount(numbers[n:], minlength=int(numbers.max(initial=-1)) + 1)
     first = np.zeros(view.classes, dtype=np.int64)
     first[view.of_row] = np.arange(n)
-    behind = counts[numbers[:n]][first] if n else np.zeros(0)
-    if n and (behind < view.size).any():
+    meant = numbers[:n][first]
+    counts = np.bincount(numbers[n:], minlength=int(numbers.max(initial=-1)) + 1)
+    held = np.bincount(meant, weights=view.size, minlength=len(counts))
+    if (counts < held).any():
         raise DataError(
             "Some classes have fewer people in the population than in the table. The population must contain "
             "the table's people, with the same columns and labels."
         )
-    return behind.astype(np.float64)
+    return counts[meant].astype(np.float64)
+
+
+def _meaning(value: Any) -> str | None:
+    return None if value is None else show(value)
 
 
 def _contributions(columns: Sequence[Coded], view: View) -> list[Contribution]:

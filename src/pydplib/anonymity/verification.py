@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded, Frame
+from pydplib.anonymity.frames import Coded
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
+from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.view import View, look_at, spread_of
 from pydplib.errors import ParameterError
 
@@ -44,7 +45,7 @@ class Verification:
         k: People in the smallest class; 0 for an empty table.
         sensitive: Per sensitive column, alpha, l, t, beta and delta.
         quasi_identifiers: The columns that formed the classes.
-        missing: How missing cells were treated.
+        missing: How missing and alike cells were treated.
         across: What holds together with earlier releases, if any were given.
 
     Examples:
@@ -60,7 +61,7 @@ class Verification:
     k: int
     sensitive: Mapping[str, SensitiveMeasures]
     quasi_identifiers: tuple[str, ...]
-    missing: str = "a missing cell is a value of its own"
+    missing: str = "a missing cell is a value of its own; what can be told apart is apart"
     across: Across | None = None
     _view: View | None = field(default=None, repr=False, compare=False)
 
@@ -111,6 +112,10 @@ def verify(
 ) -> Verification:
     """Return k, alpha, l, t, beta and delta of a table as it is; it may be generalized or raw.
 
+    Classes are made of what a reader can tell apart: null and NaN are two values, so are 0.0 and -0.0, 1 and "1" in a
+    mixed column, and ``1.0`` and ``1.00``, ``01`` and ``1`` in a CSV file. Sensitive values are compared by what they
+    mean, so that another spelling is not taken for diversity.
+
     Args:
         table: A data frame, DuckDB relation or path.
         quasi_identifiers: The columns that an outsider may know. As a mapping to hierarchies, earlier
@@ -128,7 +133,7 @@ def verify(
         >>> print(verify(table, ["zip"], "ill").k)
         1
     """
-    frame = Frame(table)
+    frame = SeenFrame(table)
     names = names_of(quasi_identifiers, "quasi-identifiers")
     watched = names_of(sensitive, "sensitive columns")
     frame.check_columns(names, "quasi-identifier")

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded, Frame
+from pydplib.anonymity.frames import Coded
 from pydplib.anonymity.resolved import Floats, Ints
+from pydplib.anonymity.spellings import SeenFrame
 from pydplib.errors import DataError
 
 _BLOCK = 1 << 22
@@ -82,11 +83,11 @@ def number_rows(columns: Sequence[Coded], rows: int) -> Ints:
     return out
 
 
-def look_at(frame: Frame, names: Sequence[str], *, person: Ints | None = None, linked: bool = False) -> View:
-    """Form the classes of a table by the cells of some columns, counting persons where they are given."""
+def look_at(frame: SeenFrame, names: Sequence[str], *, person: Ints | None = None, linked: bool = False) -> View:
+    """Form the classes of a table by what can be told apart in some columns, counting persons where they are given."""
     if not names:
         raise DataError("Name at least one quasi-identifier.")
-    columns = [frame.coded(name) for name in names]
+    columns = [frame.seen(name) for name in names]
     return view_of(columns, len(frame), person=person, linked=linked)
 
 

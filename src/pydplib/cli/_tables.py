@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,7 @@ class TableFile:
         relation: The rows, still in the file.
         columns: Name -> kind of its values.
         separator: What separates the columns of a CSV.
+        cells: Returns a relation with some columns as they stand in the file; None for Parquet, which has no spellings.
     """
 
     path: Path
@@ -55,6 +56,7 @@ class TableFile:
     relation: Any
     columns: dict[str, Kind]
     separator: str = ","
+    cells: Callable[[Sequence[str]], Any] | None = None
 
     def __repr__(self) -> str:
         return f"TableFile({self.path.name!r}, {len(self.columns)} columns)"
@@ -77,7 +79,15 @@ class TableFile:
 
     def frame(self, names: Sequence[str] | None = None) -> Any:
         """Load columns (by default all) into a data frame of a library that is installed."""
-        wanted = self.relation if names is None else self.relation.project(", ".join(map(identifier, names)))
+        return self._load(self.relation if names is None else self.relation.project(", ".join(map(identifier, names))))
+
+    def seen(self, names: Sequence[str], apart: Sequence[str]) -> Any:
+        """Load columns for somebody who looks at the file: cells of ``apart`` are alike only if they are written so."""
+        from pydplib.anonymity.spellings import SeenFrame
+
+        return SeenFrame(self.frame(names), None if self.cells is None else self._load(self.cells(apart)))
+
+    def _load(self, wanted: Any) -> Any:
         with engine_errors(self.format):
             for library, load in (("pyarrow", "to_arrow_table"), ("polars", "pl"), ("pandas", "df")):
                 try:
@@ -132,17 +142,22 @@ class Tables:
                 text = self._copy()
                 write_utf8(path, encoding, text)
         header, separator = header_of(text, "," if kind == "excel" else None)
-        listed = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-        scan = csv_source(
-            exact_name(text),
-            options=f"auto_detect=false, header=true, columns={{{listed}}}, delim={literal(separator)}, "
-            "max_line_size=20000000",
-        )
+        scan = _scan(text, len(header), separator)
         with engine_errors(kind):
             kinds = self._kinds(scan, len(header), comma=kind == "csv" and separator != ",")
             selected = ", ".join(f"{_cast(f'c{i}', kinds[i])} AS {identifier(name)}" for i, name in enumerate(header))
             relation = self.connection.sql(f"SELECT {selected} FROM {scan}")
-        return TableFile(path, kind, relation, dict(zip(header, kinds, strict=True)), separator)
+
+        def cells(names: Sequence[str]) -> Any:
+            source = scan
+            if kind == "excel":
+                copy = self._copy()
+                sheet_to_csv(path, sheet, copy, apart=True)
+                source = _scan(copy, len(header), separator)
+            shown = ", ".join(f"c{header.index(name)} AS {identifier(name)}" for name in names)
+            return self.connection.sql(f"SELECT {shown} FROM {source}")
+
+        return TableFile(path, kind, relation, dict(zip(header, kinds, strict=True)), separator, cells)
 
     def _copy(self) -> Path:
         self._copies += 1
@@ -205,6 +220,16 @@ def engine_errors(kind: Format) -> Iterator[None]:
             "The file cannot be read to its end: some lines have more or fewer columns than the first, or a quote is "
             "not closed. Correct the file first."
         ) from None
+
+
+def _scan(path: Path, columns: int, separator: str) -> str:
+    """Return the SQL that reads a CSV as texts; a quoted nothing is a text, not a missing cell."""
+    listed = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(columns))
+    return csv_source(
+        exact_name(path),
+        options=f"auto_detect=false, header=true, columns={{{listed}}}, delim={literal(separator)}, "
+        "allow_quoted_nulls=false, max_line_size=20000000",
+    )
 
 
 def _cast(name: str, kind: Kind) -> str:

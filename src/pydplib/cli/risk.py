@@ -69,7 +69,7 @@ def command(
             behind = tables.open(population)
             behind.check(names, "quasi-identifier, in the population")
             everybody = behind.frame(names)
-        found = risk(table.frame(wanted), names, everybody, person=person, fraction=fraction)
+        found = risk(table.seen(wanted, names), names, everybody, person=person, fraction=fraction)
     if as_json:
         print_json({"file": str(file), "quasi_identifiers": names, "person": person, **risk_values(found)})
     else:

@@ -104,14 +104,14 @@ def command(
             _check_order(table, name, values)
         read = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
         found = verify(
-            table.frame(list(dict.fromkeys(wanted))),
+            table.seen(list(dict.fromkeys(wanted)), names),
             {name: read.get(name) for name in names},
             watched,
             person=person,
             linked=linked,
             hierarchies={name: tree for name, tree in read.items() if name in watched},
             orders=listed,
-            previous=[tables.open(path).frame() for path in previous],
+            previous=[_earlier(tables.open(path), names) for path in previous],
         )
     verdicts = judge(found, demands)
     if as_json:
@@ -121,6 +121,11 @@ def command(
     failed = [verdict["required"] for verdict in verdicts if not verdict["holds"]]
     if failed:
         raise AnonymityError(f"The table does not have what is required: {', '.join(dict.fromkeys(failed))}.")
+
+
+def _earlier(table: TableFile, names: Sequence[str]) -> Any:
+    table.check(names, "--quasi, in an earlier release")
+    return table.seen(list(table.columns), names)
 
 
 def _check_columns(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity, anonymize
-from pydplib.anonymity import engine_release
+from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity, anonymize, engine_release
 from pydplib.errors import DataError
 
 BIG = 9007199254740992
