@@ -68,8 +68,9 @@ def decide(
     known, fields, filters = tuple(known), frozenset(fields), frozenset(filters)
     strange = (fields | filters) - {field.name for field in known}
     if strange:
-        names = ", ".join(f"'{name}'" for name in sorted(strange))
-        return Decision(False, f"Denied: the project's template has no field {names}.")
+        # What was asked may be anything that somebody typed: only what looks like a name is repeated.
+        names = [f"'{name}'" for name in sorted(strange) if name.isidentifier() and len(name) <= 40]
+        return Decision(False, f"Denied: the project's template has no field {', '.join(names) or 'of this name'}.")
     source = Source(
         project.key,
         fields=fields,

@@ -1,0 +1,56 @@
+"""The ground of every change to a project: one transaction, the project locked, the actor's role read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from pydplib.errors import PolicyError
+from pydplib.web.auditlog.writing import Log, record, recorded
+from pydplib.web.projects.models import Member, Project
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a change works with.
+
+    Args:
+        project: The project, locked until the end: changes to its members, policy and requests wait for each other.
+        role: The actor's role as it is under the lock; rights lost a moment ago are lost here too.
+        log: Where the change writes its lines.
+    """
+
+    project: Project
+    role: str
+    log: Log
+
+
+@contextmanager
+def changing(actor: Any, project: Project) -> Iterator[Change]:
+    """Open a change: lock first, then look who the actor is now, log last."""
+    with recorded(actor, project=project) as log:
+        locked = Project.objects.select_for_update().get(pk=project.pk)
+        yield Change(locked, role_now(locked, actor), log)
+
+
+def role_now(project: Project, user: Any) -> str:
+    """Return the user's role in the project as the database has it; raise if there is none any more."""
+    member = Member.objects.filter(project=project, user_id=user.pk, user__is_active=True).first()
+    if member is None:
+        raise PolicyError("You are not a member of this project any more.")
+    return str(member.role)
+
+
+@contextmanager
+def noting_refusals(request: HttpRequest) -> Iterator[None]:
+    """Write a line for a change that the rules refused, after its transaction was undone."""
+    try:
+        yield
+    except PolicyError as refusal:
+        route = request.resolver_match.route if request.resolver_match else ""
+        record(request.user, "change.refuse", route, project=request.project, reason=str(refusal))
+        raise

@@ -1,0 +1,125 @@
+"""Change the policy: rows are edited, added and taken away; nothing here raises a budget."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from pydplib.errors import ParameterError, PolicyError
+from pydplib.policy import GROUP, ROLES, PolicyRule, check_edit_rights, check_use
+from pydplib.web.projects.changing import Change, changing
+from pydplib.web.projects.models import Member, Project, Rule
+
+COLUMNS = ("label", "fields", "filters", "epsilon_per_question", "budget", "expires", "purpose", "paper_mode")
+_GROUP_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+
+
+def is_raise(before: float | None, after: float | None) -> bool:
+    """Return whether a budget would grow; no budget of its own is the largest of all.
+
+    Examples:
+        >>> is_raise(2.0, 3.0), is_raise(2.0, None), is_raise(None, 2.0), is_raise(2.0, 1.0)
+        (True, True, False, False)
+    """
+    return before is not None and (after is None or after > before)
+
+
+def can_edit_rule(project: Project, role: str, user: Any, rule: Rule) -> bool:
+    """Return whether a user may edit a row: owners, and not a row that speaks of themselves."""
+    member = Member.objects.filter(project=project, user_id=user.pk).first()
+    return (
+        member is not None
+        and "edit_policy" in ROLES[role].powers
+        and not rule.to_rule().is_for(member.role, tuple(member.groups))
+    )
+
+
+def change_rule(actor: Any, rule: Rule, wanted: PolicyRule) -> list[str]:
+    """Put other terms into a row; return the names of what changed. A larger budget is refused: it takes two owners."""
+    with changing(actor, rule.project) as change:
+        row = _fresh(rule, change)
+        _check_not_own(change, actor, row)
+        before, after = row.to_rule(), replace(wanted, audience=row.audience, project=change.project.key)
+        if is_raise(before.budget, after.budget):
+            raise PolicyError(
+                "Raising a budget takes two owners. Propose it under Requests; everything else can be changed here."
+            )
+        changed = [name for name in COLUMNS if getattr(before, name) != getattr(after, name)]
+        if changed:
+            fresh = Rule.from_rule(change.project, after)
+            for name in COLUMNS:
+                setattr(row, name, getattr(fresh, name))
+            row.save()
+            old, new = before.to_dict(), after.to_dict()
+            change.log.add(
+                "policy.change",
+                row.audience,
+                before={name: old.get(name) for name in changed},
+                after={name: new.get(name) for name in changed},
+            )
+    return changed
+
+
+def add_group(actor: Any, project: Project, name: str, wanted: PolicyRule) -> Rule:
+    """Add a row for a named group. For its members the strictest budget of all their rows counts."""
+    if not _GROUP_NAME.fullmatch(name):
+        raise ParameterError("A group's name is small letters, digits and hyphens, such as acme-research.")
+    with changing(actor, project) as change:
+        check_use(change.role, "edit_policy")
+        audience = GROUP + name
+        if change.project.rules.filter(audience=audience).exists():
+            raise ParameterError(f"There is a row for the group '{name}' already.")
+        row = Rule.from_rule(change.project, replace(wanted, audience=audience, project=change.project.key))
+        _check_not_own(change, actor, row)
+        row.save()
+        change.log.add("policy.add", audience, row=row.to_rule().to_dict())
+    return row
+
+
+def remove_group(actor: Any, rule: Rule) -> None:
+    """Take a group's row away once nobody is in the group; rows of roles stay (open nothing instead)."""
+    with changing(actor, rule.project) as change:
+        row = _fresh(rule, change)
+        check_use(change.role, "edit_policy")
+        if not row.audience.startswith(GROUP):
+            raise PolicyError("The row of a role cannot be taken away; let it open nothing instead.")
+        name = row.audience.removeprefix(GROUP)
+        inside = [member for member in Member.objects.filter(project=change.project) if name in member.groups]
+        if inside:
+            # A row may be what keeps its members' budget small: taking it away under them would raise it.
+            raise PolicyError(
+                f"{len(inside)} members are in the group '{name}': take them out on the members page first."
+            )
+        change.log.add("policy.remove", row.audience, row=row.to_rule().to_dict())
+        row.delete()
+
+
+def lower_data_set_budget(actor: Any, project: Project, budget: float) -> None:
+    """Make what all recipients together may learn smaller; making it larger takes two owners."""
+    with changing(actor, project) as change:
+        check_use(change.role, "edit_policy")
+        before = change.project.data_set_budget
+        if is_raise(before, budget):
+            raise PolicyError("Raising the data set's budget takes two owners. Propose it under Requests.")
+        if budget <= 0:
+            raise ParameterError("The data set's budget is a positive number.")
+        if budget == before:
+            return
+        change.project.data_set_budget = budget
+        change.project.save(update_fields=["data_set_budget"])
+        change.log.add("policy.data_set_budget", project.key, before=before, after=budget)
+
+
+def _fresh(rule: Rule, change: Change) -> Rule:
+    found = Rule.objects.select_for_update().filter(pk=rule.pk, project=change.project).first()
+    if found is None:
+        raise ParameterError("This row was taken away in the meantime.")
+    return found
+
+
+def _check_not_own(change: Change, actor: Any, row: Rule) -> None:
+    """A row that speaks of the editor is the editor's own right."""
+    member = Member.objects.get(project=change.project, user_id=actor.pk)
+    own = row.to_rule().is_for(member.role, tuple(member.groups))
+    check_edit_rights(change.role, editor=actor.username, subject=actor.username if own else row.audience)

@@ -1,0 +1,106 @@
+"""The policy in words: rows, audiences, requests and decisions for readers, without codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from pydplib.policy import ALL, ANY, GROUP, LABELS, ROLES, PolicyRule
+
+LABEL_WORDS: Mapping[str, str] = {
+    "raw": "raw rows",
+    "k_anonymous": "k-anonymous tables",
+    "dp_low": "statistics with little noise",
+    "dp_medium": "statistics with medium noise",
+    "dp_high": "statistics with much noise",
+    "public": "public facts only",
+}
+"""What each label opens, in the plural."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """One row of the matrix as a reader sees it."""
+
+    who: str
+    gets: str
+    fields: str
+    filters: str
+    per_question: str
+    budget: str
+    until: str
+    purpose: str
+    paper_mode: str
+    expired: bool
+
+
+def audience_words(audience: str) -> str:
+    """Return an audience for readers.
+
+    Examples:
+        >>> audience_words("third_party"), audience_words("group:acme"), audience_words("*")
+        ('Third party', 'Group acme', 'All recipients together')
+    """
+    if audience == ANY:
+        return "All recipients together"
+    if audience.startswith(GROUP):
+        return f"Group {audience.removeprefix(GROUP)}"
+    return ROLES[audience].title if audience in ROLES else audience
+
+
+def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
+    """Return a row in words; ``titles`` names the fields."""
+    asks = rule.label != "public"
+    return RowWords(
+        who=audience_words(rule.audience),
+        gets=LABEL_WORDS[rule.label].capitalize(),
+        fields=_names(rule.fields, titles) if asks else "None",
+        filters=_names(rule.filters, titles) if asks else "None",
+        per_question=_number(rule.epsilon_per_question, "No limit") if asks else "–",
+        budget=_number(rule.budget, "No limit of its own") if asks else "–",
+        until="No end" if rule.expires is None else f"{rule.expires:%-d %B %Y}",
+        purpose="Any" if rule.purpose == ANY else rule.purpose,
+        paper_mode="Allowed" if rule.paper_mode else "Off",
+        expired=rule.expires is not None and timezone.localdate() > rule.expires,
+    )
+
+
+def request_words(request: Any, titles: Mapping[str, str]) -> str:
+    """Return what a request asks for, in one sentence."""
+    asked = request.asked
+    who = audience_words(request.beneficiary)
+    if request.kind == "budget":
+        return f"{who}: budget from {asked['from']:g} to {asked['budget']:g}"
+    if request.kind == "fields":
+        also = ", also in conditions" if asked.get("conditions") else ""
+        return f"{who}: open {_names(asked['fields'], titles)}{also}"
+    return f"{request.by}: from {audience_words(asked['from'])} to {audience_words(asked['role'])}"
+
+
+def plain(reason: str) -> str:
+    """Return a decision's reason with words in place of codes.
+
+    Examples:
+        >>> plain("Denied: 'third_party' may get dp_high at most, asked raw.")
+        'Denied: third party may get statistics with much noise at most, asked raw rows.'
+    """
+    for name, role in ROLES.items():
+        reason = reason.replace(f"'{name}'", role.title.lower())
+    for label in sorted(LABELS, key=len, reverse=True):
+        for end in (" at most", ".", ","):
+            reason = reason.replace(f" {label}{end}", f" {LABEL_WORDS[label]}{end}")
+    return reason
+
+
+def _names(names: Iterable[str], titles: Mapping[str, str]) -> str:
+    listed = tuple(names)
+    if listed == ALL:
+        return "All but identifiers"
+    return ", ".join(titles.get(name, name) for name in listed) or "None"
+
+
+def _number(value: float | None, without: str) -> str:
+    return without if value is None else f"ε {value:g}"
