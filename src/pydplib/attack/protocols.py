@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydplib.errors import ParameterError
 from pydplib.mechanisms import CoinFlip, Gaussian, Geometric, Laplace, RandomizedResponse
 from pydplib.mechanisms.choice import Exponential, PermuteAndFlip
-from pydplib.noise.tap import add_gaussian, add_laplace, choose_often, flip_coins, respond
+from pydplib.noise.tap import add_gaussian, add_laplace, choose_often, flip_coins, flip_values, respond
 from pydplib.noise.testing import Passed, record
 
 Outputs = NDArray[Any]
@@ -168,6 +168,8 @@ def _noisy(passed: Passed, size: int) -> Outputs:
         return respond(many, call.scale, categories=call.values).reshape(size, -1)
     if call.kind == "coin_flip":
         return flip_coins(many).reshape(size, -1)
+    if call.kind == "flip":
+        return flip_values(many, call.scale).reshape(size, -1)
     return choose_often(call, exact, size)[:, np.newaxis]
 
 

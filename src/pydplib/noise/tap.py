@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import ParameterError
-from pydplib.noise.coins import bernoulli_keep
+from pydplib.noise.coins import bernoulli_exp, bernoulli_keep
 from pydplib.noise.randomness import Source, random_bytes, uniform_below
 from pydplib.noise.samplers import (
     discrete_gaussian,
@@ -28,7 +28,7 @@ from pydplib.noise.samplers import (
     flip_choices,
 )
 
-Kind = Literal["laplace", "gaussian", "choice", "flip_choice", "response", "coin_flip"]
+Kind = Literal["laplace", "gaussian", "choice", "flip_choice", "response", "coin_flip", "flip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class NoiseCall:
     Attributes:
         kind: Which noise.
         size: How many values.
-        scale: The scale, the variance (Gaussian), the unit (choices), epsilon (responses) or
-            the chance of a flip (coin flip).
+        scale: The scale, the variance (Gaussian), the unit (choices), epsilon (responses), the
+            chance of a flip (coin flip) or x of a chance of exp(-x)/2 (flip).
         sensitivity: The most that one person changes: L1 (Laplace), squared L2 (Gaussian),
-            largest change of one score (choices), records (responses, coin flip).
-        values: How many values an answer can take (responses, coin flip); 0 where any integer can come out.
+            largest change of one score (choices), records (responses, flips).
+        values: How many values an answer can take (responses, flips); 0 where any integer can come out.
     """
 
     kind: Kind
@@ -62,6 +62,8 @@ class NoiseCall:
             return float(self.scale)
         if self.kind == "coin_flip":
             return math.log(3)
+        if self.kind == "flip":
+            return math.log1p(2 * math.expm1(float(self.scale)))  # ln((1-p)/p)
         return float(2 * self.sensitivity * self.scale)
 
 
@@ -174,3 +176,16 @@ def flip_coins(truth: NDArray[np.int64]) -> NDArray[np.int64]:
 
     call = NoiseCall("coin_flip", truth.size, Fraction(1, 4), 1, 2)
     return np.asarray(_through(call, truth, answer))
+
+
+def flip_values(truth: NDArray[np.int64], exponent: Fraction) -> NDArray[np.int64]:
+    """Return answers 0 or 1, each flipped with probability p = exp(-exponent)/2.
+
+    Proof: p < 1/2, and each record is flipped by itself: the ratio is (1 - p)/p for each record.
+    """
+
+    def answer(source: Source | None) -> NDArray[np.int64]:
+        often = bernoulli_exp(exponent, truth.size, source=source)
+        return truth ^ (often & (uniform_below(2, truth.size, source=source) == 1))
+
+    return np.asarray(_through(NoiseCall("flip", truth.size, exponent, 1, 2), truth, answer))

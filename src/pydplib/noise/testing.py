@@ -149,7 +149,7 @@ def check_neighbours(first: Trace, second: Trace) -> None:
             distance = sum(moved)
         elif a.call.kind == "gaussian":
             distance = sum(d * d for d in moved)
-        elif a.call.kind in ("response", "coin_flip"):
+        elif a.call.kind in ("response", "coin_flip", "flip"):
             distance = sum(d != 0 for d in moved)
         else:
             distance = max(moved, default=0)

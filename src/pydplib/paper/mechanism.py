@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError
-from pydplib.noise import bernoulli_exp, laplace_records, uniform_below
+from pydplib.noise import laplace_records, tap
 from pydplib.paper.coding import encode
 from pydplib.paper.containers import open_column
 from pydplib.paper.fitting import Range
@@ -68,7 +68,7 @@ def flip(values: NDArray[Any], scale: float) -> NDArray[np.bool_]:
     block = 1 << 20
     for start in range(0, len(out), block):
         part = out[start : start + block]
-        part ^= bernoulli_exp(exponent, len(part)) & (uniform_below(2, len(part)) == 1)
+        part[:] = tap.flip_values(part.astype(np.int64), exponent)
     return out
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import ParameterError
-from pydplib.noise import bernoulli_keep, grid_exponent, uniform_below
+from pydplib.noise import grid_exponent, tap
 from pydplib.paper.measure import expected_percent, scale_for
 from pydplib.paper.mechanism import flip_epsilon
 from pydplib.paper.words import Kind
@@ -137,11 +137,6 @@ def randomize_categories(codes: NDArray[Any], categories: int, record_epsilon: f
     """Return category codes, each kept with e^epsilon/(e^epsilon + k - 1) and else another one at random.
 
     Proof: The kept code has probability q = e^epsilon/(e^epsilon + k - 1), every other one
-    (1 - q)/(k - 1) = q / e^epsilon: the ratio is e^epsilon (k-ary randomised response). Both draws are exact.
+    (1 - q)/(k - 1) = q / e^epsilon: the ratio is e^epsilon (k-ary randomised response, ``tap.respond``).
     """
-    out = codes.astype(np.int64)
-    other = ~bernoulli_keep(Fraction(record_epsilon), categories, len(out))
-    # A uniform step of 1 .. k-1 around the circle reaches every other code equally often.
-    shift = 1 + uniform_below(categories - 1, int(other.sum()))
-    out[other] = (out[other] + shift) % categories
-    return out
+    return tap.respond(codes.astype(np.int64), Fraction(record_epsilon), categories=categories)
