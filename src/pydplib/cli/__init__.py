@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "risk": "Show how easily the people of a table can be found, and which columns are to blame.",
     "roles": "Show who gets how much noise.",
     "schema": "Propose a schema for a file, or check a finished one.",
+    "serve": "Start the platform in the browser; --demo with synthetic data and people of every role.",
     "template": "List, lint, show, export, import and compare report templates (PI-RADS, FHIR, your own).",
     "verify": "Measure k, l, t and others of a table as it is; say whether what is required holds.",
 }

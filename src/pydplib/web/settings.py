@@ -84,11 +84,17 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 OTP_TOTP_ISSUER = "pydplib"
+OTP_TOTP_THROTTLE_FACTOR = 0  # people.rate_limits counts codes; an endless lock would help who steals a password
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "people/locked.html"
+AXES_USERNAME_CALLABLE = "pydplib.web.people.signing_in.lockout_name"  # "Ada" and "ada" are one user
+AXES_LOCKOUT_CALLABLE = "pydplib.web.people.views_entry.locked"
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
+AXES_SENSITIVE_PARAMETERS = ["username", "password", "again", "current", "code", "next", "csrfmiddlewaretoken"]
+AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 
 # Cookies: the strict names and flags need https; on loopback they are plain.
@@ -132,7 +138,7 @@ CONTENT_SECURITY_POLICY = {
 }
 
 STATIC_URL = "/static/"
-STATIC_ROOT = CONFIGURATION.home / "static"
+STATIC_ROOT = None
 WHITENOISE_USE_FINDERS = True  # served straight from the package: no collecting step
 WHITENOISE_AUTOREFRESH = False
 WHITENOISE_ALLOW_ALL_ORIGINS = False
@@ -164,4 +170,4 @@ LOGGING = {
     },
 }
 DEFAULT_EXCEPTION_REPORTER_FILTER = "django.views.debug.SafeExceptionReporterFilter"
-SILENCED_SYSTEM_CHECKS: list[str] = []
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # names are unique: by a constraint that ignores case

@@ -10,3 +10,7 @@ class PeopleConfig(AppConfig):
 
     name = "pydplib.web.people"
     label = "people"
+
+    def ready(self) -> None:
+        """Listen to who signs in and out."""
+        from pydplib.web.people import sessions  # noqa: F401 - connects its receivers

@@ -9,6 +9,8 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from pydplib.web.people.models import SignedInSession
+
 
 class SessionLimits:
     """Signs a user out whose session is too old or was left alone too long."""
@@ -17,14 +19,16 @@ class SessionLimits:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Check the two clocks of the session, then pass on."""
+        """Check the two clocks of the session, then pass on; the door sends those who were signed out to sign in."""
         if request.user.is_authenticated:
             now = timezone.now().timestamp()
             started = request.session.setdefault("started_at", now)
             idle = now - request.session.get("seen_at", now)
-            if idle > 60 * settings.SESSION_IDLE_MINUTES or now - started > 3600 * settings.SESSION_ABSOLUTE_HOURS:
+            too_long = now - started > 3600 * settings.SESSION_ABSOLUTE_HOURS
+            if idle > 60 * settings.SESSION_IDLE_MINUTES or too_long:
                 logout(request)
-                request.session["timed_out"] = True
+                request.session["timed_out"] = "day" if too_long else "idle"
             elif now - request.session.get("seen_at", 0) > 30:  # a write per half minute is enough
                 request.session["seen_at"] = now
+                SignedInSession.objects.filter(session_key=request.session.session_key).update(last_seen=timezone.now())
         return self.get_response(request)

@@ -117,3 +117,11 @@ class SignedInSession(models.Model):
     browser = models.CharField(max_length=120, blank=True)
     started = models.DateTimeField(default=timezone.now)
     last_seen = models.DateTimeField(default=timezone.now)
+
+
+class TryCount(models.Model):
+    """How often something was tried in the running window; see ``rate_limits``."""
+
+    name = models.CharField(max_length=64, unique=True)  # a hash: it names neither a user nor an address
+    since = models.DateTimeField()
+    count = models.PositiveIntegerField(default=0)

@@ -1,0 +1,137 @@
+"""What owners of a hospital do about its people; every change is a line in the log."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+
+from pydplib.errors import ParameterError, PolicyError
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.people import links, second_factor
+from pydplib.web.people.models import Hospital, OneTimeLink, User
+from pydplib.web.people.sessions import end_sessions
+
+Purpose = OneTimeLink.Purpose
+
+
+def set_up(link: OneTimeLink, hospital: str, username: str, full_name: str, password: str) -> User:
+    """Make the first hospital and its owner; works once, on a server without users."""
+    with recorded("system") as log:
+        links.use(link)
+        if User.objects.exists():
+            raise PolicyError("This server is set up already. Sign in, or ask an owner for a link.")
+        made = Hospital.objects.create(name=hospital)
+        owner = User.objects.create_user(
+            username, hospital=made, password=password, full_name=full_name, is_hospital_owner=True
+        )
+        log.hospital = made.key
+        log.add("hospital.set_up", made.key)
+        log.add("user.invite", owner.username, owner=True)
+    return owner
+
+
+def choose_password(link: OneTimeLink, password: str) -> None:
+    """Set the password of a one-time link's user; all sessions that were open end."""
+    user = link.user
+    if user is None or link.purpose not in (Purpose.WELCOME, Purpose.RESET):
+        raise PolicyError("This link does not set a password. Ask for a new one.")
+    with recorded(user) as log:
+        links.use(link)
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        end_sessions(user)
+        log.add("user.choose_password", user.username, by_link=str(link.purpose))
+
+
+def change_password(user: User, password: str, *, session_key: str) -> None:
+    """Set a user's own new password; all other sessions end, and links to reset it work no more."""
+    with recorded(user) as log:
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        OneTimeLink.objects.filter(user=user, used=None).delete()
+        ended = end_sessions(user, but=session_key)
+        log.add("user.change_password", user.username, sessions_ended=ended)
+
+
+def person(owner: User, username: str) -> User | None:
+    """Return a user of the owner's own hospital; those of others do not exist here."""
+    return User.objects.filter(hospital=owner.hospital_id, username__iexact=username).first()
+
+
+def invite(owner: User, username: str, full_name: str) -> tuple[User, str]:
+    """Make a user of the owner's hospital; return it and the token of the link that sets the first password."""
+    try:
+        with recorded(owner) as log:
+            _check_owner(owner)
+            user = User.objects.create_user(username, hospital=owner.hospital, full_name=full_name)
+            token = links.make_link(Purpose.WELCOME, user=user, made_by=owner)
+            log.add("user.invite", user.username)
+    except IntegrityError:
+        raise ParameterError("This name cannot be used. Choose another one.") from None
+    return user, token
+
+
+def reset_link(owner: User, subject: User) -> str:
+    """Return the token of a link by which ``subject`` chooses a new password; until then the old one works."""
+    with recorded(owner) as log:
+        _check_other(owner, subject)
+        if not subject.is_active:
+            raise PolicyError("This user is disabled: enable them first, then make a link.")
+        purpose = Purpose.RESET if subject.has_usable_password() else Purpose.WELCOME
+        token = links.make_link(purpose, user=subject, made_by=owner)
+        log.add("user.make_link", subject.username, purpose=str(purpose))
+    return token
+
+
+def set_active(owner: User, subject: User, *, active: bool) -> None:
+    """Enable or disable a user; disabling ends all sessions and links at once."""
+    with recorded(owner) as log:
+        _check_other(owner, subject)
+        subject.is_active = active
+        subject.save(update_fields=["is_active"])
+        if not active:
+            OneTimeLink.objects.filter(user=subject, used=None).delete()
+            end_sessions(subject)
+        log.add("user.enable" if active else "user.disable", subject.username)
+
+
+def set_owner(owner: User, subject: User, *, is_owner: bool) -> None:
+    """Give or take the right to manage the hospital."""
+    with recorded(owner) as log:
+        _check_other(owner, subject)
+        subject.is_hospital_owner = is_owner
+        subject.save(update_fields=["is_hospital_owner"])
+        log.add("user.make_owner" if is_owner else "user.unmake_owner", subject.username)
+
+
+def remove_second_factor(owner: User, subject: User) -> None:
+    """Take away the second factor of somebody who lost phone and recovery codes; their sessions end."""
+    with recorded(owner) as log:
+        _check_other(owner, subject)
+        second_factor.remove(subject)
+        end_sessions(subject)
+        log.add("user.remove_second_factor", subject.username)
+
+
+def rename_hospital(owner: User, name: str) -> None:
+    """Give the hospital another name."""
+    with recorded(owner) as log:
+        _check_owner(owner)
+        Hospital.objects.filter(pk=owner.hospital_id).update(name=name)
+        log.add("hospital.rename", owner.hospital.key)
+
+
+def _check_other(owner: User, subject: User) -> None:
+    if owner.pk == subject.pk:
+        raise PolicyError("Nobody may edit their own rights: ask another owner.")
+    if owner.hospital_id != subject.hospital_id:
+        raise PolicyError("This user belongs to another hospital.")
+    _check_owner(owner)
+
+
+def _check_owner(owner: User) -> None:
+    """Check that the owner is one now, with the hospital locked: two owners cannot depose each other at once."""
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("must run inside the transaction of the change")
+    Hospital.objects.select_for_update().get(pk=owner.hospital_id)
+    if not User.objects.filter(pk=owner.pk, is_hospital_owner=True, is_active=True).exists():
+        raise PolicyError("This page is for those who manage the hospital. Ask them to do it for you.")

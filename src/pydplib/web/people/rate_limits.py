@@ -1,0 +1,79 @@
+"""How often passwords, codes and one-time links may be tried; counted in the database, so for all processes at once."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import F
+from django.http import HttpRequest
+from django.utils import timezone
+
+from pydplib.web.people.models import TryCount
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many tries in so many minutes."""
+
+    tries: int
+    minutes: int
+
+
+LIMITS: dict[str, tuple[Limit, ...]] = {
+    # All sign-ins that failed from one address: somebody tries one password on many names.
+    "sign_in": (Limit(50, 15),),
+    # Codes of one user, by whoever knows the password already: three of a million codes are right at a time.
+    "code": (Limit(5, 15), Limit(20, 24 * 60)),
+    # The password again, in a session that is open.
+    "confirm": (Limit(5, 15),),
+    # One-time links that do not exist, from one address.
+    "link": (Limit(20, 15),),
+}
+
+
+def take(kind: str, who: object) -> bool:
+    """Count one try before it is made; return whether it may be made.
+
+    Counted first, so that many at once cannot all pass the check. Give a good try back with ``give_back``.
+    """
+    allowed = True
+    now = timezone.now()
+    for limit in LIMITS[kind]:
+        name = _name(kind, who, limit)
+        with transaction.atomic():
+            row, _ = TryCount.objects.get_or_create(name=name, defaults={"since": now})
+            row = TryCount.objects.select_for_update().get(pk=row.pk)
+            if now - row.since > dt.timedelta(minutes=limit.minutes):
+                row.since, row.count = now, 0
+            row.count += 1
+            row.save(update_fields=["since", "count"])
+        allowed = allowed and row.count <= limit.tries
+    return allowed
+
+
+def give_back(kind: str, who: object) -> None:
+    """Take back the count of a try that was good."""
+    names = [_name(kind, who, limit) for limit in LIMITS[kind]]
+    TryCount.objects.filter(name__in=names, count__gt=0).update(count=F("count") - 1)
+
+
+def clear(kind: str, who: object) -> None:
+    """Begin anew for somebody who has shown who they are."""
+    TryCount.objects.filter(name__in=[_name(kind, who, limit) for limit in LIMITS[kind]]).delete()
+
+
+def forget_old() -> None:
+    """Delete counts that no window needs any more."""
+    TryCount.objects.filter(since__lt=timezone.now() - dt.timedelta(days=2)).delete()
+
+
+def address_of(request: HttpRequest) -> str:
+    """Return where a request comes from (behind a proxy: what the trusted proxy says, see ``web.server``)."""
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def _name(kind: str, who: object, limit: Limit) -> str:
+    return hashlib.sha256(f"{kind}:{limit.minutes}:{who}".encode()).hexdigest()

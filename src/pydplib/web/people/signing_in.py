@@ -1,0 +1,86 @@
+"""Signing in: password, then the code where the user has a phone enrolled; a new session id at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import authenticate, login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.people import rate_limits
+from pydplib.web.people.models import User
+from pydplib.web.people.second_factor import device_of
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+PENDING_MINUTES = 5
+
+
+def lockout_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+    """Return the name under which failures are counted: without case, as names are compared."""
+    name = (credentials or {}).get("username") or request.POST.get("username") or ""
+    return str(name).strip().casefold()[:80]
+
+
+def check_sign_in(request: HttpRequest, username: str, password: str) -> User | None:
+    """Return the user whose name and password these are; failures are counted and logged.
+
+    An unknown name takes the same steps as a wrong password: hash, count, log line.
+    """
+    user: User | None = authenticate(request, username=username, password=password)
+    if user is None:
+        known = User.objects.filter(username__iexact=username).select_related("hospital").first()
+        with recorded("anonymous", hospital=known.hospital if known else None) as log:
+            # What was typed is not kept: it may be a password in the wrong field.
+            log.add("user.sign_in_fail", known.username if known else "unknown")
+    return user
+
+
+def first_step_done(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
+    """Go on after the password: to the code if there is a phone, else in."""
+    if device_of(user) is None:
+        return enter(request, user, how="password", then=then)
+    request.session.cycle_key()
+    request.session["pending"] = {
+        "user": user.pk,
+        "hash": user.get_session_auth_hash(),
+        "at": timezone.now().timestamp(),
+        "next": then,
+    }
+    return redirect("login_code")
+
+
+def pending_user(request: HttpRequest) -> tuple[User | None, str]:
+    """Return who gave a password in this session and still owes the code, and where they wanted to go."""
+    pending = request.session.get("pending") or {}
+    if timezone.now().timestamp() - float(pending.get("at", 0)) > 60 * PENDING_MINUTES:
+        return None, "/"
+    user = User.objects.filter(pk=pending.get("user"), is_active=True).first()
+    if user is None or user.get_session_auth_hash() != pending.get("hash"):
+        return None, "/"
+    return user, str(pending.get("next", "/"))
+
+
+def enter(request: HttpRequest, user: User, *, how: str, then: str, demo: bool = False) -> HttpResponse:
+    """Open the session: a new id, the clocks set, a line in the log.
+
+    Args:
+        request: The request.
+        user: Who signs in.
+        how: ``"password"``, ``"password and phone"``, ``"password and recovery code"`` or ``"demonstration"``.
+        then: Where to go.
+        demo: Whether the second factor is waived, as in the demonstration.
+    """
+    request.session.pop("pending", None)
+    request.session.pop("link", None)
+    with recorded(user) as log:
+        if how.startswith("password and"):
+            user.otp_device = device_of(user)  # django-otp writes it into the session
+        login(request, user, backend=BACKEND)
+        log.add("user.sign_in", user.username, how=how)
+    now = timezone.now().timestamp()
+    request.session.update({"started_at": now, "seen_at": now, "confirmed_at": now, "demo": demo})
+    rate_limits.clear("confirm", user.pk)
+    return redirect(then)

@@ -1,0 +1,129 @@
+"""Pages for those who manage a hospital: its people, invitations, who else manages it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pydplib.errors import ParameterError
+from pydplib.web.doors import hospital_owner
+from pydplib.web.people import links, managing
+from pydplib.web.people import second_factor as factor
+from pydplib.web.people.forms import HospitalForm, InviteForm
+from pydplib.web.people.models import OneTimeLink, User
+
+
+@hospital_owner
+@require_http_methods(["GET", "HEAD", "POST"])
+def hospital(request: HttpRequest) -> HttpResponse:
+    """Show the hospital and its people."""
+    form = HospitalForm(request.POST or None, instance=request.user.hospital)
+    if request.method == "POST" and form.is_valid():
+        managing.rename_hospital(request.user, form.cleaned_data["name"])
+        messages.success(request, "Saved.")
+        return redirect("hospital")
+    people = User.objects.filter(hospital=request.user.hospital_id).order_by("-is_active", "username")
+    return render(request, "people/hospital.html", {"people": people, "form": form})
+
+
+@hospital_owner
+@require_http_methods(["GET", "HEAD", "POST"])
+def invite(request: HttpRequest) -> HttpResponse:
+    """Invite somebody: the link is shown once."""
+    form = InviteForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            user, token = managing.invite(request.user, form.cleaned_data["username"], form.cleaned_data["full_name"])
+        except ParameterError as problem:
+            form.add_error("username", str(problem))
+        else:
+            return _show_link(request, user, token, OneTimeLink.Purpose.WELCOME)
+    return render(request, "people/invite.html", {"form": form})
+
+
+@hospital_owner
+@require_http_methods(["GET", "HEAD"])
+def person(request: HttpRequest, key: str) -> HttpResponse:
+    """Show one of the hospital's people and what can be done."""
+    subject = _subject(request, key)
+    return render(
+        request,
+        "people/person.html",
+        {
+            "person": subject,
+            "device": factor.device_of(subject),
+            "places": subject.memberships.select_related("project").filter(project__hospital=request.user.hospital_id),
+            "is_self": subject.pk == request.user.pk,
+        },
+    )
+
+
+@hospital_owner
+@require_POST
+def disable(request: HttpRequest, key: str) -> HttpResponse:
+    """Shut somebody out, at once."""
+    subject = _subject(request, key)
+    managing.set_active(request.user, subject, active=False)
+    messages.success(request, f"{subject} can no longer sign in, and was signed out everywhere.")
+    return redirect("hospital_person", key=subject.key)
+
+
+@hospital_owner
+@require_POST
+def enable(request: HttpRequest, key: str) -> HttpResponse:
+    """Let somebody in again."""
+    subject = _subject(request, key)
+    managing.set_active(request.user, subject, active=True)
+    messages.success(request, f"{subject} can sign in again.")
+    return redirect("hospital_person", key=subject.key)
+
+
+@hospital_owner(recent=True)
+@require_POST
+def reset_link(request: HttpRequest, key: str) -> HttpResponse:
+    """Make a link by which somebody chooses a new password."""
+    subject = _subject(request, key)
+    fresh = not subject.has_usable_password()
+    token = managing.reset_link(request.user, subject)
+    return _show_link(request, subject, token, OneTimeLink.Purpose.WELCOME if fresh else OneTimeLink.Purpose.RESET)
+
+
+@hospital_owner(recent=True)
+@require_POST
+def ownership(request: HttpRequest, key: str) -> HttpResponse:
+    """Give or take the right to manage the hospital."""
+    subject = _subject(request, key)
+    give = request.POST.get("owner") == "yes"
+    managing.set_owner(request.user, subject, is_owner=give)
+    messages.success(request, f"{subject} {'now manages' if give else 'no longer manages'} the hospital.")
+    return redirect("hospital_person", key=subject.key)
+
+
+@hospital_owner(recent=True)
+@require_POST
+def second_factor(request: HttpRequest, key: str) -> HttpResponse:
+    """Take away a lost second factor."""
+    subject = _subject(request, key)
+    managing.remove_second_factor(request.user, subject)
+    messages.success(request, f"{subject} signs in without a phone until a new one is enrolled.")
+    return redirect("hospital_person", key=subject.key)
+
+
+def _subject(request: HttpRequest, key: str) -> User:
+    found = managing.person(request.user, key)
+    if found is None:
+        raise Http404
+    return found
+
+
+def _show_link(request: HttpRequest, user: User, token: str, purpose: str) -> HttpResponse:
+    """Show a link once; it is stored nowhere."""
+    values = {
+        "person": user,
+        "link": request.build_absolute_uri(links.link_path(token)),
+        "lasts": links.LASTS[OneTimeLink.Purpose(purpose)],
+        "fresh": purpose == OneTimeLink.Purpose.WELCOME,
+    }
+    return render(request, "people/link.html", values)

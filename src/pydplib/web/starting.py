@@ -1,0 +1,118 @@
+"""What happens before the first request: settings, database, tables, the first link."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydplib.errors import EngineError
+from pydplib.web.configuration import Configuration
+
+Step = Callable[[str], None]
+
+
+def start_django(configuration: Configuration) -> None:
+    """Start Django with this configuration; once per process."""
+    os.umask(0o077)  # database, keys and snapshots are for the server's own user
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "pydplib.web.settings",
+        "PYDPLIB_HOME": str(configuration.home),
+        "DATABASE_URL": configuration.database_url or "",
+        "PYDPLIB_HOSTS": ",".join(configuration.hosts),
+        "PYDPLIB_BEHIND_TLS": str(int(configuration.behind_tls)),
+        "PYDPLIB_DEMO": str(int(configuration.demo)),
+        "PYDPLIB_GALLERY": str(int(configuration.gallery)),
+    }
+    import django
+
+    django.setup()
+
+
+@contextlib.contextmanager
+def only_server(home: Path) -> Iterator[None]:
+    """Hold the home directory for this server alone where the database is embedded; raise if another holds it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such lock
+        yield
+        return
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with open(home / "serve.lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise EngineError(
+                f"Another pydplib server uses '{home}' already. Stop it first, or choose another --home."
+            ) from None
+        yield
+
+
+def check_database() -> None:
+    """Raise ``EngineError`` in plain words if the database does not answer."""
+    from django.conf import settings
+    from django.db import OperationalError, connection
+
+    try:
+        connection.ensure_connection()
+    except OperationalError:
+        where = settings.DATABASES["default"]
+        if connection.vendor == "sqlite":
+            message = (
+                f"The database file cannot be opened in '{settings.CONFIGURATION.home}'. May this user write there?"
+            )
+        else:
+            message = (
+                f"The database '{where['NAME']}' at {where['HOST'] or 'the local socket'}:{where['PORT'] or 5432} does "
+                f"not answer, or refuses the user '{where['USER']}'. Is it running, and is DATABASE_URL right?"
+            )
+        raise EngineError(message) from None
+
+
+def migrate(step: Step) -> int:
+    """Bring the tables up to date and return how many changes were made; calls ``step`` with the name of each app."""
+    from django.core.management import call_command
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        step("tables")
+        call_command("migrate", verbosity=0, interactive=False)
+    return len(plan)
+
+
+def tidy() -> None:
+    """Delete sessions, counts and links whose time is over."""
+    from django.core.management import call_command
+    from django.utils import timezone
+
+    from pydplib.web.people import rate_limits
+    from pydplib.web.people.models import OneTimeLink
+
+    call_command("clearsessions")
+    rate_limits.forget_old()
+    OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
+
+
+def setup_token() -> str | None:
+    """Return the token of a fresh set-up link while the server has no users; none afterwards."""
+    from pydplib.web.people import links
+    from pydplib.web.people.models import User
+
+    return None if User.objects.exists() else links.make_link(links.Purpose.SETUP)
+
+
+def application() -> Any:
+    """Return the WSGI application, after Django's own checks (every view has a door)."""
+    from django.core.checks import ERROR, run_checks
+
+    problems = [message for message in run_checks() if message.level >= ERROR]
+    if problems:
+        raise EngineError(f"The platform refuses to start: {problems[0].msg}")
+    from pydplib.web.wsgi import application as made
+
+    return made
