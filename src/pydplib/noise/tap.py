@@ -186,6 +186,6 @@ def flip_values(truth: NDArray[np.int64], exponent: Fraction) -> NDArray[np.int6
 
     def answer(source: Source | None) -> NDArray[np.int64]:
         often = bernoulli_exp(exponent, truth.size, source=source)
-        return truth ^ (often & (uniform_below(2, truth.size, source=source) == 1))
+        return np.where(often & (uniform_below(2, truth.size, source=source) == 1), 1 - truth, truth)
 
     return np.asarray(_through(NoiseCall("flip", truth.size, exponent, 1, 2), truth, answer))
