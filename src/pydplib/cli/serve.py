@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Start the platform in the browser; --demo with synthetic data and people of every role.")
 @click.option("--demo", is_flag=True, help="Synthetic reports and people of every role, for this machine alone.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
-)
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0: any free one.")
 @click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),

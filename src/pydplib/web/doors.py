@@ -182,7 +182,7 @@ def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse
     @functools.wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
-            return redirect(f"{_address('login')}?{urlencode({'next': request.get_full_path()})}")
+            return detour_to(request, "login")
         try:
             detour = check(request, kwargs)
         except PolicyError as refusal:
@@ -191,11 +191,25 @@ def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse
         if detour is not None:
             return detour
         if entry.recent and not _is_recent(request):
-            back = request.get_full_path() if request.method in ("GET", "HEAD") else request.headers.get("Referer", "/")
-            return redirect(f"{_address('confirm')}?{urlencode({'next': back})}")
+            return detour_to(request, "confirm")
         return view(request, **kwargs)
 
     return _hang(guarded, view, entry)
+
+
+def detour_to(request: HttpRequest, name: str) -> HttpResponse:
+    """Send the browser to sign in or to confirm, and afterwards back to the page where the user was."""
+    from pydplib.web.people.addresses import safe_path
+
+    partial = "HX-Request" in request.headers
+    if request.method in ("GET", "HEAD") and not partial:
+        back = request.get_full_path()
+    else:  # a button was pressed: not its address, but its page
+        back = safe_path(request, request.headers.get("HX-Current-URL") or request.headers.get("Referer"))
+    address = f"{_address(name)}?{urlencode({'next': back})}"
+    if partial:  # the whole page goes, not the part that was asked for
+        return HttpResponse(status=401, headers={"HX-Redirect": address})
+    return redirect(address)
 
 
 def _hang(guarded: View, view: View, entry: Door) -> View:

@@ -42,7 +42,7 @@ def check_reach(host: str, *, behind_tls: bool, demo: bool) -> None:
         )
     if not behind_tls and not is_loopback(host):
         raise PolicyError(
-            f"'{host}' can be reached from other machines, and without https anybody between reads passwords and reports. "
+            f"'{host}' can be reached from other machines, and without https anybody on the way reads what is sent. "
             "Put a proxy with TLS in front and add --behind-tls (see docs/how-to/run-the-platform.md), "
             "or leave --host out to serve this machine alone."
         )
@@ -128,6 +128,8 @@ def _channel_class() -> Any:
 
     class LimitedParser(HTTPRequestParser):
         """Large bodies are read where files are uploaded, and nowhere else."""
+
+        adj: Any
 
         def parse_header(self, header_plus: bytes) -> None:
             super().parse_header(header_plus)

@@ -35,6 +35,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "pydplib.web.middleware.SecurityHeaders",  # outermost: errors and static files get the headers too
+    "pydplib.web.middleware.HealthCheck",  # before anything asks for the name of the host
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -106,6 +107,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _TLS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+SESSION_COOKIE_AGE = 12 * 3600  # of the row in the database
+CSRF_FAILURE_VIEW = "pydplib.web.pages.csrf_failure"
 SESSION_IDLE_MINUTES = 30  # people.middleware.SessionLimits
 SESSION_ABSOLUTE_HOURS = 12
 REAUTHENTICATION_MINUTES = 5
@@ -166,12 +169,20 @@ TIME_ZONE = "UTC"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "plain": {
+            "()": "pydplib.web.logs.QuietFormatter",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
         "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        "django.security.DisallowedHost": {"handlers": [], "propagate": False},  # scanners; answered with 400
+        "waitress.queue": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
         "axes": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
     },
 }

@@ -9,7 +9,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def safe_path(request: HttpRequest, address: str | None, default: str = "/") -> str:
-    """Return the path of ``address`` if it is on this server, else ``default``.
+    r"""Return the path of ``address`` if it is on this server, else ``default``.
 
     Foreign hosts, other schemes and the tricks that browsers read as such (``//host``, ``\\host``) give the default.
     """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
+from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -12,7 +14,7 @@ from django.utils import timezone
 from pydplib.errors import PolicyError
 from pydplib.web.people.models import OneTimeLink, User
 
-Purpose = OneTimeLink.Purpose
+Purpose: Any = OneTimeLink.Purpose
 
 LASTS = {
     Purpose.SETUP: dt.timedelta(hours=24),
@@ -63,8 +65,6 @@ def use(link: OneTimeLink) -> None:
         raise PolicyError("This link was used already, or its time is over. Ask for a new one.")
 
 
-def _working():  # type: ignore[no-untyped-def]
-    from django.db.models import Q
-
+def _working() -> Any:
     alive = Q(user=None) | Q(user__is_active=True)
     return OneTimeLink.objects.filter(alive, used=None, expires__gt=timezone.now())

@@ -10,7 +10,7 @@ from pydplib.web.people import links, second_factor
 from pydplib.web.people.models import Hospital, OneTimeLink, User
 from pydplib.web.people.sessions import end_sessions
 
-Purpose = OneTimeLink.Purpose
+Purpose = links.Purpose
 
 
 def set_up(link: OneTimeLink, hospital: str, username: str, full_name: str, password: str) -> User:

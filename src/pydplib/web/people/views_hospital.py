@@ -12,7 +12,7 @@ from pydplib.web.doors import hospital_owner
 from pydplib.web.people import links, managing
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.forms import HospitalForm, InviteForm
-from pydplib.web.people.models import OneTimeLink, User
+from pydplib.web.people.models import User
 
 
 @hospital_owner
@@ -39,7 +39,7 @@ def invite(request: HttpRequest) -> HttpResponse:
         except ParameterError as problem:
             form.add_error("username", str(problem))
         else:
-            return _show_link(request, user, token, OneTimeLink.Purpose.WELCOME)
+            return _show_link(request, user, token, links.Purpose.WELCOME)
     return render(request, "people/invite.html", {"form": form})
 
 
@@ -87,7 +87,7 @@ def reset_link(request: HttpRequest, key: str) -> HttpResponse:
     subject = _subject(request, key)
     fresh = not subject.has_usable_password()
     token = managing.reset_link(request.user, subject)
-    return _show_link(request, subject, token, OneTimeLink.Purpose.WELCOME if fresh else OneTimeLink.Purpose.RESET)
+    return _show_link(request, subject, token, links.Purpose.WELCOME if fresh else links.Purpose.RESET)
 
 
 @hospital_owner(recent=True)
@@ -123,7 +123,7 @@ def _show_link(request: HttpRequest, user: User, token: str, purpose: str) -> Ht
     values = {
         "person": user,
         "link": request.build_absolute_uri(links.link_path(token)),
-        "lasts": links.LASTS[OneTimeLink.Purpose(purpose)],
-        "fresh": purpose == OneTimeLink.Purpose.WELCOME,
+        "lasts": links.LASTS[links.Purpose(purpose)],
+        "fresh": purpose == links.Purpose.WELCOME,
     }
     return render(request, "people/link.html", values)
