@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydplib.errors import PolicyError
 
@@ -58,49 +60,89 @@ def clear(home: Path) -> None:
 
 def seed() -> list[Entrance]:
     """Make organisations, people, projects and reports; return the people's sign-in links."""
-    from pydplib.policy import DEFAULT_RULES
-    from pydplib.web.auditlog.writing import recorded
+    from pydplib.web.intake.recording import accept_rows
     from pydplib.web.people import links
-    from pydplib.web.people.models import Hospital, User
-    from pydplib.web.projects.models import Member, Project, Rule, project_key
 
-    entrances = []
+    users = _make_people()
+    study = _make_project(
+        users,
+        "Prostate MRI 2017-18",
+        "Research on prostate MRI: which scores go with which age and history.",
+        template="pirads-paper",
+    )
+    accept_rows(
+        study,
+        study.templates.get(number=1),
+        _synthetic_rows(),
+        actor=users["olivia"],
+        department_field="department_code",
+    )
+    _make_project(
+        users,
+        "Prostate MRI reporting",
+        "Structured reports of prostate MRI, written here with PI-RADS 2.1.",
+        template="pirads-2.1",
+    )
+    tokens = [links.make_link(links.Purpose.DEMO, user=users[person.username]) for person in PEOPLE]
+    return [Entrance(person, links.link_path(token)) for person, token in zip(PEOPLE, tokens, strict=True)]
+
+
+def _make_people() -> dict[str, Any]:
+    from pydplib.web.auditlog.writing import recorded
+    from pydplib.web.people.models import Hospital, User
+
+    users = {}
     with recorded("system") as log:
         hospital = Hospital.objects.create(name="St. Synthia Hospital (synthetic)")
         partner = Hospital.objects.create(name="Acme Diagnostics (synthetic)")
-        log.hospital = hospital.key
-        users = {
-            person.username: User.objects.create_user(
-                person.username,
-                hospital=partner if person.partner else hospital,
-                full_name=person.full_name,
-                is_hospital_owner=person.manages,
-            )
-            for person in PEOPLE
-        }
-        for name, purpose in (
-            ("Prostate MRI 2017-18", "Research on prostate MRI: which scores go with which age and history."),
-            ("Prostate MRI reporting", "Structured reports of prostate MRI with PI-RADS 2.1."),
-        ):
-            project = Project.objects.create(
-                key=project_key(name),
-                hospital=hospital,
-                name=name,
-                purpose=purpose,
-                legal_basis="None needed: the data are synthetic.",
-                retention_until=dt.date(2035, 12, 31),
-                is_synthetic=True,
-            )
-            Rule.objects.bulk_create([Rule.from_rule(project, rule) for rule in DEFAULT_RULES])
-            Member.objects.bulk_create(
-                Member(project=project, user=users[person.username], role=person.role, department=person.department)
-                for person in PEOPLE
-            )
-            log.add("project.make", project.key, project=project.key, synthetic=True)
         for person in PEOPLE:
-            token = links.make_link(links.Purpose.DEMO, user=users[person.username])
-            entrances.append(Entrance(person, links.link_path(token)))
-    return entrances
+            where = partner if person.partner else hospital
+            users[person.username] = User.objects.create_user(
+                person.username, hospital=where, full_name=person.full_name, is_hospital_owner=person.manages
+            )
+            log.hospital = where.key
+            log.add("user.invite", person.username, synthetic=True)
+    return users
+
+
+def _make_project(users: dict[str, Any], name: str, purpose: str, *, template: str) -> Any:
+    from pydplib.web.auditlog.writing import recorded
+    from pydplib.web.projects.creating import create_project
+    from pydplib.web.projects.models import Member
+
+    owner = users[PEOPLE[0].username]
+    made = create_project(
+        owner,
+        name=name,
+        purpose=purpose,
+        legal_basis="None needed: the data are synthetic, and nobody in them exists.",
+        retention_until=dt.date.today() + dt.timedelta(days=3652),
+        template=template,
+    )
+    with recorded(owner, project=made) as log:
+        made.is_synthetic = True
+        made.save(update_fields=["is_synthetic"])
+        for person in PEOPLE[1:]:
+            Member.objects.create(
+                project=made, user=users[person.username], role=person.role, department=person.department
+            )
+            log.add("member.add", person.username, role=person.role)
+    return made
+
+
+def _synthetic_rows() -> Iterator[dict[str, Any]]:
+    """Yield the synthetic cohort as answers to ``pirads-paper``."""
+    from pydplib import datasets
+
+    columns = datasets.pirads(backend="numpy")
+    names = [name for name in columns if name != "report_id"]
+    for cells in zip(*(columns[name].tolist() for name in names), strict=True):
+        row = {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None and cell == cell}
+        row["patient_id"] = f"SYN-{row['patient_id']:05d}"
+        for name in ("pirads", "gleason"):  # whole numbers that came as floats, for the missing ones among them
+            if name in row:
+                row[name] = int(row[name])
+        yield row
 
 
 def invitation(entrances: list[Entrance], base: str) -> str:

@@ -21,7 +21,7 @@ class QuietFormatter(logging.Formatter):
         """Return the line."""
         return _TOKEN.sub(r"\1...", super().format(record))
 
-    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
+    def formatException(self, ei: Any) -> str:
         """Return the kind of the exception and where it came from."""
         kind: type[BaseException] | None
         place: TracebackType | None
