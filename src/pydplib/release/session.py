@@ -12,6 +12,7 @@ from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Remaining
+from pydplib.budget.today import Today
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import ExactTable, Table
 from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibError
@@ -143,6 +144,11 @@ class Session:
     def remaining(self) -> Remaining:
         """What is left of the recipient's budget, by what was opened and by the terms of today."""
         return self._purse.left
+
+    @property
+    def terms_today(self) -> Today:
+        """What the policy gives this recipient and all recipients together today; none where it gives no number."""
+        return self._purse.today
 
     @property
     def size(self) -> float | None:

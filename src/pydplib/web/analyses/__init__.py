@@ -1,0 +1,1 @@
+"""Analyses: questions in plain words, their price before spending, the paid answer, its receipt."""

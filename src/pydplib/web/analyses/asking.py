@@ -1,0 +1,112 @@
+"""Price a question, or pay for it and keep the answer: the only way from the data to a page of a partner."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from pydplib.errors import BudgetError, LedgerError, PolicyError
+from pydplib.receipt import Receipt
+from pydplib.release import Price, Question, Release
+from pydplib.release.words import words_of
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.sessions import open_session, recipient_of
+from pydplib.web.analyses.signing import sign
+from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.ledger import models as rows
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How accurate the answer shall be: at most one of the three; none means the role's own noise factor.
+
+    Args:
+        noise_factor: ``"low"``, ``"medium"`` or ``"high"``.
+        epsilon: The privacy loss.
+        margin: The 95 % margin wanted.
+    """
+
+    noise_factor: str | None = None
+    epsilon: float | None = None
+    margin: float | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what ``Session.price`` and ``Session.release`` take."""
+        values = {"noise_factor": self.noise_factor, "epsilon": self.epsilon, "margin": self.margin}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def price(project: Any, user: Any, place: Any, question: Question, noise: Noise) -> Price:
+    """Return cost, expected margin and what would be left, from public facts: no row is read, nothing is spent."""
+    session, _ = open_session(project, user, place, preview=True)
+    with session.table:
+        return session.price(question, **noise.options())
+
+
+def ask(project: Any, user: Any, place: Any, question: Question, noise: Noise, *, title: str = "") -> Analysis:
+    """Pay for a question, look, keep and return the analysis; free if the organisation has asked it before.
+
+    The debit is committed by the ledger before a row is read, and the answer is stored there before it is
+    shown. What happens after that (the analysis's own row, the receipt) can be made again from the ledger.
+
+    Raises:
+        BudgetError: The budget cannot pay; nothing was spent. The refusal is logged.
+        PolicyError: The policy does not allow it. The refusal is logged.
+    """
+    try:
+        session, snapshot = open_session(project, user, place)
+        with session.table:
+            release = session.release(question, **noise.options())
+    except (BudgetError, PolicyError) as refusal:
+        record(user, "analysis.refuse", project=project, reason=str(refusal), role=place.role)
+        raise
+    assert release.key is not None
+    found = Analysis.objects.filter(project=project, recipient=recipient_of(user), digest=release.key).first()
+    if found is not None:
+        return found
+    payload, template = stored_payload(release.key), snapshot.template.template
+    receipt = Receipt.of(
+        release,
+        payload,
+        data=f"{project.name}, snapshot {snapshot.number}",
+        template=f"{template.id} {template.version}",
+        issuer=project.hospital.name,
+        issued=timezone.now().isoformat(timespec="seconds"),
+    )
+    try:
+        with recorded(user, project=project) as log:
+            made = Analysis.objects.create(
+                project=project,
+                asked_by=user,
+                recipient=recipient_of(user),
+                role=place.role,
+                label=session.policy.label_of_epsilon(release.cost.epsilon),
+                snapshot=snapshot.key,
+                digest=release.key,
+                question=json.dumps(question.to_dict(), sort_keys=True),
+                words=words_of(dict(release.question)),
+                title=title,
+                receipt=sign(receipt).to_json(),
+            )
+            log.add("analysis.ask", made.key, role=place.role, cost=str(release.cost))
+    except IntegrityError:  # asked twice at once: one row, one answer
+        with transaction.atomic():
+            made = Analysis.objects.get(project=project, recipient=recipient_of(user), digest=release.key)
+    return made
+
+
+def stored_payload(digest: str) -> bytes:
+    """Return the bytes of a release as the ledger keeps them."""
+    payload = rows.Release.objects.filter(digest=digest).values_list("payload", flat=True).first()
+    if payload is None:
+        raise LedgerError("This answer is not in the ledger.")
+    return bytes(payload)
+
+
+def release_of(analysis: Analysis) -> Release:
+    """Return the released values of an analysis; nothing else of the data is in it."""
+    return Release.from_json(stored_payload(analysis.digest))

@@ -1,0 +1,69 @@
+"""From a member of a project to a ``dp.Session``: the published snapshot, the policy of today, the ledger."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from pydplib.budget.rules import Limit
+from pydplib.errors import LedgerError, PolicyError
+from pydplib.guarantee import ApproxDP
+from pydplib.release import Session
+from pydplib.web.intake.models import Snapshot
+from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
+from pydplib.web.ledger.database import DatabaseLedger
+
+
+def recipient_of(user: Any) -> str:
+    """Return whose budget pays: the user's organisation, because colleagues talk to each other."""
+    key: str = user.hospital.key
+    return key
+
+
+def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) -> tuple[Session, Snapshot]:
+    """Return a session of the user's organisation on the project's published snapshot.
+
+    Args:
+        project: The project.
+        user: Who asks.
+        place: The user's place in the project: role and groups as they are now.
+        preview: Prices only: nothing is opened and nothing is spent.
+
+    Raises:
+        PolicyError: If the owner has published nothing yet, or the role may not ask.
+    """
+    snapshot = published_snapshot(project)
+    if snapshot is None:
+        raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
+    ledger = DatabaseLedger()
+    session = Session(
+        load_snapshot(snapshot),
+        recipient=recipient_of(user),
+        role=place.role,
+        ledger=ledger,
+        policy=project.policy,
+        purpose=project.purpose,
+        snapshot=snapshot.key,
+        groups=tuple(place.groups),
+        preview=preview,
+    )
+    if session.lineage != project.key:
+        raise LedgerError("The snapshot does not name its project, so nobody could say whose budget it spends.")
+    if not preview:
+        follow_policy(ledger, session)
+    return session, snapshot
+
+
+def follow_policy(ledger: DatabaseLedger, session: Session) -> None:
+    """Raise open budgets to what the policy gives today; two owners have agreed to it there.
+
+    Budgets that the policy lowered stay open as they were: the session keeps to the smaller number.
+    """
+    today = session.terms_today
+    for account in ledger.accounts(lineage=session.lineage):
+        if account.recipient not in (None, session.recipient) or account.limit.relation != "add_remove":
+            continue
+        wanted = today.data_set if account.recipient is None else today.recipient
+        if isinstance(wanted, ApproxDP) and Limit.of(wanted).nano_epsilon > account.limit.nano_epsilon:
+            raised = ApproxDP(wanted.epsilon, float(Fraction(account.limit.atto_delta, 10**18)))
+            ledger.change_limit(lineage=session.lineage, recipient=account.recipient, limit=raised, by="policy")

@@ -1,0 +1,73 @@
+"""The hospital's keys for receipts: files in the server's home; retired ones still verify old receipts."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from pydplib.errors import ReceiptError
+from pydplib.receipt import Receipt, key_id, new_signing_key
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+
+def _folder() -> Path:
+    folder: Path = settings.CONFIGURATION.home / "keys" / "receipts"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def sign(receipt: Receipt) -> Receipt:
+    """Return the receipt signed by the current key, which is made at the first use."""
+    return receipt.signed(_current())
+
+
+def public_keys() -> list[tuple[Ed25519PublicKey, bool]]:
+    """Return all public keys, newest first, and whether each is the current one."""
+    _current()
+    found = [_read(path).public_key() for path in sorted(_folder().glob("*.key"), reverse=True)]
+    return [(key, number == 0) for number, key in enumerate(found)]
+
+
+def rotate() -> str:
+    """Make a new current key and return its short name; receipts signed before stay verifiable."""
+    return key_id(_make().public_key())
+
+
+def _current() -> Ed25519PrivateKey:
+    newest = max(_folder().glob("*.key"), default=None)
+    return _make() if newest is None else _read(newest)
+
+
+def _make() -> Ed25519PrivateKey:
+    """Write a new key under the next number; of two servers at once, one wins and both use its key."""
+    key = new_signing_key()
+    number = max((int(path.stem) for path in _folder().glob("*.key")), default=0) + 1
+    path = _folder() / f"{number:06d}.key"
+    draft = _folder() / f".{secrets.token_hex(8)}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key.private_bytes_raw().hex().encode())
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return _read(path)
+
+
+def _read(path: Path) -> Ed25519PrivateKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    try:
+        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(path.read_text().strip()))
+    except (OSError, ValueError):
+        raise ReceiptError(f"The receipt key '{path.name}' is damaged: restore it from a backup.") from None
