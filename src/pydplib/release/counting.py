@@ -118,8 +118,9 @@ def grid_sums(values: NDArray[Any], grid: Grid, *, origin: int | None = None, sq
 
 def _sum_of_squares(numbers: NDArray[np.float64]) -> float:
     # In short pieces: from 10 000 elements on, BLAS wakes other threads, which costs far more on a busy machine.
-    pieces = (numbers[start : start + 8192] for start in range(0, len(numbers), 8192))
-    return math.fsum(float(np.dot(piece, piece)) for piece in pieces)
+    even = len(numbers) - len(numbers) % 8192
+    pieces, rest = numbers[:even].reshape(-1, 8192), numbers[even:]
+    return math.fsum((*np.vecdot(pieces, pieces).tolist(), float(np.dot(rest, rest))))
 
 
 def _places(

@@ -9,6 +9,7 @@ rows * per_row, whichever cells and groups these rows fall into.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.noise.tap import add_laplace
-from pydplib.release.tails import expected_steps, margin_steps, share_interval, variance_interval
+from pydplib.release.spread import variance_interval
+from pydplib.release.tails import expected_steps, margin_steps, share_interval
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -212,7 +214,8 @@ class MeanNoise:
         first, second = noisy.astype(np.float64)
         total = first + second
         share = np.where(total > 0, np.clip(first / np.where(total > 0, total, 1.0), 0.0, 1.0), 0.5)
-        ends = [share_interval(a, b, float(self.scale)) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+        scale = float(self.scale)
+        ends = [share_interval(a, b, scale) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
         low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
         width = self.high - self.low
         sizes = np.maximum(total / (self.top * self.per_row), 0.0)
@@ -234,7 +237,7 @@ class VarianceNoise:
     costs 3/5 epsilon. The sum of distances from the middle moves by at most rows * per_row * half; its
     noise costs 2/5 epsilon. Together epsilon, by sequential composition. squares + rest is top times the
     number of rows; the variance is their ratio minus the squared mean, clamped to [0, R^2/4]: post-processing.
-    Interval: ``tails.variance_interval``.
+    Interval: ``spread.variance_interval``.
 
     Args:
         rows: Most rows of one person.
@@ -274,7 +277,7 @@ class VarianceNoise:
     def margin(self, size: float) -> float:
         """Return the 95 % margin of the variance of so many evenly spread rows."""
         variance = self.most / 3
-        _, low, high = self._interval(size * self.per_row * variance, 0.0, max(size, 1e-9) * self.per_row)
+        _, low, high = self._intervals([(size * self.per_row * variance, 0.0, max(size, 1e-9) * self.per_row)])[0]
         return max(variance - low, high - variance)
 
     def _square_unit(self, size: float) -> float:
@@ -289,22 +292,25 @@ class VarianceNoise:
         size = np.maximum((first + second) / self.top, 0.0)  # in integer units of rows
         total = noisy_sum.astype(np.float64) * self.step
         rows = zip((first * self.square_step).tolist(), total.tolist(), size.tolist(), strict=True)
-        found = np.array([self._interval(*row) for row in rows], dtype=np.float64).reshape(-1, 3)
-        variance, low, high = found.T
+        variance, low, high = np.array(self._intervals(rows), dtype=np.float64).reshape(-1, 3).T
         return Noisy(variance, low, high, farthest(variance, low, high), None, size / self.per_row)
 
-    def _interval(self, squares: float, total: float, size: float) -> tuple[float, float, float]:
-        """Return variance, low and high from the noisy sum of squares, sum and number of rows, in the value's unit."""
-        if size <= 0:
-            return self.most / 3, 0.0, self.most
-        low, high = variance_interval(
-            squares,
-            total,
-            size,
-            square_scale=float(self.square_scale) * self.square_step,
-            sum_scale=float(self.sum_scale) * self.step,
-            size_scale=float(self.square_scale) / self.top,
-            half=self.half * self.step,
-            most=self.most,
-        )
-        return min(max(squares / size - (total / size) ** 2, low), high), low, high
+    def _intervals(self, rows: Iterable[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+        """Return variance, low and high for each noisy sum of squares, sum and number of rows, in the value's unit."""
+        square_scale, sum_scale = float(self.square_scale), float(self.sum_scale)
+        found = []
+        for squares, total, size in rows:
+            if size <= 0:
+                found.append((self.most / 3, 0.0, self.most))
+                continue
+            low, high = variance_interval(
+                squares,
+                total,
+                size,
+                square_scale=square_scale * self.square_step,
+                sum_scale=sum_scale * self.step,
+                size_scale=square_scale / self.top,
+                most=self.most,
+            )
+            found.append((min(max(squares / size - (total / size) ** 2, low), high), low, high))
+        return found

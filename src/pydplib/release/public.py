@@ -52,7 +52,7 @@ def check_bounds(bounds: Any) -> tuple[float, float]:
 def check_edges(edges: Any) -> tuple[float, ...]:
     """Return public edges: at least two, finite and ascending; whole numbers stay whole."""
     try:
-        limits = tuple(tidy(exact(edge, name="An edge")) for edge in edges)
+        limits = tuple(_edge(edge) for edge in edges)
     except TypeError:
         raise ParameterError("edges is a list of numbers, public by declaration, e.g. [20, 30, 40].") from None
     if len(limits) < 2 or any(a >= b for a, b in pairwise(limits)):
@@ -60,6 +60,12 @@ def check_edges(edges: Any) -> tuple[float, ...]:
     if len(limits) > MOST_POINTS:
         raise ParameterError(f"At most {MOST_POINTS} edges are used.")
     return limits
+
+
+def _edge(edge: Any) -> float:
+    if isinstance(edge, float) and abs(edge) < 2**53:  # NumPy's floats, too; what ``exact`` says, without the detour
+        return int(edge) if edge.is_integer() else float(edge)
+    return tidy(exact(edge, name="An edge"))
 
 
 def check_step(step: float | None, low: float, high: float) -> Fraction:

@@ -95,7 +95,7 @@ class Release:
             numbers = getattr(self, name)
             if numbers is None:
                 continue
-            plain = tuple(_plain(number) for number in np.asarray(numbers).ravel().tolist())
+            plain = _all_plain(np.asarray(numbers).ravel())
             if len(plain) != cells:
                 raise ParameterError(f"A release needs one entry of {name} per cell: {cells}. Got {len(plain)}.")
             object.__setattr__(self, name, plain)
@@ -287,6 +287,12 @@ class Release:
         if self.axes:
             raise TypeError("This release holds several values; use .value or .to_frame().")
         return float(self.values[0])
+
+
+def _all_plain(numbers: NDArray[Any]) -> tuple[float, ...]:
+    if numbers.dtype.kind in "iu" or (numbers.dtype == np.float64 and not np.isnan(numbers).any()):
+        return tuple(numbers.tolist())
+    return tuple(_plain(number) for number in numbers.tolist())
 
 
 def _plain(number: Any) -> float:

@@ -70,22 +70,18 @@ def triple_tail(distance: float, scales: Sequence[float]) -> float:
         >>> round(triple_tail(4.97, [1.0, 1.0, 1.0]), 3), round(triple_tail(3.0, [1.0, 0.0, 0.0]), 3)
         (0.05, 0.05)
     """
-    largest = max(scales)
-    if largest <= 0:
+    small, middle, large = sorted(scales)
+    if large <= 0:
         return 1.0 if distance <= 0 else 0.0
-    x = distance / largest
-    apart = sorted(scale / largest for scale in scales)
-    for i in (1, 2):
-        apart[i] = max(apart[i], apart[i - 1] + 1e-5)
-    squares = [(scale if scale > 0 else 1e-7) ** 2 for scale in apart]
-    total = 0.0
-    for i, own in enumerate(squares):
-        weight = 1.0
-        for j, other in enumerate(squares):
-            if i != j:
-                weight *= own / (own - other)
-        total += weight * math.exp(-x / math.sqrt(own))
-    return total
+    x, small = distance / large, max(small / large, 1e-7)
+    middle = max(middle / large, small + 1e-5)
+    large = max(1.0, middle + 1e-5)
+    a, b, c = small * small, middle * middle, large * large
+    return (
+        c * c / ((c - a) * (c - b)) * math.exp(-x / large)
+        - b * b / ((b - a) * (c - b)) * math.exp(-x / middle)
+        + a * a / ((b - a) * (c - a)) * math.exp(-x / small)
+    )
 
 
 def triple_quantile(scales: Sequence[float], *, coverage: float = COVERAGE) -> float:
@@ -130,111 +126,55 @@ def share_interval(above: float, below: float, scale: float, *, coverage: float 
     centre = min(max(above / total, 0.0), 1.0)
     miss = 1 - coverage
 
-    def covers(share: float) -> bool:
-        return pair_tail(abs((1 - share) * above - share * below), (1 - share) * scale, share * scale) >= miss
+    def chance(share: float) -> float:
+        return pair_tail(abs((1 - share) * above - share * below), (1 - share) * scale, share * scale)
 
-    reach = 8 * scale / total  # beyond the quantile of any mixture wherever the size is not lost in the noise
-    ends = []
-    for border, near in ((0.0, max(0.0, centre - reach)), (1.0, min(1.0, centre + reach))):
-        inside, outside = centre, border if covers(near) else near
-        if covers(border):
-            inside = border
-        else:
-            for _ in range(34):
-                middle = (inside + outside) / 2
-                if covers(middle):
-                    inside = middle
-                else:
-                    outside = middle
-        ends.append(inside)
-    return ends[0], ends[1]
+    reach = 3 * scale / total  # beyond the quantile of any mixture wherever the size is not lost in the noise
+    low = find_end(chance, centre, 0.0, near=centre - reach, miss=miss)
+    return low, find_end(chance, centre, 1.0, near=centre + reach, miss=miss)
 
 
-MEAN_MISS = 0.01
-"""The part of the 5 % that a variance's interval keeps for a mean that lies further off than it allows for."""
+_HAIR = 3e-4  # of the logarithm of what is left outside: 5 % become at least 4.9985 %
 
 
-def variance_interval(
-    squares: float,
-    total: float,
-    size: float,
-    *,
-    square_scale: float,
-    sum_scale: float,
-    size_scale: float,
-    half: float,
-    most: float,
-) -> tuple[float, float]:
-    """Return the interval of a variance of which sum of squares, sum and number are known with Laplace noise.
+def find_end(
+    chance: Callable[[float], float], inside: float, border: float, *, near: float, miss: float = 1 - COVERAGE
+) -> float:
+    """Return where ``chance`` falls below ``miss`` on the way from ``inside`` to ``border``, or the border.
 
-    All about the middle of the bounds; the number is (Z1 + Z2) off where the squares are Z1 off, in their units.
-
-    Proof: at the true variance v and mean m the number s - 2 m t + (m^2 - v) n is zero, because
-    sum (x - m)^2 = n v. Of the noisy s', t', n' it is the pure noise (1 + (m^2 - v)/q) Z1 + (m^2 - v)/q Z2 - 2 m Z3 (q:
-    the largest square), whose tail ``triple_tail`` gives. The mean is not known; but t' - m n' is the pure noise
-    Z3 - m (Z1 + Z2)/q, so with all but ``MEAN_MISS`` m is among those that do not rule this out, which lie between
-    known ends. The variances v that some such m does not rule out at 5 % - ``MEAN_MISS`` therefore contain the true one
-    with at least 95 %. For n' > 0 the number over n' is w(m) - v with w(m) = s'/n' - (t'/n')^2 + (m - t'/n')^2, least
-    at the m nearest to t'/n' and largest at an end; scales are taken at their largest over m, and a larger scale only
-    widens. On each side the distance is linear and the scales convex in v, so one bisection finds the end.
+    The logarithm of a tail is nearly a straight line, so a line through the last two points finds the end in a
+    handful of steps; a bracket holds them. What is returned lies outside by a hair: an interval made of it is never
+    too short.
 
     Args:
-        squares: s', the noisy sum of squared distances from the middle.
-        total: t', the noisy sum of distances.
-        size: n', the noisy number, positive.
-        square_scale: The scale of the noise of the squares, in squared units.
-        sum_scale: The scale of the noise of the sum.
-        size_scale: The scale of Z1 and Z2 in rows.
-        half: The largest distance from the middle.
-        most: The largest variance.
+        chance: A tail that falls on the way.
+        inside: Where it is at least ``miss``.
+        border: The public limit.
+        near: A guess at the end.
+        miss: What may be left outside.
 
     Examples:
-        >>> low, high = variance_interval(1e6, 0.0, 1e4, square_scale=400.0, sum_scale=50.0, size_scale=1.0, half=20.0,
-        ...                               most=400.0)
-        >>> 99.7 < low < 100 < high < 100.3
-        True
+        >>> round(find_end(lambda x: math.exp(-x), 0.0, 100.0, near=2.0), 3)
+        2.996
     """
-    centre = total / size
-    first, last = _mean_ends(total, size, sum_scale, size_scale, half)
-    nearest = min(max(centre, first), last)
-    base = squares / size - centre**2
-    least, largest = base + (nearest - centre) ** 2, base + max(first - centre, last - centre, key=abs) ** 2
-    smallest_square = 0.0 if first <= 0 <= last else min(first**2, last**2)
-    ends = (smallest_square, max(first**2, last**2))
-    slope = 2 * max(abs(first), abs(last)) * sum_scale
-    miss = 1 - COVERAGE - MEAN_MISS
+    level = math.log(miss)
 
-    def covers(variance: float) -> bool:
-        distance = size * max(least - variance, variance - largest)
-        moved = [(end - variance) * size_scale for end in ends]
-        scales = [max(abs(square_scale + part) for part in moved), max(abs(part) for part in moved), slope]
-        return distance <= 0 or triple_tail(distance, scales) >= miss
+    def excess(point: float) -> float:
+        return math.log(max(chance(point), 1e-300)) - level
 
-    inside = min(max(least, 0.0), most)
-    if not covers(inside):  # the noise hid everything
-        return 0.0, most
-    return _farthest(covers, inside, 0.0), _farthest(covers, inside, most)
-
-
-def _mean_ends(total: float, size: float, sum_scale: float, size_scale: float, half: float) -> tuple[float, float]:
-    """Return between which ends the mean lies with all but ``MEAN_MISS`` (see ``variance_interval``)."""
-
-    def covers(mean: float) -> bool:
-        part = abs(mean) * size_scale
-        return triple_tail(abs(total - mean * size), [sum_scale, part, part]) >= MEAN_MISS
-
-    inside = min(max(total / size, -half), half)
-    if not covers(inside):
-        return -half, half
-    return _farthest(covers, inside, -half), _farthest(covers, inside, half)
-
-
-def _farthest(covers: Callable[[float], bool], inside: float, border: float) -> float:
-    """Return where ``covers`` ends on the way from ``inside`` to ``border``, or the border."""
-    if covers(border):
+    if inside == border or excess(border) >= 0:
         return border
-    near, far = inside, border
-    for _ in range(36):
-        middle = (near + far) / 2
-        near, far = (middle, far) if covers(middle) else (near, middle)
+    close, far = inside, border
+    before, height = inside, excess(inside)
+    point = near
+    for _ in range(60):
+        if not min(close, far) < point < max(close, far):
+            point = (close + far) / 2
+        found = excess(point)
+        if -_HAIR <= found < 0:
+            return point
+        close, far = (point, far) if found >= 0 else (close, point)
+        slope = (found - height) / (point - before) if point != before else 0.0
+        before, height = point, found
+        point = point - (found + _HAIR / 2) / slope if slope else far
     return far
