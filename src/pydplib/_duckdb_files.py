@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from pydplib.errors import DataError
+from pydplib.errors import DataError, looks_like_names
 
 _SIGNS = "*?["  # what DuckDB reads as a pattern
 
@@ -63,3 +65,45 @@ def csv_source(name: str, *, options: str = "all_varchar=true, header=true") -> 
     """
     fixed = "skip=0, comment='', quote='\"', escape='\"', hive_partitioning=false"
     return f"read_csv({sql_text(name)}, {fixed}{options and ', ' + options})"
+
+
+def parquet_names(connection: Any, name: str) -> list[list[str]]:
+    """Return the names of the columns of every Parquet file, as they are written there.
+
+    DuckDB itself calls the second of two columns ``age`` ``age_1``, and so hides that there are two.
+
+    Args:
+        connection: A DuckDB connection.
+        name: From ``exact_name`` or ``file_or_pattern``.
+    """
+    found: dict[str, list[tuple[str, int]]] = {}
+    nodes = connection.execute(
+        f"SELECT file_name, name, COALESCE(num_children, 0) FROM parquet_schema({sql_text(name)})"  # noqa: S608
+    ).fetchall()
+    for file, node, children in nodes:
+        found.setdefault(file, []).append((node, children))
+    return [_children_of_root(tree) for tree in found.values()]
+
+
+def _children_of_root(nodes: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the first level of a tree whose nodes are listed depth first, each with its number of children."""
+    names: list[str] = []
+    inside = 0  # nodes still to come below a column
+    for name, children in nodes[1:]:
+        if inside:
+            inside += children - 1
+        else:
+            names.append(name)
+            inside = children
+    return names
+
+
+def check_parquet_names(connection: Any, name: str) -> None:
+    """Refuse a Parquet file that has two columns of one name: which one is meant?"""
+    for names in parquet_names(connection, name):
+        seen: set[str] = set()
+        for column in names:
+            if column.casefold() in seen:
+                which = f"Two columns are named '{column}'" if looks_like_names(names) else "Two names agree"
+                raise DataError(f"{which} (large and small letters count as one). Rename one.")
+            seen.add(column.casefold())

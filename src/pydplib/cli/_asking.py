@@ -29,7 +29,7 @@ _OPTIONS = [
     click.option("--ledger", "ledger_file", required=True, help="The ledger (SQLite); made if there is none."),
     click.option("--policy", "policy_file", help="The owner's policy (TOML); by default the built-in one."),
     click.option("--snapshot", default="current", show_default=True, help="The published state of the table."),
-    click.option("--table", help="The table's name, where FILE is a database."),
+    click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook."),
     click.option("--memory-limit", help="DuckDB's memory limit, e.g. 4GB."),
 ]
 

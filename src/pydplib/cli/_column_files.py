@@ -1,4 +1,4 @@
-"""One column of a CSV or Parquet file, read and replaced through DuckDB; all other columns stay as they are."""
+"""One column of a CSV, Excel or Parquet file, read and replaced through DuckDB; all other columns stay as they are."""
 
 # Names and paths enter SQL through identifier() and literal() only.
 # ruff: noqa: S608
@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib._duckdb_files import csv_source, exact_name, parquet_source
-from pydplib._table_text import encoding_of, write_utf8
+from pydplib._duckdb_files import check_parquet_names, csv_source, exact_name, parquet_source
+from pydplib._table_text import encoding_of, sheet_to_csv, write_utf8
 from pydplib.cli._csv_header import read_header
 from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
 from pydplib.errors import DataError, EngineError, ParameterError, column_hint
@@ -92,8 +92,14 @@ class ColumnFiles:
         """Close the connection."""
         self._connection.close()
 
-    def open(self, path: Path, format: Format | None = None) -> Table:
-        """Look at a file: its format, separator and columns."""
+    def open(self, path: Path, format: Format | None = None, *, sheet: str | None = None) -> Table:
+        """Look at a file: its format, separator and columns. A sheet of a workbook is read as CSV."""
+        if format is None and _is_workbook(path):
+            copy = self._workspace / "sheet.csv"
+            sheet_to_csv(path, sheet, copy)
+            path, format = copy, "csv"
+        elif sheet is not None:
+            raise ParameterError("--sheet is for Excel files; this file is none.")
         kind = format or _guess(path)
         if kind == "csv":
             if (encoding := encoding_of(path)) != "utf-8":
@@ -105,6 +111,7 @@ class ColumnFiles:
             self._fetch(f"SELECT * FROM {table.scan} LIMIT 0", kind)
             return table
         described = self._fetch(f"DESCRIBE SELECT * FROM {Table(path, kind, ',', {}).scan}", kind)
+        check_parquet_names(self._connection, exact_name(path))
         return Table(path, kind, ",", {row[0]: row[1] for row in described})
 
     def read(self, table: Table, column: str, data_type: str | None, *, public: str | None = None) -> Reading:
@@ -307,6 +314,11 @@ class Reading:
 def _guess(path: Path) -> Format:
     with path.open("rb") as file:
         return "parquet" if file.read(4) == b"PAR1" else "csv"
+
+
+def _is_workbook(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
 
 
 def format_of_name(name: str) -> Format | None:

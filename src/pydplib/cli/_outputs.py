@@ -41,7 +41,7 @@ def check_targets(targets: Sequence[tuple[str, Path | None]], inputs: Sequence[P
         if place in seen:
             raise ParameterError(f"{option} and {seen[place]} are the same file. Choose two names.")
         seen[place] = option
-        if path.exists() and not force:
+        if path.is_file() and not force:  # a pipe or a device is there to be written to
             raise ParameterError(f"'{path}' exists already. Choose another name for {option}, or replace it: --force.")
 
 

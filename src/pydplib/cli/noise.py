@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from typing import Any
 import click
 
 from pydplib.cli._column_files import ColumnFiles, Format, Table, format_of_name, send, spool
-from pydplib.cli._outputs import staged
+from pydplib.cli._outputs import check_targets, staged
 from pydplib.cli._steps import show_steps
 from pydplib.errors import ParameterError, PydplibError
 from pydplib.paper.words import DATA_TYPES, NOISE_METRICS, ON_MISSING, ROLES, SELECTORS
@@ -92,11 +91,21 @@ def _read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) 
     show_default=True,
     help="Where the data go: a .csv, .tsv, .csv.gz or .parquet file, or - for standard output.",
 )
+@click.option("--force", is_flag=True, help="Replace an output that exists.")
+@click.option("--sheet", help="The sheet of a workbook that has several.")
 @click.option("--json", "as_json", is_flag=True, help="Summary as JSON: to standard output if that is free.")
 def command(
-    file: str, column: str, output: str, format_: Format | None, only_column: bool, as_json: bool, **options: Any
+    file: str,
+    column: str,
+    output: str,
+    format_: Format | None,
+    only_column: bool,
+    force: bool,
+    sheet: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
-    """Add noise to one column of FILE (CSV or Parquet, - for standard input), as the PyDPLib paper does.
+    """Add noise to one column of FILE (CSV, Parquet or Excel, - for standard input), as the PyDPLib paper does.
 
     ALL OTHER COLUMNS LEAVE AS THEY ARE, names and identifiers included: use --only-column, or remove them first. The
     rows keep their order. In a CSV, quotes are written only where they are needed, in UTF-8. A summary with the
@@ -117,7 +126,7 @@ def command(
         raise click.UsageError("Say how much noise in exactly one way: --noise-factor, --role or --record-epsilon.")
     if options["categories"] is not None:
         options["categories"] = [category.strip() for category in options["categories"].split(",")]
-    _check_output(file, output, format_ or format_of_name(file), format_)
+    _check_output(file, output, format_ or format_of_name(file), format_, force=force)
     sources = [] if file == "-" else [Path(file)]
     with (
         tempfile.TemporaryDirectory(prefix="pydplib-") as folder,
@@ -129,7 +138,7 @@ def command(
         files = ColumnFiles(workspace, steps.percent)
         try:
             steps.start("Reading")
-            table = files.open(path, format_ if file == "-" else format_of_name(file))
+            table = files.open(path, format_ if file == "-" else format_of_name(file), sheet=sheet)
             reading = files.read(table, column, options["data_type"], public=_public_kind(options))
             steps.start("Adding noise")
             keep = None
@@ -209,16 +218,13 @@ def _print_summary(card: str, column: str, others: list[str]) -> None:
         click.echo(f"  {'Unchanged':<12} {count}, exactly as in the input: {names}", err=True)
 
 
-def _check_output(file: str, output: str, format_: Format | None, asked: Format | None) -> None:
+def _check_output(file: str, output: str, format_: Format | None, asked: Format | None, *, force: bool) -> None:
     if output == "-":
         if format_ == "parquet" and sys.stdout is not None and sys.stdout.isatty():
             raise ParameterError("Parquet is not for reading on a screen: give --output, or redirect the output.")
         return
     target = Path(output)
-    if not target.parent.is_dir():
-        raise ParameterError(f"The folder of the output does not exist: {target.parent}. Make it first.")
-    if file != "-" and target.exists() and os.path.samefile(file, target):
-        raise ParameterError("The output would replace the original file. Choose another name for --output.")
+    check_targets([("--output", target)], [] if file == "-" else [Path(file)], force=force)
     if target.suffix and format_of_name(output) is None and asked is None and not target.is_fifo():
         raise ParameterError(
             f"An output ends in .csv, .tsv, .csv.gz or .parquet. Got '{target.name}'; --format says it for other names."

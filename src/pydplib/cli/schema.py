@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tempfile
 import tomllib
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import click
 
-from pydplib._duckdb_files import csv_source, file_or_pattern, has_pattern, parquet_source
-from pydplib._table_text import encoding_of, write_utf8
+from pydplib._duckdb_files import check_parquet_names, csv_source, file_or_pattern, has_pattern, parquet_source
+from pydplib._table_text import encoding_of, sheet_to_csv, write_utf8
+from pydplib.cli._csv_header import read_header
 from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
 
 _PERSON = re.compile(
@@ -32,12 +34,13 @@ def command() -> None:
 @click.argument("file")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
-def init(file: str, output: Path | None, person: str | None) -> None:
-    """Propose a schema for FILE (CSV or Parquet): kinds from the columns, bounds and categories left empty.
+@click.option("--sheet", help="The sheet of a workbook that has several.")
+def init(file: str, output: Path | None, person: str | None, sheet: str | None) -> None:
+    """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
 
     Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
     """
-    text = propose(file, person=person)
+    text = propose(file, person=person, sheet=sheet)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -47,16 +50,25 @@ def init(file: str, output: Path | None, person: str | None) -> None:
         output.write_text(text, encoding="utf-8")
     except OSError:
         raise ParameterError(f"'{output}' cannot be written.") from None
-    click.echo(f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {output} {file}")
+    which = "" if sheet is None else f" --sheet {shlex.quote(sheet)}"
+    click.echo(
+        f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {shlex.quote(str(output))} "
+        f"{shlex.quote(file)}{which}"
+    )
 
 
 @command.command("check", short_help="Check a schema, and that a file fits it.")
 @click.argument("schema_file")
 @click.argument("file", required=False)
-@click.option("--table", help="The table's name, where FILE is a database.")
+@click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook.")
 def check(schema_file: str, file: str | None, table: str | None) -> None:
-    """Check that a schema is complete and, with FILE, that the table's columns fit it. Looks at no row."""
+    """Check that a schema is complete and, with FILE, that the table's columns and cells fit it.
+
+    FILE is looked at, for its owner alone: a warning says that some cells, or all, of a column cannot be read as what
+    is declared, never which or how many. That a warning is there is a fact about the data: do not hand it on.
+    """
     from pydplib.engine import load
+    from pydplib.engine.readable import find_misfits
     from pydplib.schema import Schema
 
     _check_entries(schema_file)
@@ -64,6 +76,8 @@ def check(schema_file: str, file: str | None, table: str | None) -> None:
     if file is not None:
         with load(file, schema, table=table) as loaded:
             click.echo(str(loaded))
+            for misfit in find_misfits(loaded.engine):  # type: ignore[arg-type]  # files and databases speak SQL
+                click.echo(f"Warning: {misfit}", err=True)
     who = (
         f"person '{schema.person}', at most {schema.max_rows_per_person} rows each"
         if schema.person
@@ -94,12 +108,12 @@ def _check_entries(schema_file: str) -> None:
         )
 
 
-def propose(file: str, *, person: str | None = None) -> str:
-    """Return a schema file for a CSV or Parquet file, its bounds and categories left empty.
+def propose(file: str, *, person: str | None = None, sheet: str | None = None) -> str:
+    """Return a schema file for a CSV, Parquet or Excel file, its bounds and categories left empty.
 
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
     """
-    columns = _describe(file)
+    columns = _describe(file, sheet)
     names = [name for name, _, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
@@ -154,14 +168,21 @@ def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
     return ['kind = "text"  # free text: never released']
 
 
-def _describe(file: str) -> list[tuple[str, str, bool]]:
+def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:
     """Return name, storage type and whether there are few different values, for every column."""
     suffix = Path(file).suffix.lower()
-    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq"):
-        raise ParameterError(f"schema init reads .csv and .parquet files. Got '{Path(file).name}'.")
+    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
+        raise ParameterError(f"schema init reads .csv, .parquet and .xlsx files. Got '{Path(file).name}'.")
+    if sheet is not None and suffix != ".xlsx":
+        raise ParameterError(f"--sheet is for Excel files; '{Path(file).name}' is none.")
     if not has_pattern(file) and not Path(file).exists():
         raise DataError(f"There is no file '{file}'.")
     is_parquet = suffix in (".parquet", ".pq")
+    if suffix == ".xlsx":
+        with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+            copy = Path(folder) / "table.csv"
+            sheet_to_csv(Path(file), sheet, copy)
+            return _read_columns(str(copy), False, Path(file).name)
     if (
         not is_parquet
         and suffix != ".zst"
@@ -179,10 +200,14 @@ def _read_columns(file: str, is_parquet: bool, shown: str) -> list[tuple[str, st
     import duckdb
 
     name = file_or_pattern(file)
+    if not is_parquet and Path(file).is_file() and Path(file).suffix.lower() != ".zst":
+        read_header(Path(file))  # DuckDB would give the second of two columns of one name a name of its own
     source = parquet_source(name) if is_parquet else csv_source(name, options="header=true")
     found: list[tuple[str, str, bool]] | None = None
     try:
         with duckdb.connect(":memory:") as connection:
+            if is_parquet:
+                check_parquet_names(connection, name)
             described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 - quoted above
             names = [str(row[0]) for row in described]
             counts = ", ".join(f'approx_count_distinct("{name.replace(chr(34), chr(34) * 2)}")' for name in names)
@@ -195,6 +220,8 @@ def _read_columns(file: str, is_parquet: bool, shown: str) -> list[tuple[str, st
                 comma, words = connection.execute(query).fetchone() or (None, None)
                 kinds[column] = "DOUBLE" if comma else "BOOLEAN" if words else kinds[column]
             found = [(name, kinds[name], int(count) <= _FEW) for name, count in zip(names, few, strict=True)]
+    except DataError:
+        raise
     except Exception:
         found = None
     if found is None:

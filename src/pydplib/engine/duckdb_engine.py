@@ -1,4 +1,4 @@
-"""DuckDB, the embedded default: CSV, Parquet, pandas, PyArrow, relations and connections."""
+"""DuckDB, the embedded default: CSV, Parquet, Excel sheets, pandas, PyArrow, relations and connections."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydplib._duckdb_files import file_or_pattern, parquet_source
+from pydplib._duckdb_files import file_or_pattern, parquet_names, parquet_source
+from pydplib._table_text import sheet_to_csv
 from pydplib.engine.csv_files import CsvOptions, csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
@@ -62,13 +64,31 @@ def open_connection(memory_limit: str | None) -> Any:
 
 
 def from_file(
-    path: str, schema: Schema, *, memory_limit: str | None = None, options: CsvOptions | None = None
+    path: str,
+    schema: Schema,
+    *,
+    memory_limit: str | None = None,
+    options: CsvOptions | None = None,
+    sheet: str | None = None,
 ) -> SqlEngine:
-    """Read a CSV or Parquet file (or, where no file has that very name, a pattern of them) where it lies."""
+    """Read a CSV or Parquet file (or, where no file has that very name, a pattern of them) where it lies.
+
+    A sheet of a workbook is copied to a private CSV file, which is gone when the engine is closed.
+    """
     copy: str | None = None
-    if Path(path).suffix.lower() in (".parquet", ".pq"):
+    is_parquet = Path(path).suffix.lower() in (".parquet", ".pq")
+    if is_parquet:
         # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
         source = parquet_source(file_or_pattern(path), options="can_have_nan=true")
+    elif Path(path).suffix.lower() == ".xlsx":
+        copy = str(Path(spill_folder()) / f"{uuid.uuid4().hex}.csv")
+        try:
+            sheet_to_csv(Path(path), sheet, Path(copy), said_by="table= (in the shell --sheet)")
+            said = replace(options or CsvOptions(), separator=",", encoding="utf-8")
+            source, _ = csv_table(copy, schema, said, spill_folder)
+        except BaseException:
+            Path(copy).unlink(missing_ok=True)
+            raise
     else:
         # Every cell as text: types guessed from the first rows would let data choose the errors.
         source, copy = csv_table(path, schema, options or CsvOptions(), spill_folder)
@@ -79,7 +99,15 @@ def from_file(
         if copy is not None:
             Path(copy).unlink(missing_ok=True)
 
-    engine = _engine(connection.execute, connection, source, schema, close=close)
+    try:
+        if is_parquet:
+            names = guarded("DuckDB", lambda: parquet_names(connection, file_or_pattern(path)), opening=True)
+            for found in names:
+                check_unique(schema, found)
+        engine = _engine(connection.execute, connection, source, schema, close=close)
+    except BaseException:
+        close()
+        raise
     weakref.finalize(engine, close)  # a table that is forgotten leaves no copy
     return engine
 

@@ -28,12 +28,13 @@ def load(
 
     Args:
         source: One of
-            a path to CSV or Parquet (a pattern such as ``reports/*.parquet`` too), or to a SQLite file;
+            a path to CSV or Parquet (a pattern such as ``reports/*.parquet`` too), to an Excel workbook
+            (``.xlsx``; several sheets: ``table=``) or to a SQLite file;
             a pandas, Polars or PyArrow frame; a DuckDB relation, or a DuckDB connection with ``table=``;
             ``postgresql://user@host/database`` with ``table=`` (or ``?table=`` in the URL);
             a Spark DataFrame, or ``spark://host:port`` with ``path=`` of Parquet on the cluster.
         schema: The public facts, or the path of a schema file.
-        table: The table's name within a database; ``schema.table`` works.
+        table: The table's name within a database (``schema.table`` works), or the sheet's within a workbook.
         path: The Parquet path that a Spark cluster reads.
         memory_limit: DuckDB's memory limit, e.g. ``"4GB"``; beyond it, it works on disk.
         separator: CSV: what stands between cells; by default what the first line has most: ``, ; | `` or a tab.
@@ -107,13 +108,16 @@ def _from_text(
         from pydplib.engine import sqlite_engine
 
         return sqlite_engine.from_file(source, schema, table=_needed(table, "A SQLite file", "table='reports'"))
-    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq"):
-        raise ParameterError(f"load() reads .csv, .tsv, .parquet and SQLite .db files. Got '{Path(source).name}'.")
+    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
+        old = " Save it as .xlsx first." if suffix == ".xls" else ""
+        raise ParameterError(
+            f"load() reads .csv, .tsv, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"
+        )
     if not has_pattern(source) and "://" not in source and not Path(source).exists():
         raise DataError(f"There is no file '{source}'.")
     from pydplib.engine import duckdb_engine
 
-    return duckdb_engine.from_file(source, schema, memory_limit=memory_limit, options=options)
+    return duckdb_engine.from_file(source, schema, memory_limit=memory_limit, options=options, sheet=table)
 
 
 def _needed(value: str | None, what: str, example: str) -> str:

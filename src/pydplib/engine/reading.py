@@ -30,13 +30,19 @@ def column_names(schema: Schema) -> dict[str, str]:
 
 
 def check_present(schema: Schema, stored: Iterable[str]) -> None:
-    """Refuse a table that lacks a declared column. Names are public, cells are not."""
+    """Refuse a table that lacks declared columns, and name all of them. Names are public, cells are not."""
     stored = list(stored)
-    for name in [*schema.columns, *([schema.person] if schema.person is not None else [])]:
-        if name not in stored:
-            raise SchemaError(
-                f"The schema declares column '{name}', but the table has none.{column_hint(name, stored)}"
-            )
+    missing = [name for name in dict.fromkeys([*schema.columns, schema.person]) if name and name not in stored]
+    if len(missing) == 1:
+        (name,) = missing
+        raise SchemaError(f"The schema declares column '{name}', but the table has none.{column_hint(name, stored)}")
+    if missing:
+        hints = {name: column_hint(name, stored) for name in missing}
+        listed = [f"\n  '{name}'" + (hint if "mean" in hint else "") for name, hint in hints.items()]
+        raise SchemaError(
+            f"The schema declares {len(missing)} columns that the table does not have:{''.join(listed)}\n"
+            "Correct the schema, delete what nobody shall ask about, or check that the names stand in the first line."
+        )
 
 
 def check_unique(schema: Schema, stored: Iterable[object]) -> None:

@@ -116,9 +116,11 @@ class SqliteDialect(Dialect):
     def text_day(self, cell: str) -> str:
         """Read a text as a day; the calendar's own answer must be the text itself."""
         iso, dotted = f"SUBSTR({cell}, 1, 10)", iso_of_dotted(cell)
+        # Only after a step does SQLite say that 31 February is in March.
         return (
-            f"CASE WHEN DATE({iso}) = {iso} THEN {iso} "
-            f"WHEN LENGTH({cell}) = 10 AND {cell} LIKE '__.__.____' AND DATE({dotted}) = {dotted} THEN {dotted} END"
+            f"CASE WHEN DATE({iso}, '+0 days') = {iso} THEN {iso} "
+            f"WHEN LENGTH({cell}) = 10 AND {cell} LIKE '__.__.____' AND DATE({dotted}, '+0 days') = {dotted} "
+            f"THEN {dotted} END"
         )
 
     def day(self, iso: str) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
+from pydplib.engine.reading import check_unique
 from pydplib.engine.server_dialects import SparkDialect
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import BoundedEngine, SqlEngine
@@ -64,6 +65,7 @@ def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None =
     described = guarded(
         "Spark", lambda: [(f.name, f.dataType.simpleString()) for f in frame.schema.fields], opening=True
     )
+    check_unique(schema, [name for name, _ in described])
     storages = {name: _DIALECT.storage(kind) for name, kind in described}
     guarded("Spark", lambda: frame.createOrReplaceTempView(view), opening=True)
     return SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)

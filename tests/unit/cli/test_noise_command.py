@@ -115,7 +115,7 @@ def test_parquet_when_written_keeps_types_and_rows(run, tmp_path) -> None:
     )
     types = dict(duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM '{path}')").fetchall())
     for column in ("age", "psa", "bph", "seen", "prostatitis", "price"):
-        result = run(str(path), "--column", column, *ASK, "--is-range", "-o", "out.parquet")
+        result = run(str(path), "--column", column, *ASK, "--is-range", "-o", "out.parquet", "--force")
         assert result.exit_code == 0, result.output
         after = dict(duckdb.sql("SELECT column_name, column_type FROM (DESCRIBE FROM 'out.parquet')").fetchall())
         assert after == types | ({"price": "DOUBLE"} if column == "price" else {})
@@ -235,7 +235,7 @@ def test_bounds_and_record_epsilon_give_a_guarantee(run, reports) -> None:
         (["reports.csv", "--column", "name", *ASK], 10, "--is-range"),
         (["reports.csv", "--column", "name", *ASK, "--data-type", "int"], 10, "--data-type"),
         (["reports.csv", "--column", "age", "--query", "mean", "--record-epsilon", "1"], 11, "--bounds LOW,HIGH"),
-        (["reports.csv", "--column", "age", *ASK, "-o", "reports.csv"], 11, "replace the original"),
+        (["reports.csv", "--column", "age", *ASK, "-o", "reports.csv"], 11, "would replace 'reports.csv'"),
         (["reports.csv", "--column", "age", *ASK, "-o", "nowhere/out.csv"], 11, "does not exist"),
         (["absent.csv", "--column", "age", *ASK], 2, "does not exist"),
         (["empty.csv", "--column", "age", *ASK], 10, "empty"),
@@ -278,7 +278,7 @@ def test_output_when_writing_fails_is_left_as_it_was(run, reports, tmp_path, mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_outputs.os, "replace", fail)
-    result = run(str(reports), "--column", "age", *ASK, "-o", "out.csv")
+    result = run(str(reports), "--column", "age", *ASK, "-o", "out.csv", "--force")
     assert "No space left" in str(result.exception)
     assert target.read_text() == "precious"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -150,7 +150,7 @@ def test_output_is_readable_by_no_more_people_than_the_input(tmp_path, umask, mo
     assert stat.S_IMODE((tmp_path / "o.csv").stat().st_mode) == expected
     (tmp_path / "o.csv").unlink()
     write(tmp_path / "o.csv", "old").chmod(0o600)
-    good(path, *ASK, "-o", tmp_path / "o.csv")
+    good(path, *ASK, "-o", tmp_path / "o.csv", "--force")
     assert stat.S_IMODE((tmp_path / "o.csv").stat().st_mode) == 0o600 & expected
 
 
@@ -160,7 +160,7 @@ def test_link_stays_a_link_and_the_file_behind_it_is_written(tmp_path) -> None:
     link = tmp_path / "link.csv"
     link.symlink_to(tmp_path / "real" / "o.csv")
     for _ in range(2):  # first the file behind it is not there yet
-        good(path, *ASK, "-o", link)
+        good(path, *ASK, "-o", link, "--force")
         assert link.is_symlink()
         assert len(table((tmp_path / "real" / "o.csv").read_text())) == 3
 
@@ -272,3 +272,41 @@ def test_reader_that_went_away_ends_the_command_quietly(tmp_path, words) -> None
     ended = shell(f"{' '.join(PROGRAM)} {words} 2>err | true; echo ${{PIPESTATUS[0]}}; cat err >&2", cwd=tmp_path)
     assert ended.stdout.strip() == "141"
     assert "rror" not in ended.stderr
+
+
+def test_output_that_exists_is_replaced_only_if_asked(tmp_path) -> None:
+    path, target = write(tmp_path / "in.csv", "age,name", "61,A", "70,B"), write(tmp_path / "o.csv", "precious")
+    result = run(path, *ASK, "-o", target)
+    assert isinstance(result.exception, ParameterError) and "--force" in str(result.exception)
+    assert target.read_text() == "precious\n"
+    good(path, *ASK, "-o", target, "--force")
+    assert table(target.read_text())[0] == ["age", "name"]
+    assert good(path, *ASK, "-o", "/dev/null") == ""  # a device is there to be written to
+
+
+def test_workbook_is_read_like_a_csv(tmp_path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "reports"
+    for row in (["age", "name"], [61, "A"], [70, "B"]):
+        book.active.append(row)
+    book.save(tmp_path / "one.xlsx")
+    book.create_sheet("notes").append(["x"])
+    book.save(tmp_path / "two.xlsx")
+    found = table(good(tmp_path / "one.xlsx", *PUBLIC))
+    assert [row[1] for row in found] == ["name", "A", "B"] and float(found[1][0]) != 61
+    result = run(tmp_path / "two.xlsx", *PUBLIC)
+    assert "several sheets. Choose one with --sheet: reports, notes" in str(result.exception)
+    assert len(table(good(tmp_path / "two.xlsx", *PUBLIC, "--sheet", "reports"))) == 3
+    csv_file = write(tmp_path / "in.csv", "age,name", "61,A")
+    assert "--sheet is for Excel files" in str(run(csv_file, *PUBLIC, "--sheet", "reports").exception)
+
+
+def test_parquet_with_one_name_twice_is_refused(tmp_path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for names in (["age", "age"], ["age", "Age"]):
+        pq.write_table(pa.table([[61, 70], [1, 2]], names=names), tmp_path / "in.parquet")
+        result = run(tmp_path / "in.parquet", *PUBLIC)
+        assert isinstance(result.exception, DataError) and f"Two columns are named '{names[1]}'" in str(
+            result.exception
+        )

@@ -112,3 +112,17 @@ def test_frame_with_another_name_twice_is_loaded() -> None:
         assert int(table.aggregate(Plan(schema, measures=[Measure("count")])).values[0][0]) == 1
     with dp.load(duckdb.sql("SELECT 5.0 AS age"), schema) as table:
         assert table.columns == ("age",)
+
+
+def test_sqlite_day_that_is_not_in_the_calendar_is_missing_as_elsewhere(tmp_path: Path) -> None:
+    days = ["2018-02-28", "2018-02-29", "2018-02-31", "2016-02-29", "31.04.2018", "30.04.2018", "2018-13-01"]
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db:
+        db.execute("CREATE TABLE t (day TEXT)")
+        db.executemany("INSERT INTO t VALUES (?)", [(day,) for day in days])
+        db.commit()
+    schema = dp.Schema({"day": dp.Date("2016-01-01", "2018-12-31")}, name="t")
+    plan = Plan(schema, measures=[Measure("count", "day"), Measure("sum", "day", low=0, high=20_000, step=1)])
+    with dp.load(tmp_path / "a.db", schema, table="t") as lite, dp.load(pa.table({"day": days}), schema) as duck:
+        found, expected = lite.aggregate(plan), duck.aggregate(plan)
+    assert [v.tolist() for v in found.values] == [v.tolist() for v in expected.values]
+    assert found[0].tolist() == [3]
