@@ -45,7 +45,7 @@ ITEMS: tuple[NavItem, ...] = (
     NavItem("Dashboards", "dashboards", "layout-dashboard", "Analyses", "ask"),
     NavItem("Anonymize", "anonymize", "users", "Analyses", "manage_data"),
     NavItem("Attacks", "attacks", "crosshair", "Analyses", "read_log"),
-    NavItem("Policy", "policy", "shield", "Governance", "edit_policy"),
+    NavItem("Policy", "policy", "shield", "Governance", "read_project"),
     NavItem("Requests", "requests", "inbox", "Governance", "read_project"),
     NavItem("Budget", "budget", "wallet", "Governance", "read_project"),
     NavItem("Privacy rights", "privacy_rights", "scale", "Governance", "erase"),
@@ -81,10 +81,10 @@ def context(request: HttpRequest) -> dict[str, Any]:
                 {"label": project.name, "url": f"/projects/{project.key}", "active": project == chosen}
                 for project in projects
             ],
-            "all_url": _url("projects"),
+            "all_url": address_of("projects"),
         }
     if place and place.preview:
-        values |= {"preview_as": place.title, "preview_end_url": _url("preview_end")}
+        values |= {"preview_as": place.title, "preview_end_url": address_of("preview_end")}
     return values
 
 
@@ -98,7 +98,7 @@ def _entries(request: HttpRequest, place: Place | None) -> list[dict[str, Any]]:
             "active": request.path == url or (url != "/" and request.path.startswith(url + "/")),
         }
         for item in ITEMS
-        if (item.power is None or (place and place.can(item.power))) and (url := _url(item.name))
+        if (item.power is None or (place and place.can(item.power))) and (url := address_of(item.name))
     ]
 
 
@@ -110,11 +110,11 @@ def _user_menu(user: Any) -> list[dict[str, Any]]:
     return [
         {"label": label, "url": url, "icon": icon, "post": post}
         for label, name, icon, post in menu
-        if (url := _url(name))
+        if (url := address_of(name))
     ]
 
 
-def _url(name: str) -> str | None:
+def address_of(name: str) -> str | None:
     """Return the address, or none while the page is not there."""
     try:
         return str(reverse(name))
