@@ -60,7 +60,9 @@ class SampleForm(forms.Form):
 
 def _filled(*, wrong: bool) -> SampleForm:
     if not wrong:
-        return SampleForm(auto_id="ok_%s", initial={"name": "Prostate MRI 2017-18", "zone": "TZ", "score": "4", "age": 64})
+        return SampleForm(
+            auto_id="ok_%s", initial={"name": "Prostate MRI 2017-18", "zone": "TZ", "score": "4", "age": 64}
+        )
     form = SampleForm({"name": "", "email": "nobody", "age": "400", "score": "", "zone": "PZ"}, auto_id="bad_%s")
     form.add_error(None, "Another owner changed this project while you were editing it. Look at the new state first.")
     return form
@@ -70,7 +72,11 @@ def _figure() -> plot.Figure:
     ages = ["50-54", "55-59", "60-64", "65-69", "70-74", "75-79"]
     return plot.bar(
         ages,
-        {"original": [61, 118, 204, 231, 176, 92], "low": [60, 119, 206, 230, 174, 94], "high": [71, 104, 193, 247, 160, 83]},
+        {
+            "original": [61, 118, 204, 231, 176, 92],
+            "low": [60, 119, 206, 230, 174, 94],
+            "high": [71, 104, 193, 247, 160, 83],
+        },
         title="Reports by age group",
         caption="Synthetic data.\nWhoever sees this cannot tell whether any one patient is in it.",
     )
@@ -125,7 +131,13 @@ def _context() -> dict[str, Any]:
             ("Second reader", None),
         ],
         "events": [
-            {"title": "Signed", "when": "14 March 2018, 10:42", "who": "Dr. Okonkwo", "icon": "signature", "tone": "good"},
+            {
+                "title": "Signed",
+                "when": "14 March 2018, 10:42",
+                "who": "Dr. Okonkwo",
+                "icon": "signature",
+                "tone": "good",
+            },
             {
                 "title": "Corrected",
                 "when": "15 March 2018, 09:05",
@@ -134,7 +146,13 @@ def _context() -> dict[str, Any]:
                 "icon": "history",
                 "tone": "info",
             },
-            {"title": "Export refused", "when": "16 March 2018, 08:00", "who": "A. Partner", "icon": "ban", "tone": "danger"},
+            {
+                "title": "Export refused",
+                "when": "16 March 2018, 08:00",
+                "who": "A. Partner",
+                "icon": "ban",
+                "tone": "danger",
+            },
             {"title": "Draft begun", "when": "14 March 2018, 10:31", "who": "Dr. Okonkwo"},
         ],
         "columns": ["Age", "Original", "Low noise", "High noise", "In words"],

@@ -163,7 +163,7 @@ def data_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], caption: s
 
 
 def table_cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
-    """Return heads and cells for ``data_table``; columns of numbers are marked ``num``, words that must not break ``short``."""
+    """Return heads and cells for ``data_table``: numbers are marked ``num``, words that must not break ``short``."""
     listed = [list(row) for row in rows]
     heads = []
     for place, column in enumerate(columns):
