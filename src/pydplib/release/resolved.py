@@ -162,10 +162,15 @@ def _bound(question: Question, schema: Schema, groups: dict[str, Any]) -> Bound:
 
 def _check_unknown(resolved: Resolved) -> None:
     kind = type(resolved.question).__name__
-    if len(resolved.groups) > 1:
-        raise QuestionError("Unknown keys are asked of one column at a time: by={'city': None}.")
+    name = next(name for name, keys in resolved.groups.items() if keys is None)
     if kind not in ("Count", "Sum", "Mean", "Variance"):
-        raise QuestionError(f"{kind} needs public keys: declare the column as a Category, or list its keys in by=.")
+        raise QuestionError(
+            f"{kind} needs public keys. Of unknown keys only Count, Sum, Mean and Variance are asked: the others count "
+            "into many cells per key, and nobody knows how many keys there are before they are paid for. First ask "
+            f"Count(by={{'{name}': None}}), then declare '{name}' as a Category of the keys that it shows."
+        )
+    if len(resolved.groups) > 1:
+        raise QuestionError(f"Unknown keys are asked of one column at a time: by={{'{name}': None}}.")
 
 
 def _axes(schema: Schema, groups: dict[str, Any]) -> tuple[Axis, ...]:
