@@ -13,7 +13,7 @@ from django.utils.html import format_html, json_script
 from django.utils.safestring import mark_safe
 
 from pydplib import plot
-from pydplib.web.design.templatetags.design import table_cells
+from pydplib.web.design.values import table_cells
 
 register = template.Library()
 

@@ -1,0 +1,72 @@
+"""Tags that show values: tables, numbers, histories, bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydplib.web.design.rendering import component
+
+
+def data_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, **options: Any) -> str:
+    """Return a whole table from values; numbers stand right. Columns are texts or (text, "num")."""
+    return component("data_table", caption=caption, **table_cells(columns, rows), **options)
+
+
+def table_cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+    """Return heads and cells for ``data_table``: numbers are marked ``num``, words that must not break ``short``."""
+    listed = [list(row) for row in rows]
+    heads = []
+    for place, column in enumerate(columns):
+        name, kind = column if isinstance(column, (tuple, list)) else (column, "")
+        values = [row[place] for row in listed if row[place] not in (None, "")]
+        numeric = bool(values) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+        longest = max((len(str(value)) for value in values), default=0)
+        fitting = "num" if numeric else "short" if longest <= 20 else "long" if longest > 60 else ""
+        heads.append({"name": name, "kind": kind or fitting})
+    return {"heads": heads, "rows": [list(zip(heads, row, strict=True)) for row in listed]}
+
+
+def stat(name: str, value: Any, hint: str = "", tone: str = "", icon: str = "") -> str:
+    """Return one number with its name, to stand in ``<dl class="stats">``."""
+    return component("stat", name=name, value=value, hint=hint, tone=tone, icon=icon)
+
+
+def key_values(items: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> str:
+    """Return names and values below each other."""
+    return component("key_values", items=items.items() if isinstance(items, Mapping) else items)
+
+
+def timeline(events: Iterable[Mapping[str, Any]]) -> str:
+    """Return a history. Each event: title, when, and if wanted who, text, icon, tone, url."""
+    return component("timeline", events=events)
+
+
+def progress(value: float | None, label: str, maximum: float = 100, **options: Any) -> str:
+    """Return a progress bar; ``value=None`` is one whose end is not known. Options: hint, tone, quiet."""
+    return component("progress", value=value, label=label, maximum=maximum, **options)
+
+
+def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: str = "this question") -> str:
+    """Return a bar of a budget: what is spent, what a question would cost, what is left after it."""
+    left = total - spent - asked
+
+    def percent(part: float) -> str:
+        return f"{max(0.0, min(100.0, 100 * part / total)) if total else 0:.2f}"
+
+    return component(
+        "budget_bar",
+        spent=_number(spent),
+        asked=_number(asked) if asked else "",
+        left=_number(max(left, 0)),
+        total=_number(total),
+        too_much=left < 0,
+        spent_percent=percent(spent),
+        asked_percent=percent(min(asked, total - spent)),
+        asked_words=words,
+        unit=unit,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".")
