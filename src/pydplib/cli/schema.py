@@ -165,7 +165,10 @@ def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
         ]  # fmt: skip
     if few:
         return ['kind = "category"', 'values = []  # every possible value; others count as "other"']
-    return ['kind = "text"  # free text: never released']
+    return [
+        'kind = "text"  # free text: never released',
+        '# label = "quasi"  # then it can stand after "by", with --delta: values that many people have are shown',
+    ]
 
 
 def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:

@@ -193,7 +193,8 @@ def _field_checks(rule: PolicyRule, source: Source, output: Output, who: str) ->
     checks = [
         (
             output.label in ("raw", "public") or not used & source.identifiers,
-            "identifiers are part of no output but raw rows: " + _names(used & source.identifiers) + ".",
+            "identifiers are part of no output but raw rows: " + _names(used & source.identifiers) + ". (Free text is "
+            "one, unless the schema gives it another label.)",
         )
     ]
     if output.label != "public":

@@ -21,7 +21,7 @@ from pydplib.release.resolved import Resolved
 
 NEEDS_SIZE = (
     "needs the number of rows, and the schema declares none. Declare it (size=920 in the schema) if it is public, "
-    "or buy it once: session.buy_size(epsilon=...)."
+    "or buy it once: session.buy_size(epsilon=...); with a role, the release itself buys it."
 )
 
 

@@ -81,6 +81,18 @@ def parse_question(text: str, schema: Schema, *, unknown_keys: bool = False) -> 
     return _Parser(text, schema, unknown_keys).question()
 
 
+_HINTS: dict[type[Question], str] = {
+    Quantiles: "'quantiles age' asks for the quarters (0.25, 0.5, 0.75). Other shares are asked in Python: "
+    "dp.Quantiles('age', [0.1, 0.9]).",
+    Histogram: "'histogram age' has round edges within the declared bounds. Others are asked in Python: "
+    "dp.Histogram('age', edges=[...]).",
+}
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[0-9.]+", text) is not None
+
+
 class _Parser:
     def __init__(self, text: str, schema: Schema, unknown_keys: bool) -> None:
         # What is echoed in an error must not move a terminal's cursor or hide words.
@@ -148,7 +160,7 @@ class _Parser:
             if len(columns) < 2:
                 self._fail(self._peek(), "A crosstab needs two columns: crosstab age, pirads.")
             question: Question = Crosstab(*columns, where=self._where())
-            self._end()
+            self._end(kind)
             return question
         if kind is Count:
             of: Literal["rows", "persons"] = "persons" if self._take("persons", "people", "patients") else "rows"
@@ -156,15 +168,17 @@ class _Parser:
             by = self._by()
             question = Count(of, by=by, where=self._where())
         else:
-            column = self._column(f"the column of '{first.word}'")
+            column = self._column(f"the column of '{first.word}'", hint=_HINTS.get(kind, ""))
             by = self._by()
             build: Callable[..., Question] = kind
             question = build(column, by=by, where=self._where())
-        self._end()
+        self._end(kind)
         return question
 
-    def _end(self) -> None:
+    def _end(self, kind: type[Question]) -> None:
         token = self._peek()
+        if token is not None and _is_number(token.text) and kind in _HINTS:
+            self._fail(token, _HINTS[kind])
         if token is not None:
             self._fail(
                 token, f"'{token.text}' is not expected here. A question reads: statistic column by ... where ..."
@@ -194,8 +208,10 @@ class _Parser:
             found.append(self._column("a column after the comma"))
         return found
 
-    def _column(self, wanted: str) -> str:
+    def _column(self, wanted: str, *, hint: str = "") -> str:
         token = self._next(wanted)
+        if hint and _is_number(token.text) and token.text not in self.schema.columns:
+            self._fail(token, hint)
         if token.text in self.schema.columns:
             return token.text
         alike = [name for name in self.schema.columns if name.lower() == token.text.lower()]

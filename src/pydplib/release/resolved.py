@@ -80,7 +80,9 @@ class Resolved:
         if self.is_count:
             return "persons" if getattr(self.question, "of", "") == "persons" else "rows"
         unit = column_unit(self.column)
-        return f"{unit}^2" if unit and self.question.ask == "variance" else unit
+        if not unit or self.question.ask != "variance":
+            return unit
+        return f"{unit}^2" if unit.isalnum() else f"({unit})^2"
 
     @property
     def shares(self) -> tuple[Fraction, ...]:

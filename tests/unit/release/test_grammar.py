@@ -112,3 +112,16 @@ def test_free_text_after_by_asks_for_unknown_keys_where_they_are_allowed():
     assert parse_question("count by city", schema, unknown_keys=True) == dp.Count(by={"city": None})
     with pytest.raises(QuestionError, match="--delta"):
         parse_question("count by city", schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "next_step"),
+    [
+        ("quantiles 0.1, 0.9 of age", r"dp\.Quantiles\('age', \[0\.1, 0\.9\]\)"),
+        ("quantiles age 0.1", r"dp\.Quantiles"),
+        ("histogram age 20, 40", r"dp\.Histogram\('age', edges=\[\.\.\.\]\)"),
+    ],
+)
+def test_shares_and_edges_are_no_words_of_the_language_and_the_error_says_where_to_ask(text, next_step):
+    with pytest.raises(QuestionError, match=next_step):
+        parse_question(text, dp.Schema({"age": dp.Number(18, 100)}))
