@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django import forms
+from django.template import Context, Template
 from page_markup import Page, broken_references, unlabelled_controls
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -51,6 +52,13 @@ def test_group_of_choices_is_a_fieldset_with_a_legend() -> None:
     (group,) = page.all("fieldset")
     assert "id_zone_error" in group.attributes["aria-describedby"]
     assert next(element.text for element in group.walk() if element.tag == "legend") == "Zone"
+
+
+def test_unit_stands_behind_the_control_and_is_read_with_its_label() -> None:
+    source = '{% load design %}{% field form.size unit="mm" %}'
+    page = Page(Template(source).render(Context({"form": Lesion()})))
+    assert page.all("label")[0].text.endswith(", in mm")
+    assert [element.text for element in page.all("span") if element.attributes.get("class") == "unit"] == ["mm"]
 
 
 def test_optional_fields_are_said_to_be_optional() -> None:

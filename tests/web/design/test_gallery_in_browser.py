@@ -159,6 +159,15 @@ def test_phone_menu_opens_and_closes_without_script(browser: Any, gallery_server
         assert not page.locator("#by-age-figure .plot").is_visible()
 
 
+def test_htmx_is_set_to_the_strict_policy(browser: Any, gallery_server: str) -> None:
+    with Visit(browser, gallery_server) as visit:
+        settings = visit.go("/design").evaluate("window.htmx.config")
+        assert not settings["allowEval"] and not settings["allowScriptTags"] and not settings["includeIndicatorStyles"]
+        assert settings["selfRequestsOnly"]
+        assert settings["historyCacheSize"] == 0  # no page with personal data in the browser's storage
+        assert visit.complaints == []
+
+
 def test_copy_button_copies_and_says_so(browser: Any, gallery_server: str) -> None:
     with Visit(browser, gallery_server, permissions=["clipboard-read", "clipboard-write"]) as visit:
         page = visit.go("/design")

@@ -115,6 +115,7 @@ def _context() -> dict[str, Any]:
         "badges": BADGES,
         "form": _filled(wrong=False),
         "wrong_form": _filled(wrong=True),
+        "row_form": SampleForm(auto_id="row_%s", initial={"age": 64}),
         "page": Paginator(names, 25).page(4),
         "first_page": Paginator(names[:60], 25).page(1),
         "tab_items": [

@@ -91,12 +91,14 @@ def button(label: str, variant: str = "secondary", **options: Any) -> str:
 
 
 @register.simple_tag
-def field(bound: BoundField, label: str = "", help: str = "") -> str:
-    """Return one form field with label, help and error, as ``{{ form }}`` would show it."""
+def field(bound: BoundField, label: str = "", help: str = "", unit: str = "") -> str:
+    """Return one form field with label, help and error, as ``{{ form }}`` would show it; ``unit`` stands behind it."""
     if label:
         bound.label = label
     if help:
         bound.help_text = help
+    if unit:
+        bound.unit = unit
     return bound.as_field_group()
 
 
