@@ -230,9 +230,7 @@ def headline(template: Template) -> Question | None:
 @lru_cache(maxsize=64)
 def _branching(template: Template) -> frozenset[str]:
     """Return the questions on which others depend: after these the form may change."""
-    return frozenset(
-        condition.question for place in template.index.places for condition in place.item.enable_when
-    )
+    return frozenset(condition.question for place in template.index.places for condition in place.item.enable_when)
 
 
 def _without(items: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:

@@ -120,7 +120,7 @@ def _parse(text: str) -> tuple[Template, str, tuple[Note, ...]]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
-        raise TemplateError("The file starts like JSON but cannot be read as such. Check it with a JSON editor.") from None
+        raise TemplateError("The file starts like JSON but cannot be read as such. Check it with an editor.") from None
     if isinstance(values, dict) and "resourceType" in values:
         imported = questionnaire_from_fhir(values)
         return imported.template, "FHIR", imported.notes

@@ -1,0 +1,183 @@
+"""Pages that write reports: choose the patient, fill in, sign, correct, discard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from pydplib.errors import DataError
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door
+from pydplib.web.intake.pseudonyms import find_patient
+from pydplib.web.reporting.answering import read_fields, tidy
+from pydplib.web.reporting.desks import Desk, desk_of_correction, desk_of_report
+from pydplib.web.reporting.differences import differences
+from pydplib.web.reporting.drafting import (
+    DraftConflict,
+    correction_of,
+    discard_correction,
+    discard_draft,
+    keep_as_correction,
+    start_report,
+)
+from pydplib.web.reporting.forming import answer_autosave, answer_form, show_form
+from pydplib.web.reporting.listing import check_visible, prior_report, visible_reports
+from pydplib.web.reporting.models import Correction, Report
+from pydplib.web.reporting.signing import correct_report, sign_report
+from pydplib.web.reporting.templating import current_version, template_of
+from pydplib.web.reporting.words import report_words
+
+
+class PatientForm(forms.Form):
+    """Whose report it is."""
+
+    identifier = forms.CharField(
+        max_length=400,
+        label="Patient",
+        help_text="The number or name that your hospital knows the patient by. It is stored apart from the report.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True, "spellcheck": "false"}),
+    )
+
+
+@door("capture")
+def report_new(request: HttpRequest) -> HttpResponse:
+    """Ask whose report it is, then begin it."""
+    version = current_version(request.project)
+    person = template_of(version).person if version else ""
+    form = PatientForm(request.POST if request.method == "POST" and person else None)
+    if person:
+        form.fields["identifier"].label = template_of(version).question(person).text
+    values: dict[str, Any] = {"form": form, "version": version, "person": person}
+    if request.method == "POST" and version and (not person or form.is_valid()):
+        identifier = form.cleaned_data["identifier"] if person else ""
+        open_draft = None if "anyway" in request.POST else _open_draft(request, person, identifier)
+        if open_draft is not None:
+            return render(request, "reporting/new.html", values | {"open_draft": open_draft})
+        try:
+            report = start_report(
+                request.project,
+                identifier=identifier,
+                author=request.user,
+                department=request.member.department,
+            )
+        except DataError as error:
+            form.add_error("identifier", str(error))
+        else:
+            return redirect("report_edit", key=report.key)
+    return render(request, "reporting/new.html", values)
+
+
+def _open_draft(request: HttpRequest, person: str, identifier: str) -> Report | None:
+    if not person:
+        return None
+    try:
+        patient = find_patient(request.project, {person: identifier})
+    except DataError:
+        return None
+    drafts = visible_reports(request).filter(patient=patient, state=Report.State.DRAFT)
+    return drafts.select_related("author").first() if patient else None
+
+
+@door("capture", of=Report)
+def report_edit(request: HttpRequest) -> HttpResponse:
+    """Fill in a report, or correct a signed one."""
+    report: Report = request.target
+    check_visible(request, report)
+    desk = _desk(request, report)
+    if request.method == "POST":
+        late = _signed_meanwhile(request, report, desk)
+        if late is not None:
+            return late
+        return answer_form(request, desk, lambda revision: _finish(request, desk, revision), **_reason(request, desk))
+    record(request.user, "report.look", report.key, project=request.project, page="form")
+    return show_form(request, desk)
+
+
+@door("capture", of=Report)
+@require_POST
+def report_autosave(request: HttpRequest) -> HttpResponse:
+    """Keep the draft while it is written."""
+    report: Report = request.target
+    check_visible(request, report)
+    desk = _desk(request, report)
+    late = _signed_meanwhile(request, report, desk)
+    return late or answer_autosave(request, desk, **_reason(request, desk))
+
+
+@door("capture", of=Report)
+@require_POST
+def report_discard(request: HttpRequest) -> HttpResponse:
+    """Remove a draft, or the draft of a correction."""
+    report: Report = request.target
+    check_visible(request, report)
+    if report.state == Report.State.DRAFT:
+        discard_draft(report, user=request.user)
+        messages.success(request, "The draft is discarded.")
+        return redirect("reports")
+    discard_correction(report, user=request.user)
+    messages.success(request, "The correction is discarded; the report stays as it was signed.")
+    return redirect("report", key=report.key)
+
+
+def _desk(request: HttpRequest, report: Report) -> Desk:
+    if report.state == Report.State.DRAFT:
+        desk = desk_of_report(report)
+    else:
+        desk = desk_of_correction(correction_of(report, request.user))
+    prior = prior_report(request, report)
+    desk.beside = {"report": report, "patient": report.patient, "reason": getattr(desk.holder, "reason", "")}
+    if prior is not None:
+        if request.method == "GET":
+            record(request.user, "report.look", prior.key, project=request.project, page="prior")
+        desk.beside |= {"prior": prior, "prior_words": report_words(prior)}
+    if desk.kind == "correction" and desk.holder.base_version != report.version:
+        desk.beside |= {"outdated": differences(desk.template, report.answers, desk.holder.answers)}
+    return desk
+
+
+def _reason(request: HttpRequest, desk: Desk) -> dict[str, str]:
+    if desk.kind != "correction":
+        return {}
+    desk.holder.reason = " ".join(request.POST.get("reason", "").replace("\x00", "").split())[:400]
+    desk.beside["reason"] = desk.holder.reason
+    return {"reason": desk.holder.reason}
+
+
+def _signed_meanwhile(request: HttpRequest, report: Report, desk: Desk) -> HttpResponse | None:
+    """Keep what was typed into a draft that somebody else signed: as a correction that nobody has signed yet."""
+    if desk.kind == "report" or request.POST.get("kind") != "report":
+        return None
+    answers = tidy(desk.template, read_fields(desk.template, request.POST.dict()))
+    keep_as_correction(report, answers, user=request.user)
+    messages.warning(
+        request,
+        f"{report.changed_by or 'Somebody'} signed this report while you were writing. What you typed is kept here "
+        "as a correction that is not signed.",
+    )
+    answer = redirect("report_edit", key=report.key)
+    if request.headers.get("X-Requested-With") == "fetch":
+        answer = HttpResponse(status=409, headers={"X-Go-To": answer["Location"]})
+    return answer
+
+
+def _finish(request: HttpRequest, desk: Desk, revision: int) -> str:
+    report = desk.beside["report"]
+    if desk.kind == "report":
+        sign_report(report, revision=revision, user=request.user)
+        messages.success(request, "The report is signed.")
+        return f"/reports/{report.key}"
+    correction: Correction = desk.holder
+    if correction.base_version != report.version:
+        # Shown once: the page says what the other correction changed; signing again builds on it.
+        Correction.objects.filter(pk=correction.pk).update(base_version=report.version)
+        raise DraftConflict(
+            "Somebody else corrected this report while you were writing. Look at the differences, then sign again."
+        )
+    correct_report(correction, revision=revision, reason=correction.reason, user=request.user)
+    messages.success(request, "The correction is signed. Earlier versions stay in the history.")
+    return f"/reports/{report.key}"

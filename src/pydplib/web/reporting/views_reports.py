@@ -1,0 +1,138 @@
+"""Pages that show reports: the list, a report with its history, its FHIR form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from pydplib.capture import pirads, response_to_fhir
+from pydplib.errors import DataError, ParameterError
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door
+from pydplib.web.intake.pseudonyms import find_patient
+from pydplib.web.projects.door import check_flow_for
+from pydplib.web.reporting.listing import ReportFilter, check_visible, sees_all, visible_reports
+from pydplib.web.reporting.models import Correction, Report
+from pydplib.web.reporting.templating import capturing_template, current_version, template_of
+from pydplib.web.reporting.views_form import PatientForm
+from pydplib.web.reporting.words import history, report_words
+
+PER_PAGE = 25
+
+
+@door("capture")
+def reports(request: HttpRequest) -> HttpResponse:
+    """List reports: the user's drafts on top, then all that fit the filters."""
+    filters = ReportFilter(request.GET, request=request)
+    found = filters.apply(visible_reports(request)).select_related("author", "patient")
+    page = Paginator(found.order_by("-changed", "-id"), PER_PAGE).get_page(request.GET.get("page"))
+    record(request.user, "reports.look", request.project.key, project=request.project, filters=filters.used)
+    return render(request, "reporting/reports.html", _list_values(request, filters) | _rows(page, filters))
+
+
+@door("capture")
+@require_POST
+def report_find(request: HttpRequest) -> HttpResponse:
+    """Find the reports of one patient by the exact identifier; by POST, so that it is in no address and no log."""
+    version = current_version(request.project)
+    person = template_of(version).person if version else ""
+    form = PatientForm(request.POST)
+    found = Report.objects.none()
+    if person and form.is_valid():
+        try:
+            patient = find_patient(request.project, {person: form.cleaned_data["identifier"]})
+        except DataError:
+            patient = None
+        if patient is not None:
+            found = visible_reports(request).filter(patient=patient).select_related("author", "patient")
+    page = Paginator(found.order_by("-changed", "-id"), 200).get_page(1)
+    record(request.user, "reports.find", request.project.key, project=request.project)
+    filters = ReportFilter({}, request=request)
+    return render(
+        request, "reporting/reports.html", _list_values(request, filters) | _rows(page, filters) | {"searched": True}
+    )
+
+
+def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
+    """Return the reports of a page with their scores and what these mean."""
+    column = filters.question.id if filters.question else ""
+    scores = [report.values.get(column) for report in page]
+    phrases = [pirads.PHRASES.get(score, "") if isinstance(score, int) else "" for score in scores]
+    rows = [
+        {"report": report, "score": score, "phrase": phrase}
+        for report, score, phrase in zip(page, scores, phrases, strict=True)
+    ]
+    return {"page": page, "rows": rows}
+
+
+def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, Any]:
+    drafts = visible_reports(request).filter(author=request.user, state=Report.State.DRAFT)
+    corrections = Correction.objects.filter(author=request.user, report__project=request.project)
+    version = current_version(request.project)
+    return {
+        "filters": filters,
+        "score": filters.question,
+        "drafts": drafts.select_related("patient")[:10],
+        "corrections": corrections.select_related("report", "report__patient")[:10],
+        "finder": PatientForm() if version and template_of(version).person else None,
+        "version": version,
+        "sees_all": sees_all(request),
+    }
+
+
+@door("capture", of=Report)
+def report(request: HttpRequest) -> HttpResponse:
+    """Show a report with its text, answers and history."""
+    shown: Report = request.target
+    check_visible(request, shown)
+    number = request.GET.get("version", "")
+    version = None
+    if number:
+        version = shown.versions.filter(number=number).first() if number.isdigit() and len(number) < 6 else None
+        if version is None:
+            raise Http404
+    record(request.user, "report.look", shown.key, project=request.project, version=number or shown.version)
+    values: dict[str, Any] = {"report": shown, "breadcrumb": [("Reports", "/reports"), ("Report", "")]}
+    if shown.version:
+        values |= {
+            "words": report_words(shown, version),
+            "history": history(shown),
+            "version": version,
+            "shown_number": version.number if version else shown.version,
+            "fhir_r4": f"/reports/{shown.key}/fhir?release=R4",
+            "fhir_r5": f"/reports/{shown.key}/fhir?release=R5",
+            "correction": Correction.objects.filter(report=shown, author=request.user).first(),
+        }
+    return render(request, "reporting/report.html", values)
+
+
+@door("see_raw", of=Report, recent=True)
+def report_fhir(request: HttpRequest) -> HttpResponse:
+    """Download a signed report as a FHIR QuestionnaireResponse; the patient is a pseudonym in it."""
+    shown: Report = request.target
+    check_visible(request, shown)
+    if not shown.version:
+        raise Http404
+    release = request.GET.get("release", "R5")
+    if release not in ("R4", "R5"):
+        raise ParameterError("FHIR is written as R4 or as R5.")
+    if sees_all(request):
+        check_flow_for(request, "raw", purpose="export of a report")
+    resource = response_to_fhir(
+        capturing_template(shown.template),
+        shown.answers,
+        version=release,
+        subject=f"Patient/{shown.patient.key}",
+        authored=shown.signed,
+    )
+    record(request.user, "report.export", shown.key, project=request.project, format=f"FHIR {release}")
+    return HttpResponse(
+        json.dumps(resource, ensure_ascii=False, indent=2),
+        content_type="application/fhir+json; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="report-{shown.key}-{release.lower()}.json"'},
+    )
