@@ -62,6 +62,7 @@ def command(demo: bool, host: str, port: int, home: Path | None, behind_tls: boo
 
 def _run(configuration: Configuration, opened: object, *, host: str, proxy: str | None, open_it: bool) -> None:
     import contextlib
+    import os
     import time
 
     from rich.console import Console
@@ -70,6 +71,7 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
     from pydplib.web import demo as demonstration
     from pydplib.web import server, starting
 
+    os.umask(0o077)  # whatever is made is for this user alone
     begun = time.monotonic()
     port = opened.getsockname()[1]  # type: ignore[attr-defined]
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host

@@ -16,7 +16,6 @@ Step = Callable[[str], None]
 
 def start_django(configuration: Configuration) -> None:
     """Start Django with this configuration; once per process."""
-    os.umask(0o077)  # database, keys and snapshots are for the server's own user
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "pydplib.web.settings",
         "PYDPLIB_HOME": str(configuration.home),

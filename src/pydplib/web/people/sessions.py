@@ -42,6 +42,8 @@ def _begin(sender: Any, request: HttpRequest, user: User, **more: Any) -> None:
 
 def note_session(request: HttpRequest, user: User) -> None:
     """Put the session of a request into the user's list."""
+    if request.session.session_key is None:  # emptied because somebody else was signed in: its id comes with saving
+        request.session.save()
     SignedInSession.objects.update_or_create(
         session_key=request.session.session_key,
         defaults={"user": user, "browser": browser_name(request.META.get("HTTP_USER_AGENT", ""))},

@@ -1,0 +1,170 @@
+"""The hospital's pages: who may, what is logged, and that other hospitals are not there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+ACTIONS = ("disable", "enable", "link", "owner", "second-factor")
+
+
+def _link_on(page: Any) -> str:
+    found = re.search(r"http://testserver(/welcome/[\w-]+)", page.content.decode())
+    assert found is not None
+    return found[1]
+
+
+def test_invited_user_gets_in_by_the_link_shown_once(sign_in, owner, client, lines) -> None:
+    boss = sign_in(owner)
+    page = boss.post("/hospital/invite", {"username": "rosa", "full_name": "Rosa R."})
+    path = _link_on(page)
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "/welcome/" not in boss.get("/hospital/people/rosa").content.decode()
+    assert b"invited" in boss.get("/hospital").content
+    client.get(path)
+    client.post("/welcome", {"password": "seven unrelated words", "again": "seven unrelated words"})
+    assert client.get("/account").status_code == 200
+    assert "user.invite" in lines() and "user.choose_password" in lines()
+    from pydplib.web.people.models import User
+
+    rosa = User.objects.get(username="rosa")
+    assert rosa.hospital == owner.hospital and not rosa.is_hospital_owner and not rosa.memberships.exists()
+
+
+def test_taken_name_is_refused_in_the_same_words_wherever_it_is_taken(sign_in, owner, make_user, stranger) -> None:
+    make_user("rosa")
+    boss = sign_in(owner)
+    pages = [boss.post("/hospital/invite", {"username": name}) for name in ("ROSA", "Eve")]
+    for page in pages:
+        assert page.status_code == 200 and b"cannot be used" in page.content
+
+
+def test_hospital_lists_its_own_people_alone(sign_in, owner, make_user, stranger) -> None:
+    make_user("rosa")
+    text = sign_in(owner).get("/hospital").content.decode()
+    assert "rosa" in text and "/people/eve" not in text and "Elsewhere" not in text
+
+
+@pytest.mark.parametrize("path", ["", *(f"/{name}" for name in ACTIONS)])
+def test_people_of_another_hospital_are_not_there(sign_in, owner, stranger, path) -> None:
+    boss = sign_in(owner)
+    for name in ("eve", "EVE", "nobody"):
+        address = f"/hospital/people/{name}{path}"
+        assert (boss.post(address) if path else boss.get(address)).status_code == 404
+    stranger.refresh_from_db()
+    assert stranger.is_active and stranger.is_hospital_owner
+
+
+@pytest.mark.parametrize("path", ["/hospital", "/hospital/invite", "/hospital/people/ada"])
+def test_hospital_pages_are_for_those_who_manage_it(sign_in, owner, make_user, path, lines) -> None:
+    rosa = sign_in(make_user("rosa"))
+    assert rosa.get(path).status_code == 403
+    assert "door.refuse" in lines()
+
+
+@pytest.mark.parametrize("action", ["disable", "owner", "link", "second-factor"])
+def test_nobody_edits_the_own_rights(sign_in, owner, action) -> None:
+    boss = sign_in(owner)
+    page = boss.post(f"/hospital/people/ada/{action}", {"owner": "no"})
+    assert page.status_code == 403 and b"own rights" in page.content
+    owner.refresh_from_db()
+    assert owner.is_active and owner.is_hospital_owner
+
+
+def test_reset_link_lets_choose_a_new_password(sign_in, owner, make_user, client, lines) -> None:
+    rosa = make_user("rosa")
+    path = _link_on(sign_in(owner).post("/hospital/people/rosa/link"))
+    client.get(path)
+    client.post("/welcome", {"password": "seven unrelated words", "again": "seven unrelated words"})
+    rosa.refresh_from_db()
+    assert rosa.check_password("seven unrelated words") and "user.make_link" in lines()
+
+
+def test_disable_and_enable(sign_in, owner, make_user, password, client, lines) -> None:
+    from pydplib.web.people.links import link_path, make_link
+
+    rosa = make_user("rosa")
+    pending = link_path(make_link("reset", user=rosa))
+    session, boss = sign_in(rosa), sign_in(owner)
+    boss.post("/hospital/people/rosa/disable")
+    assert session.get("/account").status_code == 302
+    assert client.get(pending).status_code == 404
+    assert client.post("/login", {"username": "rosa", "password": password(rosa)}).status_code == 200
+    assert boss.post("/hospital/people/rosa/link").status_code == 403, "no link for somebody who is shut out"
+    boss.post("/hospital/people/rosa/enable")
+    assert client.post("/login", {"username": "rosa", "password": password(rosa)}).status_code == 302
+    assert client.get(pending).status_code == 404, "the link does not come back"
+    assert lines().count("user.disable") == lines().count("user.enable") == 1
+
+
+def test_ownership_is_given_and_taken(sign_in, owner, make_user, lines) -> None:
+    rosa = make_user("rosa")
+    boss, hers = sign_in(owner), sign_in(rosa)
+    assert hers.get("/hospital").status_code == 403
+    boss.post("/hospital/people/rosa/owner", {"owner": "yes"})
+    assert hers.get("/hospital").status_code == 200, "at the next request"
+    boss.post("/hospital/people/rosa/owner", {"owner": "no"})
+    assert hers.get("/hospital").status_code == 403
+    assert [line for line in lines() if "owner" in line] == ["user.make_owner", "user.unmake_owner"]
+
+
+def test_two_owners_cannot_depose_each_other(owner, make_user) -> None:
+    from pydplib.errors import PolicyError
+    from pydplib.web.people.managing import set_owner
+    from pydplib.web.people.models import User
+
+    other = make_user("bob", is_hospital_owner=True)
+    stale_owner, stale_other = User.objects.get(pk=owner.pk), User.objects.get(pk=other.pk)
+    set_owner(owner, other, is_owner=False)
+    with pytest.raises(PolicyError):
+        set_owner(stale_other, stale_owner, is_owner=False)  # whoever was deposed in between
+    assert User.objects.filter(is_hospital_owner=True).count() == 1
+
+
+def test_lost_phone_is_taken_away_and_sessions_end(sign_in, owner, make_user, lines) -> None:
+    from pydplib.web.people.second_factor import device_of
+
+    rosa = make_user("rosa")
+    hers = sign_in(rosa)
+    sign_in(owner).post("/hospital/people/rosa/second-factor")
+    assert device_of(rosa) is None and hers.get("/account").status_code == 302
+    assert "user.remove_second_factor" in lines()
+
+
+@pytest.mark.parametrize("action", ["link", "owner", "second-factor"])
+def test_changes_of_rights_need_the_password_again(sign_in, owner, make_user, action) -> None:
+    make_user("rosa")
+    boss = sign_in(owner, recent=False)
+    answer = boss.post(f"/hospital/people/rosa/{action}", headers={"Referer": "http://testserver/hospital/people/rosa"})
+    assert answer.url == "/confirm?next=%2Fhospital%2Fpeople%2Frosa"
+
+
+def test_nothing_changes_by_looking(sign_in, owner, make_user) -> None:
+    make_user("rosa")
+    boss = sign_in(owner)
+    for action in ACTIONS:
+        assert boss.get(f"/hospital/people/rosa/{action}").status_code == 405
+
+
+def test_hospital_can_be_renamed(sign_in, owner, lines) -> None:
+    sign_in(owner).post("/hospital", {"name": "Another name"})
+    owner.hospital.refresh_from_db()
+    assert owner.hospital.name == "Another name" and "hospital.rename" in lines()
+
+
+def test_change_and_line_are_kept_together_or_not_at_all(owner, make_user, monkeypatch, lines) -> None:
+    from pydplib.web.auditlog import writing
+    from pydplib.web.people.managing import set_active
+
+    rosa = make_user("rosa")
+
+    def fail(lines: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(writing, "append", fail)
+    with pytest.raises(OSError):
+        set_active(owner, rosa, active=False)
+    rosa.refresh_from_db()
+    assert rosa.is_active and not lines()
