@@ -68,12 +68,10 @@ def _project(world: World) -> Any:
 
 @maker("projects.Member")
 def _member(world: World) -> Any:
-    """The officer's place: an owner may change it."""
+    """The collaborator's place: an owner may change it."""
     from pydplib.web.projects.models import Member
 
-    return Member.objects.filter(project=world.project).exclude(user=world.owner).order_by("role").first() or (
-        Member.objects.get(project=world.project, user=world.owner)
-    )
+    return Member.objects.get(project=world.project, user=world.people["collaborator"])
 
 
 @maker("projects.Rule")
@@ -88,7 +86,7 @@ def _request(world: World) -> Any:
 
     return AccessRequest.objects.create(
         project=world.project,
-        by=world.people.get("collaborator", world.owner),
+        by=world.people["collaborator"],
         beneficiary="collaborator",
         kind="budget",
         asked={"budget": 8.0, "from": 6.0},

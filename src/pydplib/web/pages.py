@@ -1,4 +1,4 @@
-"""Pages that belong to no app: home, health check, errors."""
+"""Pages that belong to no app: health check, errors."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
-from pydplib.web.doors import public, signed_in
-
-
-@signed_in
-def home(request: HttpRequest) -> HttpResponse:
-    """Show the user's projects and what is open in them."""
-    from pydplib.web.projects.models import Member
-
-    places = Member.objects.filter(user=request.user).select_related("project", "project__hospital")
-    return render(request, "home.html", {"places": places})
+from pydplib.web.doors import public
 
 
 @public

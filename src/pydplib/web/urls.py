@@ -7,7 +7,6 @@ from django.urls import include, path
 from pydplib.web import pages
 
 urlpatterns = [
-    path("", pages.home, name="home"),
     path("healthz", pages.healthz, name="healthz"),
     path("", include("pydplib.web.design.urls")),
     path("", include("pydplib.web.people.urls")),

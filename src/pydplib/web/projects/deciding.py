@@ -161,6 +161,6 @@ def _row(change: Change, audience: str) -> Rule:
     return row
 
 
-def _close(request: AccessRequest, state: str) -> None:
+def _close(request: AccessRequest, state: object) -> None:
     request.state, request.decided = state, timezone.now()
     request.save(update_fields=["state", "decided"])

@@ -66,8 +66,12 @@ def change_member(actor: Any, member: Member, *, role: str, department: str, gro
         for name in groups:
             if name not in known and name not in subject.groups:
                 raise ParameterError(f"The policy has no row for the group '{name}'. Add one first.")
-        before = {"role": subject.role, "department": subject.department, "groups": sorted(subject.groups)}
-        after = {"role": parse_role(role).name, "department": department.strip(), "groups": groups}
+        before: dict[str, Any] = {
+            "role": subject.role,
+            "department": subject.department,
+            "groups": sorted(subject.groups),
+        }
+        after: dict[str, Any] = {"role": parse_role(role).name, "department": department.strip(), "groups": groups}
         changed = [name for name in after if after[name] != before[name]]
         if "role" in changed:
             give_role(change, subject, after["role"])

@@ -120,7 +120,7 @@ def withdraw(actor: Any, request: AccessRequest) -> None:
         change.log.add("request.withdraw", found.key)
 
 
-def _asker(change: Change, actor: Any, kind: str) -> Member:
+def _asker(change: Change, actor: Any, kind: object) -> Member:
     check_use(change.role, "make_request")
     if AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, state=State.OPEN).exists():
         raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
@@ -133,7 +133,9 @@ def _is_own(project: Project, actor: Any, audience: str) -> bool:
     return row is not None and row.to_rule().is_for(member.role, tuple(member.groups))
 
 
-def _save(change: Change, actor: Any, beneficiary: str, kind: str, asked: dict[str, Any], reason: str) -> AccessRequest:
+def _save(
+    change: Change, actor: Any, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
+) -> AccessRequest:
     if not reason.strip():
         raise ParameterError("Say why, in a sentence: the owners decide by it.")
     open_ones = AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, beneficiary=beneficiary)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import GROUP, ROLES, PolicyRule, check_edit_rights, check_use
+from pydplib.policy import GROUP, PolicyRule, can_edit_rights, check_edit_rights, check_use
 from pydplib.web.projects.changing import Change, changing
 from pydplib.web.projects.models import Member, Project, Rule
 
@@ -25,14 +25,27 @@ def is_raise(before: float | None, after: float | None) -> bool:
     return before is not None and (after is None or after > before)
 
 
-def can_edit_rule(project: Project, role: str, user: Any, rule: Rule) -> bool:
-    """Return whether a user may edit a row: owners, and not a row that speaks of themselves."""
-    member = Member.objects.filter(project=project, user_id=user.pk).first()
-    return (
-        member is not None
-        and "edit_policy" in ROLES[role].powers
-        and not rule.to_rule().is_for(member.role, tuple(member.groups))
-    )
+def can_edit_rule(role: str, member: Any, rule: Rule) -> bool:
+    """Return whether somebody may edit a row: owners, and not a row that speaks of themselves.
+
+    Args:
+        role: The role as it counts now.
+        member: Who would edit: with ``user``, ``role`` and ``groups``.
+        rule: The row.
+    """
+    editor = member.user.username
+    return can_edit_rights(role, editor=editor, subject=_subject(member, rule))
+
+
+def check_edit_rule(role: str, member: Any, rule: Rule) -> None:
+    """Raise ``PolicyError`` unless ``can_edit_rule``."""
+    check_edit_rights(role, editor=member.user.username, subject=_subject(member, rule))
+
+
+def _subject(member: Any, rule: Rule) -> str:
+    """A row that speaks of the editor is the editor's own right."""
+    own = rule.to_rule().is_for(member.role, tuple(member.groups))
+    return str(member.user.username) if own else f"row {rule.audience}"
 
 
 def change_rule(actor: Any, rule: Rule, wanted: PolicyRule) -> list[str]:
@@ -119,7 +132,4 @@ def _fresh(rule: Rule, change: Change) -> Rule:
 
 
 def _check_not_own(change: Change, actor: Any, row: Rule) -> None:
-    """A row that speaks of the editor is the editor's own right."""
-    member = Member.objects.get(project=change.project, user_id=actor.pk)
-    own = row.to_rule().is_for(member.role, tuple(member.groups))
-    check_edit_rights(change.role, editor=actor.username, subject=actor.username if own else row.audience)
+    check_edit_rule(change.role, Member.objects.select_related("user").get(project=change.project, user=actor), row)

@@ -1,0 +1,124 @@
+"""Forms of projects and members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+
+from pydplib.capture import builtin, builtin_names
+from pydplib.policy import GROUP, ROLES
+from pydplib.web.people.models import User
+from pydplib.web.projects.joining import roles_for
+from pydplib.web.projects.models import Member, Project
+
+LATER = "later"
+
+
+def day_field(**options: Any) -> forms.DateField:
+    """Return a field for a day, with the browser's own calendar."""
+    widget = forms.DateInput(attrs={"type": "date", "class": "short"}, format="%Y-%m-%d")
+    return forms.DateField(widget=widget, **options)
+
+
+class ProjectForm(forms.Form):
+    """What a project is for."""
+
+    name = forms.CharField(max_length=120, help_text="Short, as your colleagues call it: PI-RADS register.")
+    purpose = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 3}),
+        max_length=2000,
+        help_text="What the data are collected for. Everybody in the project reads this.",
+    )
+    legal_basis = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 2}),
+        max_length=1000,
+        help_text="Why this is lawful: consent, a hospital law, an ethics vote with its number.",
+    )
+    retention_until = day_field(label="Keep records until", help_text="After this day records are due for deletion.")
+
+    def clean_retention_until(self) -> Any:
+        """Refuse a day that has passed."""
+        day = self.cleaned_data["retention_until"]
+        if day <= timezone.localdate():
+            raise forms.ValidationError("Choose a day that is still to come.")
+        return day
+
+
+class NewProjectForm(ProjectForm):
+    """A new project, with the template it starts from."""
+
+    template = forms.ChoiceField(
+        widget=forms.RadioSelect,
+        choices=lambda: [
+            *((name, f"{builtin(name).title} ({name})") for name in builtin_names()),
+            (LATER, "I bring my own later"),
+        ],
+        initial="pirads-2.1",
+        help_text="What a report asks. It can be changed later; every version is kept.",
+    )
+
+
+class AddMemberForm(forms.Form):
+    """Somebody new: a colleague from the list, or a partner by exact user name."""
+
+    colleague = forms.ChoiceField(required=False, label="From your hospital")
+    partner = forms.CharField(
+        required=False,
+        max_length=80,
+        label="From elsewhere: exact user name",
+        help_text="Ask your partner for it. People of other hospitals are not listed.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        people = (
+            User.objects.filter(hospital=project.hospital, is_active=True)
+            .exclude(memberships__project=project)
+            .order_by("full_name", "username")
+        )
+        self.fields["colleague"].choices = [
+            ("", "Choose…"),
+            *(
+                (user.username, f"{user.full_name} ({user.username})" if user.full_name else user.username)
+                for user in people
+            ),
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        """Take exactly one of the two."""
+        values: dict[str, Any] = super().clean() or {}
+        chosen = [name for name in (values.get("colleague"), values.get("partner")) if name]
+        if len(chosen) != 1 and not self.errors:
+            raise forms.ValidationError("Choose a colleague or write a partner's user name: one of the two.")
+        values["username"] = chosen[0] if chosen else ""
+        return values
+
+
+class MemberForm(forms.Form):
+    """Role, department and groups of a member."""
+
+    role = forms.ChoiceField(widget=forms.RadioSelect)
+    department = forms.CharField(
+        max_length=80, required=False, help_text="Radiologists see the reports of their own department only."
+    )
+    groups = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Rows of the policy that also speak of this member. The strictest budget of all rows counts.",
+    )
+
+    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", {"role": member.role, "department": member.department, "groups": member.groups})
+        super().__init__(*args, **kwargs)
+        self.fields["role"].choices = [
+            (name, f"{ROLES[name].title}: {ROLES[name].description}") for name in roles_for(member.project, member.user)
+        ]
+        audiences = member.project.rules.filter(audience__startswith=GROUP).values_list("audience", flat=True)
+        names = sorted({audience.removeprefix(GROUP) for audience in audiences} | set(member.groups))
+        if names:
+            self.fields["groups"].choices = [(name, name) for name in names]
+        else:
+            del self.fields["groups"]

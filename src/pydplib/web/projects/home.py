@@ -1,0 +1,169 @@
+"""What the home page says: a card per project with what to do next, news about requests, alerts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils import timezone
+
+from pydplib.web.auditlog.alerts import Alert, repeated_refusals
+from pydplib.web.doors import Place
+from pydplib.web.navigation import address_of
+from pydplib.web.projects.fields import fields_of, template_of
+from pydplib.web.projects.models import AccessRequest, Member, Project
+from pydplib.web.projects.words import request_words
+
+NEWS_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do next."""
+
+    text: str
+    url: str
+    icon: str
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a member has left, for the bar on the card."""
+
+    spent: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A project on the home page.
+
+    Args:
+        project: The project.
+        place: The user's place in it, as it counts now.
+        open_requests: Requests that the user decides, or made.
+        steps: What to do next.
+        setup: Steps until the project is ready, for owners of a young one; empty once all are done.
+        budget: What is left to spend; none where nothing is counted.
+    """
+
+    project: Project
+    place: Place
+    open_requests: int
+    steps: list[Step]
+    setup: list[Step] = field(default_factory=list)
+    budget: Budget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A request that was decided and concerns the user."""
+
+    request: AccessRequest
+    words: str
+    reason: str
+
+
+def card_of(project: Project, place: Place, user: Any) -> Card:
+    """Return the card of a project."""
+    waiting = AccessRequest.objects.filter(project=project, state=AccessRequest.State.OPEN)
+    if place.can("decide_requests"):
+        count = waiting.exclude(approvals__by=user).count()
+    else:
+        count = waiting.filter(by=user).count()
+    setup = _setup(project) if place.can("edit_policy") else []
+    if all(step.done for step in setup):
+        setup = []
+    return Card(project, place, count, list(_next_steps(project, place, count)), setup)
+
+
+def _next_steps(project: Project, place: Place, open_requests: int) -> Iterator[Step]:
+    where = f"?project={project.key}"
+    if place.can("decide_requests") and open_requests:
+        words = "Decide one request" if open_requests == 1 else f"Decide {open_requests} requests"
+        yield from _step(words, "requests", "inbox", where)
+    if place.role == "radiologist":
+        yield from _step("Write a report", "reports", "file-text", where)
+        yield from _step("Label free-text reports", "labelling", "tag", where)
+    if place.role == "owner":
+        yield from _step("Import records", "import", "upload", where)
+        yield from _step("Look at the policy", "policy", "shield", where)
+    if place.can("ask"):
+        yield from _step("Ask for statistics", "analyses", "chart-column", where)
+    if place.can("make_request"):
+        yield from _step("See what you get", "access", "eye", where)
+        yield from _step("Ask for more", "requests", "send", where)
+    if place.role == "data_protection_officer":
+        yield from _step("Read the audit log", "audit", "scroll-text", where)
+        yield from _step("Privacy rights of patients", "privacy_rights", "scale", where)
+
+
+def _setup(project: Project) -> list[Step]:
+    where = f"?project={project.key}"
+    members = f"/projects/{project.key}/members"
+    owners = Member.objects.filter(project=project, role="owner").count()
+    listed = [
+        ("Choose a report template", address_of("templates"), "list-tree", project.templates.exists()),
+        ("Add the people who take part", members, "users", project.members.count() > 1),
+        ("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
+        ("Bring in records, by form or import", address_of("import"), "upload", project.data_version > 0),
+        ("Publish a snapshot for partners", address_of("snapshots"), "layers", _has_snapshot(project)),
+    ]
+    return [
+        Step(text, url if url.startswith("/projects") else url + where, icon, done)
+        for text, url, icon, done in listed
+        if url
+    ]
+
+
+def _has_snapshot(project: Project) -> bool:
+    return bool(project.snapshots.filter(published__isnull=False).exists())
+
+
+def _step(text: str, name: str, icon: str, where: str) -> Iterator[Step]:
+    url = address_of(name)
+    if url:
+        yield Step(text, url + where, icon)
+
+
+def news_of(user: Any, cards: list[Card]) -> list[News]:
+    """Return what was decided lately and concerns the user: asked by them, about them, or their audience's rights."""
+    since = timezone.now() - dt.timedelta(days=NEWS_DAYS)
+    places = {card.project.pk: card for card in cards}
+    decided = (
+        AccessRequest.objects.filter(project__in=places, decided__gte=since)
+        .exclude(state=AccessRequest.State.WITHDRAWN)
+        .select_related("project", "by")
+        .prefetch_related("approvals")
+        .order_by("-decided")
+    )
+    titles: dict[int, dict[str, str]] = {}
+    found = []
+    for request in decided:
+        if not _concerns(request, places[request.project_id].place, user):
+            continue
+        if request.project_id not in titles:
+            known = fields_of(template_of(request.project))
+            titles[request.project_id] = {item.name: item.title for item in known}
+        last = max(request.approvals.all(), key=lambda word: word.time, default=None)
+        mine = request.by_id == user.pk
+        found.append(
+            News(request, request_words(request, titles[request.project_id]), last.reason if last and mine else "")
+        )
+    return found[:10]
+
+
+def _concerns(request: AccessRequest, place: Place, user: Any) -> bool:
+    if request.by_id == user.pk or request.beneficiary == user.username:
+        return True
+    audiences = {place.role, *(f"group:{name}" for name in place.groups)}
+    return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
+
+
+def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
+    """Return repeated refusals in the projects whose log the user may read."""
+    watched = {card.project.key: card for card in cards if card.place.can("read_log")}
+    return [(watched[alert.project], alert) for alert in repeated_refusals(watched)] if watched else []

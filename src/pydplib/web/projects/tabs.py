@@ -1,0 +1,21 @@
+"""The tabs above the pages of one project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+
+def project_tabs(request: HttpRequest, active: str) -> list[dict[str, Any]]:
+    """Return overview, members, policy and what I get, as far as the role opens them."""
+    key, place = request.project.key, request.member
+    listed = [
+        ("Overview", "project", reverse("project", kwargs={"key": key}), True),
+        ("Members", "members", reverse("members", kwargs={"key": key}), place.can("read_log")),
+        ("Policy", "policy", f"{reverse('policy')}?project={key}", True),
+        ("What you get", "access", f"{reverse('access')}?project={key}", True),
+        ("Requests", "requests", f"{reverse('requests')}?project={key}", True),
+    ]
+    return [{"label": label, "url": url, "active": name == active} for label, name, url, is_open in listed if is_open]

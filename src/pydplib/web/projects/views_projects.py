@@ -1,0 +1,109 @@
+"""Pages: home, the list of projects, one project, make and edit one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pydplib.web.doors import door, hospital_owner, place_of, signed_in
+from pydplib.web.navigation import address_of
+from pydplib.web.projects.creating import can_create_project, create_project, edit_project
+from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
+from pydplib.web.projects.home import alerts_of, card_of, news_of
+from pydplib.web.projects.models import Project
+from pydplib.web.projects.tabs import project_tabs
+
+
+@signed_in
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Show the user's projects, what is open in them and what to do next."""
+    cards = [card_of(project, place, request.user) for project, place in _places(request)]
+    values = {
+        "cards": cards,
+        "news": news_of(request.user, cards),
+        "alerts": alerts_of(cards),
+        "can_create": can_create_project(request.user),
+        "invite_url": address_of("hospital"),
+    }
+    return render(request, "home.html", values)
+
+
+@signed_in
+@require_safe
+def projects(request: HttpRequest) -> HttpResponse:
+    """List the user's projects."""
+    places = _places(request)
+    return render(request, "projects/list.html", {"places": places, "can_create": can_create_project(request.user)})
+
+
+@hospital_owner
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_project(request: HttpRequest) -> HttpResponse:
+    """Make a project."""
+    form = NewProjectForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        values = dict(form.cleaned_data)
+        template = values.pop("template")
+        project = create_project(request.user, template=None if template == LATER else template, **values)
+        messages.success(request, "The project is ready. You are its owner; now add the people who take part.")
+        return redirect("project", key=project.key)
+    return render(request, "projects/new.html", {"form": form}, status=422 if form.is_bound else 200)
+
+
+@door("read_project", of=Project)
+@require_safe
+def project(request: HttpRequest) -> HttpResponse:
+    """Show what the project is for; looking at it makes it the current one."""
+    chosen, place = request.project, request.member
+    request.session["project"] = chosen.key
+    version = chosen.templates.filter(is_current=True).order_by("-number").first()
+    values: dict[str, Any] = {
+        "project": chosen,
+        "tabs": project_tabs(request, "project"),
+        "template_version": version,
+        "owners": chosen.members.filter(role="owner", user__is_active=True).select_related("user"),
+        "can_edit": place.can("edit_policy"),
+        "facts": _facts(chosen, version),
+    }
+    if place.can("manage_data"):
+        values["snapshots"] = chosen.snapshots.all()[:5]
+    return render(request, "projects/project.html", values)
+
+
+@door("edit_policy", of=Project, recent=True)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest) -> HttpResponse:
+    """Change name, purpose, legal basis and retention."""
+    chosen = request.project
+    initial = {name: getattr(chosen, name) for name in ProjectForm.base_fields}
+    form = ProjectForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        changed = edit_project(request.user, chosen, **form.cleaned_data)
+        messages.success(request, "Saved." if changed else "Nothing was changed.")
+        return redirect("project", key=chosen.key)
+    values = {"form": form, "project": chosen, "breadcrumb": _way(chosen, "Edit")}
+    return render(request, "projects/edit.html", values, status=422 if form.is_bound else 200)
+
+
+def _places(request: HttpRequest) -> list[tuple[Project, Any]]:
+    mine = Project.objects.filter(members__user=request.user).select_related("hospital")
+    return [(item, place) for item in mine if (place := place_of(request, item)) is not None]
+
+
+def _facts(chosen: Project, version: Any) -> list[tuple[str, Any]]:
+    return [
+        ("Purpose", chosen.purpose),
+        ("Legal basis", chosen.legal_basis),
+        ("Records are kept until", f"{chosen.retention_until:%-d %B %Y}"),
+        ("Held by", chosen.hospital.name),
+        ("Report template", f"{version.template.title}, version {version.number}" if version else "Not chosen yet"),
+    ]
+
+
+def _way(chosen: Project, here: str) -> list[tuple[str, str]]:
+    return [("Projects", "/projects"), (chosen.name, f"/projects/{chosen.key}"), (here, "")]
