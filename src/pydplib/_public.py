@@ -81,6 +81,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "Risk",
         "TCloseness",
         "TopBottom",
+        "Trace",
         "Verification",
         "anonymize",
         "risk",

@@ -22,6 +22,7 @@ from pydplib.anonymity import Recipe as Recipe
 from pydplib.anonymity import Risk as Risk
 from pydplib.anonymity import TCloseness as TCloseness
 from pydplib.anonymity import TopBottom as TopBottom
+from pydplib.anonymity import Trace as Trace
 from pydplib.anonymity import Verification as Verification
 from pydplib.anonymity import anonymize as anonymize
 from pydplib.anonymity import risk as risk

@@ -27,6 +27,7 @@ from pydplib.anonymity.recipe import Recipe
 from pydplib.anonymity.result import AnonymizationResult, RiskChange, Suppression
 from pydplib.anonymity.risks import Attack, Contribution, Risk, risk
 from pydplib.anonymity.search import SearchInfo
+from pydplib.anonymity.traces import Trace
 from pydplib.anonymity.verification import Across, Verification, verify
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "TCloseness",
     "TableHierarchy",
     "TopBottom",
+    "Trace",
     "Verification",
     "anonymize",
     "frontier",

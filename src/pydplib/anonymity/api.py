@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pydplib.anonymity.certificate import certify
+from pydplib.anonymity.certificate import TOGETHER, certify
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.losses import LOSSES, make_objective
 from pydplib.anonymity.models import Model
-from pydplib.anonymity.prepare import Task, prepare, read_suppression, read_time_limit
+from pydplib.anonymity.prepare import Task, prepare, read_rules, read_suppression, read_time_limit
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recipe import Recipe
 from pydplib.anonymity.recoding import Recoding, measure_loss, recode_levels
@@ -28,6 +28,14 @@ from pydplib.schema import Schema
 
 Method = Literal["optimal", "local", "cells", "mondrian", "microaggregation"]
 METHODS = ("optimal", "local", "cells", "mondrian", "microaggregation")
+_NOT_ALONE = (
+    "A model holds against the input's distribution, which the search used, but not against the output's own: allow "
+    "less suppression or ask for a stricter model."
+)
+_NOT_TOGETHER = (
+    "Together with an earlier release somebody can learn more than the models allow. Where only the table of that "
+    "release was given, give its trace instead: the search then takes it into account."
+)
 LARGE_LATTICE = 1_000_000
 """Nodes above which the lattice is not held in memory but searched in boxes."""
 
@@ -70,7 +78,9 @@ def anonymize(
         loss: What the optimum minimizes: granularity, precision, entropy, discernibility or class_size.
         labels: For Mondrian: sets of values, or the lowest label of the hierarchy that covers them.
         schema: Public facts for automatic hierarchies.
-        previous: Earlier results for the same table; the models then hold across all of them.
+        previous: Earlier releases of the same people; the models then hold across all of them. Results of this
+            session, traces that ``result.save_trace(path)`` wrote (paths or ``Trace.load(path, key=...)``), or, where
+            nothing else is left, the released tables: then the certificate says whether the models hold across them.
         time_limit: Seconds after which the best so far is returned, with its distance from the bound.
         progress: Called with a ``SearchInfo`` whenever a better node is found.
         output: For relations and paths: the Parquet file to write.
@@ -106,13 +116,19 @@ def anonymize(
     if output is not None:
         raise ParameterError("output= is for relations and paths; a data frame comes back as result.data.")
     history = None
+    tables: list[Any] = []
     if previous:
-        from pydplib.anonymity.previous import read_history
+        from pydplib.anonymity.previous import check_rules, check_tables, read_history, sort_previous
 
-        history = read_history(Frame(table), quasi_identifiers, sensitive, previous, person=person)
+        traces, tables = sort_previous(previous)
+        rules = read_rules(sensitive, models)[0]
+        check_rules(traces, rules)
+        check_tables(tables, rules)
+        if traces:
+            history = read_history(Frame(table), quasi_identifiers, sensitive, traces, person=person)
     task = prepare(table, quasi_identifiers, sensitive, history=history, **words)
     recoding, info = find_recoding(task.problem, method, loss, labels, time_limit, progress)
-    return finish(task, recoding, info, method, loss)
+    return finish(task, recoding, info, method, loss, tables)
 
 
 def find_recoding(
@@ -175,7 +191,9 @@ def no_solution(problem: Problem, info: SearchInfo) -> AnonymityError:
     )
 
 
-def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: str) -> AnonymizationResult:
+def finish(
+    task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: str, earlier: Sequence[Any] = ()
+) -> AnonymizationResult:
     """Build the shuffled output, measure it again and collect the result."""
     from pydplib.noise import permutation
 
@@ -191,25 +209,28 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
         released, task.quasi, task.rules, task.reference, person=owner, linked=task.linked,
         population=population_labels(problem, recoding),
     )  # fmt: skip
+    if problem.history is not None or earlier:
+        from pydplib.anonymity.together import certify_together
+
+        certificate = certify_together(certificate, task, released, order, earlier)
     before = sizes_before(problem)
     trees = released_hierarchies(task.hierarchies, problem, recoding)
     recipe = Recipe(
         method, trees, recoding.levels, task.rules, task.sensitive, tuple(task.identifiers),
-        task.insensitive, task.suppression, loss, recoding.stages, recoding.tree,
+        task.insensitive, task.suppression, loss, recoding.stages, recoding.tree, task.person,
     )  # fmt: skip
-    from pydplib.anonymity.previous import LazyTrace
+    from pydplib.anonymity.traces import LazyTrace
 
+    past = problem.history
     notes = list(task.notes)
-    if problem.history is not None:
+    if past is not None:
         notes.append(
             "Earlier releases were taken into account: the models also hold for everybody who looks alike in all of "
             "them, and for those who appear or vanish together."
         )
     if not certificate.holds:
-        notes.append(
-            "A model holds against the input's distribution, which the search used, but not against the output's own: "
-            "allow less suppression or ask for a stricter model."
-        )
+        together = any(not s.holds and s.model.endswith(TOGETHER) for s in certificate.statements)
+        notes.append(_NOT_TOGETHER if together else _NOT_ALONE)
     return AnonymizationResult(
         data=data,
         levels=recoding.levels,
@@ -224,7 +245,9 @@ def finish(task: Task, recoding: Recoding, info: SearchInfo, method: str, loss: 
         sensitive=task.sensitive,
         dropped=tuple(name for name in task.frame.columns if name not in released.columns),
         notes=tuple(notes),
-        trace=LazyTrace(task, recoding, gone),
+        trace=LazyTrace(
+            task, recoding, gone, None if past is None else past.key, holds_key=past is None or past.holds_key
+        ),
     )
 
 

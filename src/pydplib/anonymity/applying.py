@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pydplib.anonymity.enforcing import enforce_models
 from pydplib.anonymity.frames import Coded, Frame
-from pydplib.anonymity.grouping import combine, group
 from pydplib.anonymity.leaves import resolve_known
-from pydplib.anonymity.models import AlphaK, KAnonymity
 from pydplib.anonymity.resolved import Bools, Ints, Resolved
 from pydplib.errors import ParameterError
 
@@ -18,11 +17,18 @@ if TYPE_CHECKING:
 
 
 def apply_recipe(recipe: Recipe, frame: Frame) -> Any:
-    """Return the transformed table, shuffled, without rows that the recipe does not cover or of classes below k."""
+    """Return the transformed table, shuffled, without rows that the recipe does not cover or that fail its models."""
     from pydplib.noise import permutation
 
     names = list(recipe.hierarchies)
+    if recipe.lacking:
+        raise ParameterError(
+            f"The recipe asks for {', '.join(recipe.lacking)}, whose population table is not stored in it. Give it "
+            "again: Recipe.load(path, population=table)."
+        )
     frame.check_columns([*names, *recipe.sensitive, *recipe.insensitive], "named by the recipe")
+    if recipe.person is not None:
+        frame.check_columns([recipe.person], "whose rows they are, named by the recipe")
     coded = {name: frame.coded(name) for name in names}
     known = {name: resolve_known(recipe.hierarchies[name], name, coded[name].values) for name in names}
     columns = {name: column for name, (column, _) in known.items()}
@@ -41,7 +47,7 @@ def apply_recipe(recipe: Recipe, frame: Frame) -> Any:
             f"A recipe of method '{recipe.method}' is made of groups of its own table and cannot be applied to "
             "another one. Use method='optimal', 'local' or 'mondrian' for recipes."
         )
-    keep = _large_enough(recipe, [ids for _, ids in labels.values()], keep)
+    keep = enforce_models(recipe, frame, labels, keep)
     rows = np.flatnonzero(keep)
     order = rows[permutation(len(rows))] if len(rows) else rows
     out: list[tuple[str, Any]] = []
@@ -52,17 +58,6 @@ def apply_recipe(recipe: Recipe, frame: Frame) -> Any:
         elif name in recipe.sensitive or name in recipe.insensitive:
             out.append((name, frame.take(name, order, frame.coded(name))))
     return frame.build(out)
-
-
-def _large_enough(recipe: Recipe, ids: list[Ints], keep: Bools) -> Bools:
-    """Leave out rows of classes with fewer rows than the recipe's k."""
-    least = max((rule.model.k for rule in recipe.models if isinstance(rule.model, KAnonymity | AlphaK)), default=1)
-    rows = np.flatnonzero(keep)
-    if least <= 1 or not len(rows):
-        return keep
-    groups = group(combine([i[rows] for i in ids], [int(i.max(initial=0)) + 1 for i in ids], len(rows))[0])
-    keep[rows] = groups.counts[groups.into] >= least
-    return keep
 
 
 def _at_level(column: Resolved, coded: Coded, level: int) -> tuple[list[Any], Ints]:

@@ -28,6 +28,8 @@ from pydplib.anonymity.view import Spread, View, look_at, spread_of
 from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
 
 _SLACK = 1e-7
+TOGETHER = " across releases"
+"""What a model's name ends with where it was measured on this release and earlier ones together."""
 
 
 @dataclass(frozen=True)

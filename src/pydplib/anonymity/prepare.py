@@ -170,7 +170,7 @@ def prepare(
         if not linked and len(owner) and int(np.bincount(owner).max()) == 1:
             owner = None  # one row each: counting rows counts persons
     problem = build_problem(
-        frame, columns, coded, quasi, watched, rules, row_limit(suppression, len(frame)), owner, linked, history
+        len(frame), columns, coded, quasi, watched, rules, row_limit(suppression, len(frame)), owner, linked, history
     )
     add_populations(problem, quasi, hierarchies, person)
     notes = _notes(hierarchies, columns)
@@ -220,7 +220,7 @@ def _notes(hierarchies: Mapping[str, Hierarchy], columns: Sequence[Resolved]) ->
 
 
 def build_problem(
-    frame: Frame,
+    rows: int,
     columns: Sequence[Resolved],
     coded: Mapping[str, Coded],
     quasi: Sequence[str],
@@ -232,7 +232,6 @@ def build_problem(
     history: Any,
 ) -> Problem:
     """Reduce the table to distinct tuples with counts."""
-    rows = len(frame)
     codes = [coded[name].codes for name in quasi]
     cards = [max(len(coded[name].values), 1) for name in quasi]
     past = None if history is None else history.signatures
@@ -279,7 +278,7 @@ def add_populations(
     }
     if not tables:
         return
-    read = {key: _read_population(table, quasi, person) for key, table in tables.items()}
+    read = {key: read_population(table, quasi, person) for key, table in tables.items()}
     columns = list(problem.columns)
     coded: dict[int, list[Ints]] = {key: [] for key in read}
     for a, name in enumerate(quasi):
@@ -301,7 +300,7 @@ def add_populations(
     _check_population(problem)
 
 
-def _read_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[Coded], Ints]:
+def read_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[Coded], Ints]:
     """Return the distinct combinations of a population and how many people have each; files stay in DuckDB."""
     from pydplib.anonymity.engine_counts import is_relation
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity import models as model_module
+from pydplib.anonymity.files import write_whole
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.models import Model
@@ -90,6 +91,8 @@ class Recipe:
         loss: The loss that was minimized.
         stages: For local recoding: nodes and the classes released at each.
         tree: For Mondrian: the cuts.
+        person: The column that says whose row it is, where people are counted instead of rows.
+        lacking: Models whose population table was not given when the recipe was read.
 
     Examples:
         >>> import pandas as pd
@@ -111,6 +114,8 @@ class Recipe:
     loss: str = "granularity"
     stages: tuple[Any, ...] = field(default=(), repr=False)
     tree: Any = field(default=None, repr=False)
+    person: str | None = None
+    lacking: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", MappingProxyType(dict(self.hierarchies)))
@@ -137,15 +142,21 @@ class Recipe:
             "loss": self.loss,
             "stages": _lists(self.stages),
             "tree": _lists(self.tree),
+            "person": self.person,
         }
 
     def to_json(self) -> str:
         """Return the recipe as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
-    def save(self, path: str | Path) -> None:
-        """Write the recipe to a JSON file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the recipe to a JSON file that its owner alone can read: hierarchies and cuts can list values.
+
+        Args:
+            path: The file; one that exists is not replaced.
+            overwrite: Replace it after all.
+        """
+        write_whole(path, self.to_json().encode(), private=True, overwrite=overwrite)
 
     @classmethod
     def from_json(cls, text: str, *, population: Any = None) -> Recipe:
@@ -156,12 +167,13 @@ class Recipe:
                 raise ParameterError(
                     f"This recipe has version {values['version']}; this pydplib reads version {VERSION}."
                 )
-            rules = []
+            rules, lacking = [], []
             for entry in values["models"]:
                 entry = dict(entry)
                 column = entry.pop("sensitive", None)
                 if entry.get("population") is not None and population is None:
                     # Kept in the file only as a remark; the model cannot be rebuilt without its table.
+                    lacking.append(str(entry.get("model")))
                     continue
                 rules.append(Rule(model_from_dict(entry, population=population), column))
             return cls(
@@ -176,6 +188,8 @@ class Recipe:
                 loss=values["loss"],
                 stages=_tuples(values["stages"]),
                 tree=_tuples(values["tree"]),
+                person=values.get("person"),
+                lacking=tuple(lacking),
             )
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
             raise ParameterError("The recipe file is damaged: it is not a recipe as pydplib writes them.") from None
@@ -192,9 +206,11 @@ class Recipe:
     def apply(self, table: Any) -> Any:
         """Transform another table of the same kind, shuffled, without identifiers.
 
-        The result carries no guarantee: run ``verify`` on it. Rows are left out that fit no released class of a
-        local recoding or no box of a Mondrian partition, that have a value unknown to a hierarchy made from data,
-        or whose class has fewer rows than the k of the recipe's models. Other models are not enforced.
+        All models of the recipe are held on the new table: rows are left out whose class fails one of them, judged
+        against the distribution of what is left (people are counted where the recipe knows a person column). Rows are
+        left out, too, that fit no released class of a local recoding or no box of a Mondrian partition, or that have a
+        value unknown to a hierarchy made from data. There is no limit for what is left out, and nothing is compared
+        with earlier releases: run ``verify`` on the result, and count it.
         """
         from pydplib.anonymity.applying import apply_recipe
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pydplib.anonymity.certificate import Certificate
@@ -11,6 +12,8 @@ from pydplib.anonymity.losses import Loss
 from pydplib.anonymity.recipe import Recipe
 from pydplib.anonymity.risks import Risk
 from pydplib.anonymity.search import SearchInfo
+from pydplib.anonymity.traces import LazyTrace, Trace
+from pydplib.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,38 @@ class AnonymizationResult:
     dropped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     trace: Any = field(default=None, repr=False, compare=False)
+
+    def save_trace(self, path: str | Path, *, key: bytes | str | None = None, overwrite: bool = False) -> None:
+        """Write what later releases of the same people need: ``anonymize(..., previous=[path])``.
+
+        The file tells who was released in which class, by keyed hashes. Its owner alone can read it, and it belongs
+        to the table: never hand it over.
+
+        Args:
+            path: The file; one that exists is not replaced.
+            key: A secret of at least 16 bytes that is kept elsewhere: without it the file tells nothing. By default
+                the file holds a random key, and a release with ``previous=[...]`` takes the key of the earlier ones.
+            overwrite: Replace a file that exists.
+
+        Examples:
+            >>> import pandas as pd, tempfile, pathlib
+            >>> from pydplib.anonymity import KAnonymity, anonymize
+            >>> table = pd.DataFrame({"who": [1, 2, 3, 4], "sex": ["f", "f", "m", "m"]})
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "2026.trace"
+            >>> anonymize(table, ["sex"], models=[KAnonymity(2)], person="who").save_trace(path)
+            >>> oct(path.stat().st_mode & 0o777)
+            '0o600'
+        """
+        self.trace_to_save(key=key).save(path, overwrite=overwrite)
+
+    def trace_to_save(self, *, key: bytes | str | None = None) -> Trace:
+        """Return the trace as ``save_trace`` writes it."""
+        if not isinstance(self.trace, LazyTrace):
+            raise ParameterError(
+                "This result has no trace: it was copied or stored, or its table stayed in DuckDB. Load the table into "
+                "memory and anonymize it there, e.g. duckdb.read_parquet(path).pl()."
+            )
+        return self.trace.to_save(key)
 
     def __str__(self) -> str:
         parts = [

@@ -115,7 +115,7 @@ def anonymize_relation(
         certificate=certificate,
         recipe=Recipe(
             method, trees, recoding.levels, rules, watched, tuple(roles.hidden), roles.kept, suppression, loss,
-            recoding.stages, recoding.tree,
+            recoding.stages, recoding.tree, person,
         ),
         search=info,
         method=method,

@@ -155,7 +155,7 @@ def verify(
     }
     across = None
     if previous:
-        from pydplib.anonymity.previous import compare_releases
+        from pydplib.anonymity.across import compare_releases
 
         trees = (
             {n: h for n, h in quasi_identifiers.items() if h is not None}

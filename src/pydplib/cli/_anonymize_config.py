@@ -73,10 +73,8 @@ class Config:
 
     @property
     def needs_memory(self) -> bool:
-        """Whether the table has to be loaded: several rows per person, consistent pseudonyms, populations."""
-        linked = any(pseudonym is not None and pseudonym.consistent for pseudonym in self.identifiers.values())
-        every = [*self.models, *(model for own in self.sensitive.values() for model in own)]
-        return self.person is not None or linked or any(getattr(m, "population", None) is not None for m in every)
+        """Whether the table has to be loaded: consistent pseudonyms make classes of persons' whole sets of rows."""
+        return any(pseudonym is not None and pseudonym.consistent for pseudonym in self.identifiers.values())
 
 
 def read_config(path: Path, open_table: OpenTable) -> Config:

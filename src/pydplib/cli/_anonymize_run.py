@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from pydplib.errors import AnonymityError, ParameterError
 if TYPE_CHECKING:
     from pydplib.anonymity import AnonymizationResult, SearchInfo
     from pydplib.cli._anonymize_config import Config
+    from pydplib.cli._anonymize_past import Past
     from pydplib.cli._outputs import Staging
     from pydplib.cli._tables import TableFile, Tables
 
@@ -24,13 +25,32 @@ LARGE = 2_000_000
 """Rows above which a table stays in DuckDB and only its distinct combinations are loaded."""
 
 
+@dataclass(frozen=True)
+class Targets:
+    """Where everything goes. All but the output tell something about the original, and are the owner's alone.
+
+    Attributes:
+        output: The anonymized table.
+        report: The report.
+        recipe: The transformation.
+        trace: What the next release needs to know about this one.
+    """
+
+    output: Path
+    report: Path | None = None
+    recipe: Path | None = None
+    trace: Path | None = None
+
+
 class Run:
     """One anonymization: the configuration is read, the table is opened, the search runs, everything is written."""
 
-    def __init__(self, tables: Tables, file: Path, config: Path, sheet: str | None, time_limit: float | None) -> None:
+    def __init__(
+        self, tables: Tables, file: Path, config: Path, sheet: str | None, time_limit: float | None, past: Past
+    ) -> None:
         from pydplib.cli._anonymize_config import read_config
 
-        self.tables, self.file, self.time_limit = tables, file, time_limit
+        self.tables, self.file, self.time_limit, self.past = tables, file, time_limit, past
         self.config = read_config(config, lambda path: tables.open(path).frame())
         if not self.config.checked:
             raise ParameterError(
@@ -41,37 +61,45 @@ class Run:
         self._loaded: Any = None
         self._stays = False
 
-    def go(self, output: Path, report: Path | None, recipe: Path | None, *, with_frontier: bool, as_json: bool) -> None:
+    def go(self, targets: Targets, *, with_frontier: bool, as_json: bool) -> None:
         """Anonymize, and write everything or nothing."""
         from pydplib.cli._anonymity_words import hierarchy_gaps, print_json, result_values
         from pydplib.cli._outputs import staged
 
+        earlier = self.past.read(self.tables, list(self.config.quasi_identifiers))
         with staged() as staging:
             with hierarchy_gaps(self.file):
-                result = self._anonymize(self.config, "Searching")
+                result = self._anonymize(self.config, "Searching", earlier)
             proven = result.certificate.holds
-            if report is not None:
-                staging.write_text(report, self._report(result, with_frontier=with_frontier))
+            if targets.report is not None:
+                staging.write_text(targets.report, self._report(result, earlier, with_frontier), private=True)
             if proven:
-                self._write(result, output, staging)
-                if recipe is not None:
-                    staging.write_text(recipe, result.recipe.to_json() + "\n")
-        written = {"output": output if proven else None, "report": report, "recipe": recipe if proven else None}
+                self._write(result, targets.output, staging)
+                if targets.recipe is not None:
+                    staging.write_text(targets.recipe, result.recipe.to_json() + "\n", private=True)
+                if targets.trace is not None:
+                    trace = result.trace_to_save(key=self.past.key)
+                    staging.write_bytes(targets.trace, trace.to_bytes(), private=True)
+        written = {
+            name: path for name, path in vars(targets).items() if path is not None and (proven or name == "report")
+        }
         if as_json:
-            print_json({**result_values(result), "files": {name: str(p) for name, p in written.items() if p}})
+            print_json({**result_values(result), "files": {name: str(path) for name, path in written.items()}})
         else:
-            _print_summary(result, {name: path for name, path in written.items() if path is not None})
+            _print_summary(result, written)
         if not proven:
             failed = ", ".join(statement.model for statement in result.certificate.statements if not statement.holds)
             raise AnonymityError(
-                f"Measured on the output alone, these models do not hold: {failed}. The table was not written. Use a "
-                "stricter limit in the configuration, or less suppression."
+                f"Measured on the output, these models do not hold: {failed}. The table was not written. "
+                + _remedy(failed)
             )
 
-    def _anonymize(self, config: Config, what: str) -> AnonymizationResult:
+    def _anonymize(self, config: Config, what: str, earlier: Sequence[Any] = ()) -> AnonymizationResult:
         from pydplib.anonymity import anonymize
 
         table = self._table(config)
+        if self._stays:
+            self.parquet.unlink(missing_ok=True)  # of an earlier try
         with _search_progress(what) as progress:
             result = anonymize(
                 table,
@@ -84,6 +112,7 @@ class Run:
                 schema=config.schema,
                 time_limit=self.time_limit,
                 progress=progress,
+                previous=earlier,
                 **config.options,
                 output=self.parquet if self._stays else None,
             )
@@ -110,7 +139,9 @@ class Run:
             self.table.check(names, role)
         if self._loaded is None:
             wanted = list(dict.fromkeys(name for names in roles.values() for name in names))
-            self._stays = not config.needs_memory and (not can_load() or self.table.rows() > LARGE)
+            self._stays = not (config.needs_memory or self.past.needs_memory) and (
+                not can_load() or self.table.rows() > LARGE
+            )
             if self._stays:
                 from pydplib.cli._sql import identifier
 
@@ -119,16 +150,17 @@ class Run:
                 self._loaded = self.table.frame(wanted)
         return self._loaded
 
-    def _report(self, result: AnonymizationResult, *, with_frontier: bool) -> str:
+    def _report(self, result: AnonymizationResult, earlier: Sequence[Any], with_frontier: bool) -> str:
         from pydplib.anonymity import lattice_of
         from pydplib.report.anonymization import anonymization_report, frontier
 
         points: tuple[Any, ...] = ()
         if with_frontier:
             kept = self.parquet.rename(self.parquet.with_suffix(".kept")) if self._stays else None
-            points = frontier(partial(_with_k, self.config, self._anonymize))
+            run = partial(self._anonymize, earlier=earlier)
+            points = frontier(partial(_with_k, self.config, run))
             if kept is not None:
-                kept.rename(self.parquet)
+                kept.replace(self.parquet)
         lattice = lattice_of(result, most=300)
         return anonymization_report(result, name=self.file.name, points=points, lattice=lattice).to_html()
 
@@ -146,6 +178,14 @@ class Run:
             separator=separator,
             commas=table.commas if separator != "," else frozenset(),
         )
+
+
+def _remedy(failed: str) -> str:
+    from pydplib.anonymity.certificate import TOGETHER
+
+    if TOGETHER in failed:
+        return "Give the earlier release's trace with --previous: the search can then take it into account."
+    return "Use a stricter limit in the configuration, or less suppression."
 
 
 def can_load() -> bool:

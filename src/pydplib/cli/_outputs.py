@@ -55,25 +55,32 @@ class Staging:
 
     def __init__(self, sources: Sequence[Path] = (), umask: int = 0o077) -> None:
         self.parts: list[tuple[Path, Path]] = []
+        self._private: set[Path] = set()
         self._rights = 0o666 & ~umask
         self._most = 0o666
         for source in sources:
             self._most &= source.stat().st_mode
 
-    def part(self, target: Path) -> Path:
-        """Return where to write what shall become ``target``."""
+    def part(self, target: Path, *, private: bool = False) -> Path:
+        """Return where to write what shall become ``target``; its owner alone may read it if it is private."""
         place = target
         if not _is_special(target):
             place = target.resolve()  # a link stays a link, and the file behind it is written
         folder = Path(tempfile.gettempdir()) if _is_special(place) else place.parent
         path = folder / f".{place.name[:40]}.{secrets.token_hex(6)}.part"
         self.parts.append((path, place))
+        if private:
+            self._private.add(path)
         return path
 
-    def write_text(self, target: Path, text: str) -> None:
+    def write_text(self, target: Path, text: str, *, private: bool = False) -> None:
         """Write a text that shall become ``target``."""
+        self.write_bytes(target, text.encode("utf-8"), private=private)
+
+    def write_bytes(self, target: Path, content: bytes, *, private: bool = False) -> None:
+        """Write what shall become ``target``."""
         try:
-            self.part(target).write_text(text, encoding="utf-8")
+            self.part(target, private=private).write_bytes(content)
         except OSError as error:
             raise EngineError(f"'{target.name}' cannot be written: {error.strerror}.") from None
 
@@ -86,7 +93,7 @@ class Staging:
                     shutil.copyfileobj(source, sink)
                 continue
             rights = target.stat().st_mode if target.exists() else self._rights
-            part.chmod(rights & self._most)
+            part.chmod(0o600 if part in self._private else rights & self._most)
             os.replace(part, target)
 
 

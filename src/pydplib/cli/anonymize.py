@@ -21,6 +21,24 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option("-o", "--output", type=_PATH, help="Where the anonymized table goes: .csv, .parquet or .xlsx.")
 @click.option("--report", type=_PATH, help="Where a report on risk and loss goes: one HTML page.")
 @click.option("--recipe", type=_PATH, help="Where the chosen transformation goes (JSON), to repeat it elsewhere.")
+@click.option(
+    "--trace",
+    type=_PATH,
+    help="Where a trace of this release goes, for --previous of the next one. It stays with you, like the table.",
+)
+@click.option(
+    "--previous",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="TRACE_OR_FILE",
+    help="An earlier release of the same people, so that the models hold across both: its trace or, if there is none, "
+    "the released table. May be given several times.",
+)
+@click.option(
+    "--trace-key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with a secret of 16 bytes or more, without which traces tell nothing. Keep it elsewhere.",
+)
 @click.option("--init", "init_", is_flag=True, help="Write a configuration with guesses to --config, for you to check.")
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
 @click.option(
@@ -38,6 +56,9 @@ def command(
     output: Path | None,
     report: Path | None,
     recipe: Path | None,
+    trace: Path | None,
+    previous: tuple[Path, ...],
+    trace_key: Path | None,
     init_: bool,
     sheet: str | None,
     time_limit: float | None,
@@ -55,14 +76,17 @@ def command(
     \b
     pydplib anonymize visits.csv --init --config anon.toml
     pydplib anonymize visits.csv --config anon.toml --output out.csv --report report.html
+    pydplib anonymize visits.csv --config anon.toml --output 2025.csv --trace 2025.trace
+    pydplib anonymize visits.csv --config anon.toml --output 2026.csv --trace 2026.trace --previous 2025.trace
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
-    from pydplib.cli._anonymize_run import Run
+    from pydplib.cli._anonymize_past import Past
+    from pydplib.cli._anonymize_run import Run, Targets
     from pydplib.cli._outputs import check_targets, output_format
     from pydplib.cli._tables import open_tables
 
     if init_:
-        if output or report or recipe:
-            raise click.UsageError("--init only writes a configuration: leave --output, --report and --recipe out.")
+        if output or report or recipe or trace or previous:
+            raise click.UsageError("--init only writes a configuration: leave --output and the other files out.")
         config_file = config_file or file.with_name("anon.toml")
         check_targets([("--config", config_file)], [file], force=force)
     elif config_file is None:
@@ -71,8 +95,11 @@ def command(
         raise click.UsageError("Say where the anonymized table goes: --output FILE.")
     else:
         output_format(output)
-        targets = [("--output", output), ("--report", report), ("--recipe", recipe)]
-        check_targets(targets, [file, config_file], force=force)
+        targets = [("--output", output), ("--report", report), ("--recipe", recipe), ("--trace", trace)]
+        keys = [] if trace_key is None else [trace_key]
+        check_targets(targets, [file, config_file, *previous, *keys], force=force)
+        if keys and trace is None and not previous:
+            raise click.UsageError("--trace-key is the key of traces: give --trace or --previous as well.")
         if report is not None:
             import_extra("plotly", what="Writing a report", extra="plot")
         elif with_frontier:
@@ -82,8 +109,9 @@ def command(
             _write_config(tables, file, sheet, config_file)
             return
         assert output is not None
-        run = Run(tables, file, config_file, sheet, time_limit)
-        run.go(output, report, recipe, with_frontier=with_frontier, as_json=as_json)
+        past = Past(previous, trace_key, keeps_trace=trace is not None)
+        run = Run(tables, file, config_file, sheet, time_limit, past)
+        run.go(Targets(output, report, recipe, trace), with_frontier=with_frontier, as_json=as_json)
 
 
 def _init_call(file: Path) -> str:

@@ -95,7 +95,7 @@ def test_every_model_is_read(tmp_path: Path) -> None:
         "5-anonymity", "(0.5, 3)-anonymity", "recursive (4, 3)-diversity", "0.2-closeness (hierarchical)",
         "2-likeness (basic beta)", "1.5-disclosure privacy (log2)", "9-map", "(0, 0.5)-presence",
     ]  # fmt: skip
-    assert config.models[6].population == "everybody" and config.needs_memory
+    assert config.models[6].population == "everybody" and not config.needs_memory
 
 
 def test_model_of_one_column_stays_with_it(tmp_path: Path) -> None:
