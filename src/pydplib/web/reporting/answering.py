@@ -164,7 +164,7 @@ def form_state(template: Template, answers: object, *, complete: bool = False) -
     remarks = [remark_on(template, problem) for problem in evaluation.problems]
     return FormState(
         answers=draft,
-        items=_dress(template, _without(items, template.person)),
+        items=_dress(template, items),
         results=results_of(template, evaluation),
         text=report_text(template, draft),
         errors=[remark for remark in remarks if remark.severity == "error"],
@@ -231,21 +231,6 @@ def headline(template: Template) -> Question | None:
 def _branching(template: Template) -> frozenset[str]:
     """Return the questions on which others depend: after these the form may change."""
     return frozenset(condition.question for place in template.index.places for condition in place.item.enable_when)
-
-
-def _without(items: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Leave out the person question, and groups that have nothing else."""
-    if not name:
-        return items
-    kept = []
-    for item in items:
-        if item["kind"] == "group":
-            item["items"] = _without(item["items"], name)
-            if not item["items"]:
-                continue
-        if item["id"] != name:
-            kept.append(item)
-    return kept
 
 
 def _dress(template: Template, items: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -44,8 +44,8 @@ def complete(template: Template, answers: object) -> Complete:
     evaluation = evaluate(template, answers)
     if not evaluation.ok:
         raise NotReady([remark_on(template, problem) for problem in evaluation.errors])
-    kept = {name: value for name, value in evaluation.answers.items() if name != template.person}
-    return Complete(kept, row_values(template, kept), report_text(template, kept))
+    clean = evaluation.answers
+    return Complete(clean, row_values(template, clean), report_text(template, clean))
 
 
 def sign_report(report: Report, *, revision: int, user: Any) -> ReportVersion:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pydplib.capture import Change, Group, Note, Problem, Question, Template, compare, lint, questionnaire_from_fhir
+from pydplib.capture import Change, Group, Note, Problem, Template, compare, lint, questionnaire_from_fhir
 from pydplib.capture.model import Item
 from pydplib.errors import TemplateError
 from pydplib.web.auditlog.writing import recorded
@@ -59,30 +60,31 @@ def template_of(version: TemplateVersion) -> Template:
 
 
 def capturing_template(version: TemplateVersion) -> Template:
-    """Return the template as forms use it: whose report it is was said before, and is stored elsewhere."""
+    """Return the template as forms use it: whose report it is, is asked before and stored elsewhere."""
     return _capturing(version.definition)
 
 
 def without_person(template: Template) -> Template:
-    """Return the template with its person question made silent: never required, never in the text.
-
-    The question keeps its place, so that conditions that look at it stay well formed.
+    """Return the template without the question that says whose report it is, and without groups left empty.
 
     Examples:
         >>> from pydplib.capture import builtin
-        >>> without_person(builtin("pirads-2.1")).question("patient_id").required
+        >>> "patient_id" in without_person(builtin("pirads-2.1")).index.by_id
         False
     """
     if not template.person:
         return template
 
-    def mend(item: Item) -> Item:
-        if isinstance(item, Group):
-            return dataclasses.replace(item, items=tuple(mend(child) for child in item.items))
-        silent: Question = dataclasses.replace(item, required=False, reported=False)
-        return silent if item.id == template.person else item
+    def kept(items: tuple[Item, ...]) -> Iterator[Item]:
+        for item in items:
+            if isinstance(item, Group):
+                inside = tuple(kept(item.items))
+                if inside or not item.items:
+                    yield dataclasses.replace(item, items=inside)
+            elif item.id != template.person:
+                yield item
 
-    return dataclasses.replace(template, items=tuple(mend(item) for item in template.items))
+    return dataclasses.replace(template, items=tuple(kept(template.items)), person="", max_reports_per_person=1)
 
 
 def current_version(project: Project) -> TemplateVersion | None:
@@ -139,8 +141,7 @@ def add_template(project: Project, template: Template, *, actor: Any, note: str 
     Raises:
         TemplateError: The linter finds errors, or the name of the version is taken.
     """
-    if not template.plan.nodes:  # building the plan runs the linter and raises its errors
-        raise TemplateError("The template asks nothing. Add a question.")
+    check_usable(template)
     definition = template.to_json()
     with recorded(actor, project=project) as log:
         Project.objects.select_for_update().get(pk=project.pk)  # numbers are given one after the other
@@ -161,6 +162,22 @@ def add_template(project: Project, template: Template, *, actor: Any, note: str 
         )
         log.add("template.add", made.key, number=made.number, template=template.id, version=template.version)
     return made
+
+
+def check_usable(template: Template) -> None:
+    """Raise ``TemplateError`` unless reports can be written with a template on this platform."""
+    if not template.plan.nodes:  # building the plan runs the linter and raises its errors
+        raise TemplateError("The template asks nothing. Add a question.")
+    try:
+        silent = without_person(template)
+        usable = bool(silent.plan.nodes)
+    except TemplateError:
+        usable = False
+    if not usable:
+        raise TemplateError(
+            f"The answer to '{template.person}' is stored apart from the report. Let no condition, check, computed "
+            "field or sentence use it, and ask at least one other question."
+        )
 
 
 def use_template(version: TemplateVersion, *, actor: Any) -> None:

@@ -51,7 +51,6 @@ def build_tree(template: Template, problems: Iterable[Problem] = ()) -> tuple[Br
         found.setdefault(problem.item, []).append(problem)
 
     def branch(item: Item) -> Branch:
-        is_group = isinstance(item, Group)
         return Branch(
             id=item.id,
             title=item.text,
@@ -64,7 +63,7 @@ def build_tree(template: Template, problems: Iterable[Problem] = ()) -> tuple[Br
             required=not isinstance(item, Group) and item.required,
             computed=_computed(template, item),
             problems=tuple(found.get(item.id, ())),
-            children=tuple(branch(child) for child in item.items) if is_group else (),
+            children=tuple(branch(child) for child in item.items) if isinstance(item, Group) else (),
         )
 
     return tuple(branch(item) for item in template.items)

@@ -48,10 +48,11 @@ class PatientForm(forms.Form):
 def report_new(request: HttpRequest) -> HttpResponse:
     """Ask whose report it is, then begin it."""
     version = current_version(request.project)
-    person = template_of(version).person if version else ""
+    template = template_of(version) if version else None
+    person = template.person if template else ""
     form = PatientForm(request.POST if request.method == "POST" and person else None)
-    if person:
-        form.fields["identifier"].label = template_of(version).question(person).text
+    if template and person:
+        form.fields["identifier"].label = template.question(person).text
     values: dict[str, Any] = {"form": form, "version": version, "person": person}
     if request.method == "POST" and version and (not person or form.is_valid()):
         identifier = form.cleaned_data["identifier"] if person else ""

@@ -53,9 +53,8 @@ def report_find(request: HttpRequest) -> HttpResponse:
     page = Paginator(found.order_by("-changed", "-id"), 200).get_page(1)
     record(request.user, "reports.find", request.project.key, project=request.project)
     filters = ReportFilter({}, request=request)
-    return render(
-        request, "reporting/reports.html", _list_values(request, filters) | _rows(page, filters) | {"searched": True}
-    )
+    values = _list_values(request, filters) | _rows(page, filters) | {"searched": True}
+    return render(request, "reporting/reports.html", values)
 
 
 def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
