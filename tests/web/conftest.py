@@ -117,7 +117,7 @@ def project(hospital: Any) -> Any:
     return made
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def sign_in() -> Any:
     """Return a client signed in as a user, with the second factor given unless told otherwise."""
     from django.test import Client
