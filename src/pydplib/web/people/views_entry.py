@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout as end_login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -89,7 +89,6 @@ def logout(request: HttpRequest) -> HttpResponse:
 
 
 @public
-@require_http_methods(["GET", "HEAD"])
 def welcome(request: HttpRequest, token: str) -> HttpResponse:
     """Take a one-time link and go on without its token, so that no history, Referer or log keeps it."""
     where = rate_limits.address_of(request)
@@ -99,6 +98,8 @@ def welcome(request: HttpRequest, token: str) -> HttpResponse:
     if link is None or (link.purpose == links.Purpose.DEMO and not _is_demo(request)):
         return _unsent(render(request, "people/link_over.html", status=404))
     rate_limits.give_back("link", where)
+    if request.method != "GET":  # a HEAD is somebody's preview
+        return _unsent(HttpResponseNotAllowed(["GET"]))
     if link.purpose == links.Purpose.DEMO:
         links.use(link)
         return _unsent(signing_in.enter(request, link.user, how="demonstration", then="/", demo=True))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from pydplib.errors import ParameterError
 from pydplib.web.doors import hospital_owner
@@ -13,6 +16,24 @@ from pydplib.web.people import links, managing
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.forms import HospitalForm, InviteForm
 from pydplib.web.people.models import User
+
+
+def _subject(request: HttpRequest, key: str) -> User:
+    found = managing.person(request.user, key)
+    if found is None:
+        raise Http404
+    return found
+
+
+def _about_somebody(view: Callable[[HttpRequest, User], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Find the person of the address first: people of other hospitals are not there, whatever the method."""
+
+    @functools.wraps(view)
+    def found(request: HttpRequest, key: str) -> HttpResponse:
+        subject = _subject(request, key)
+        return view(request, subject) if request.method == "POST" else HttpResponseNotAllowed(["POST"])
+
+    return found
 
 
 @hospital_owner
@@ -61,40 +82,36 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @hospital_owner
-@require_POST
-def disable(request: HttpRequest, key: str) -> HttpResponse:
+@_about_somebody
+def disable(request: HttpRequest, subject: User) -> HttpResponse:
     """Shut somebody out, at once."""
-    subject = _subject(request, key)
     managing.set_active(request.user, subject, active=False)
     messages.success(request, f"{subject} can no longer sign in, and was signed out everywhere.")
     return redirect("hospital_person", key=subject.key)
 
 
 @hospital_owner
-@require_POST
-def enable(request: HttpRequest, key: str) -> HttpResponse:
+@_about_somebody
+def enable(request: HttpRequest, subject: User) -> HttpResponse:
     """Let somebody in again."""
-    subject = _subject(request, key)
     managing.set_active(request.user, subject, active=True)
     messages.success(request, f"{subject} can sign in again.")
     return redirect("hospital_person", key=subject.key)
 
 
 @hospital_owner(recent=True)
-@require_POST
-def reset_link(request: HttpRequest, key: str) -> HttpResponse:
+@_about_somebody
+def reset_link(request: HttpRequest, subject: User) -> HttpResponse:
     """Make a link by which somebody chooses a new password."""
-    subject = _subject(request, key)
     fresh = not subject.has_usable_password()
     token = managing.reset_link(request.user, subject)
     return _show_link(request, subject, token, links.Purpose.WELCOME if fresh else links.Purpose.RESET)
 
 
 @hospital_owner(recent=True)
-@require_POST
-def ownership(request: HttpRequest, key: str) -> HttpResponse:
+@_about_somebody
+def ownership(request: HttpRequest, subject: User) -> HttpResponse:
     """Give or take the right to manage the hospital."""
-    subject = _subject(request, key)
     give = request.POST.get("owner") == "yes"
     managing.set_owner(request.user, subject, is_owner=give)
     messages.success(request, f"{subject} {'now manages' if give else 'no longer manages'} the hospital.")
@@ -102,20 +119,12 @@ def ownership(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @hospital_owner(recent=True)
-@require_POST
-def second_factor(request: HttpRequest, key: str) -> HttpResponse:
+@_about_somebody
+def second_factor(request: HttpRequest, subject: User) -> HttpResponse:
     """Take away a lost second factor."""
-    subject = _subject(request, key)
     managing.remove_second_factor(request.user, subject)
     messages.success(request, f"{subject} signs in without a phone until a new one is enrolled.")
     return redirect("hospital_person", key=subject.key)
-
-
-def _subject(request: HttpRequest, key: str) -> User:
-    found = managing.person(request.user, key)
-    if found is None:
-        raise Http404
-    return found
 
 
 def _show_link(request: HttpRequest, user: User, token: str, purpose: str) -> HttpResponse:
