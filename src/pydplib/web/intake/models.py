@@ -62,6 +62,11 @@ class Snapshot(models.Model):
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "number"], name="one_snapshot_per_number")]
         ordering = ("-number",)
 
+    @property
+    def words(self) -> str:
+        """Which state of the data it is."""
+        return f"data version {self.data_version}"
+
 
 class SnapshotSchedule(models.Model):
     """When snapshots are made and published by themselves; the rhythm is public, so a new one tells nothing."""
@@ -121,6 +126,11 @@ class ImportBatch(models.Model):
 
     class Meta:
         ordering = ("-made", "-id")
+
+    @property
+    def progress_words(self) -> str:
+        """How far the running step is."""
+        return f"{self.done} of {self.rows} rows"
 
     @property
     def is_open(self) -> bool:

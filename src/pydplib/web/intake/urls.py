@@ -2,6 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from django.urls import path
 
-urlpatterns: list[Any] = []
+from pydplib.web.intake import views_data, views_import, views_rights, views_snapshots
+
+urlpatterns = [
+    path("import", views_import.imports, name="import"),
+    path("import/<str:key>", views_import.import_batch, name="import_batch"),
+    path("import/<str:key>/progress", views_import.import_progress, name="import_progress"),
+    path("import/<str:key>/mapping", views_import.import_mapping, name="import_mapping"),
+    path("import/<str:key>/rematch", views_import.import_rematch, name="import_rematch"),
+    path("import/<str:key>/rows/<int:number>", views_import.import_row, name="import_row"),
+    path("import/<str:key>/accept", views_import.import_accept, name="import_accept"),
+    path("import/<str:key>/discard", views_import.import_discard, name="import_discard"),
+    path("data", views_data.data, name="data"),
+    path("data/export", views_data.data_export, name="data_export"),
+    path("data/patients/<str:key>", views_data.patient, name="patient"),
+    path("data/patients/<str:key>/identifiers", views_data.patient_identifiers, name="patient_identifiers"),
+    path("quality", views_data.quality, name="quality"),
+    path("snapshots", views_snapshots.snapshots, name="snapshots"),
+    path("snapshots/schedule", views_snapshots.snapshot_schedule, name="snapshot_schedule"),
+    path("snapshots/<str:key>/publish", views_snapshots.snapshot_publish, name="snapshot_publish"),
+    path("privacy-rights", views_rights.privacy_rights, name="privacy_rights"),
+    path("privacy-rights/find", views_rights.rights_find, name="rights_find"),
+    path("privacy-rights/purge", views_rights.rights_purge, name="rights_purge"),
+    path("privacy-rights/processing", views_rights.rights_processing, name="rights_processing"),
+    path("privacy-rights/processing.json", views_rights.rights_processing_json, name="rights_processing_json"),
+    path("privacy-rights/patients/<str:key>", views_rights.rights_patient, name="rights_patient"),
+    path("privacy-rights/patients/<str:key>/access", views_rights.rights_access, name="rights_access"),
+    path("privacy-rights/patients/<str:key>/access.json", views_rights.rights_access_json, name="rights_access_json"),
+    path("privacy-rights/patients/<str:key>/consent", views_rights.rights_consent, name="rights_consent"),
+    path("privacy-rights/patients/<str:key>/erase", views_rights.rights_erase, name="rights_erase"),
+]

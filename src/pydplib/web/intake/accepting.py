@@ -1,0 +1,128 @@
+"""Taking an import in, or throwing it away: in chunks that nobody sees, then as a whole in one last transaction."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from pydplib.errors import DataError
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.intake import uploads
+from pydplib.web.intake.duplicates import Duplicates
+from pydplib.web.intake.jobs import Worker
+from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient
+from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of
+from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, prepare, write_reports
+from pydplib.web.reporting.models import Report
+
+_State = ImportBatch.State
+_Decision = ImportRow.Decision
+
+
+def accept_batch(batch: ImportBatch) -> None:
+    """Take a checked import in; begun earlier and broken off, it goes on where it stopped.
+
+    Every chunk is one transaction with its progress, and its reports are staged: no reader sees them. The last
+    transaction shows them all, raises the data version and writes the line. Killed anywhere, the import is either
+    not taken in (and can be resumed or discarded) or taken in whole.
+    """
+    worker = Worker(batch, _State.ACCEPTING, among=(_State.CHECKED, _State.ACCEPTING))
+    batch.refresh_from_db()
+    if not uploads.path_of(batch.key).exists():
+        worker.release(problem="The uploaded file is gone: files are kept for a day. Discard this import.")
+        return
+    template = batch.template.template
+    reader, duplicates = Reader(batch, template), Duplicates(batch.project, template, batch)
+    decided = {row.number: row for row in batch.problem_rows.all()}
+    begun_at = batch.done if Report.all_objects.filter(batch=batch, state=Report.State.STAGED).exists() else 0
+    done, rows = 0, reader.rows()
+    if not begun_at:
+        worker.save(done=0)
+    for chunk in chunks(rows, CHUNK):
+        done += len(chunk)
+        ready = _ready(batch, reader, duplicates, decided, chunk)
+        if done <= begun_at:
+            continue  # written before the break; looked at again only for duplicates in later rows
+        with transaction.atomic():
+            worker.save(done=done)
+            write_reports(batch.project, batch.template, ready, author=batch.by, staged_in=batch)
+    _show(batch, worker)
+    uploads.remove(batch.key)
+
+
+def _ready(
+    batch: ImportBatch, reader: Reader, duplicates: Duplicates, decided: dict[int, ImportRow], chunk: list[FileRow]
+) -> list[Prepared]:
+    repeated = duplicates.find(chunk)
+    ready = []
+    for row in chunk:
+        decision = decided.get(row.number)
+        if decision is not None:
+            if decision.decision == _Decision.LEAVE_OUT:
+                continue
+            if decision.decision == _Decision.FIXED:
+                special = {name: text for name, text in decision.fields.items() if name.startswith("@")}
+                fields = {name: text for name, text in decision.fields.items() if name not in special}
+                row = reader.evaluated(row.number, fields, special)
+        elif row.number in repeated:
+            continue
+        if row.ok:
+            ready.append(
+                prepare(
+                    reader.template,
+                    row.answers,
+                    more_identifiers=identifiers_of(row),
+                    department=department_of(row, batch.department),
+                    number_hash=duplicates.number_of(row),
+                )
+            )
+    return ready
+
+
+def _show(batch: ImportBatch, worker: Worker) -> None:
+    with recorded(batch.by, project=batch.project) as log:
+        now = timezone.now()
+        worker.save(state=_State.ACCEPTED, ended=now)
+        staged = Report.all_objects.filter(batch=batch, state=Report.State.STAGED)
+        written = staged.update(state=Report.State.SIGNED, created=now, changed=now, signed=now)
+        number = new_data_version(batch.project) if written else batch.project.data_version
+        batch.problem_rows.all().delete()  # they hold cells of the file
+        ImportBatch.objects.filter(pk=batch.pk).update(worker="", good=written, bad=batch.rows - written)
+        log.add("import.accept", batch.key, reports=written, rows=batch.rows, data_version=number)
+
+
+def discard_batch(batch: ImportBatch, *, actor: object = None) -> None:
+    """Throw an import away: file, staged reports, patients whom only it brought."""
+    among = tuple(state for state in _State.values if state not in (_State.ACCEPTED, _State.DISCARDED))
+    worker = Worker(batch, _State.DISCARDING, among=among)
+    staged = Report.all_objects.filter(batch=batch, state=Report.State.STAGED).order_by("pk")
+    while part := list(islice(staged.values_list("pk", "patient_id")[:CHUNK], CHUNK)):
+        with transaction.atomic():
+            worker.save()
+            Report.all_objects.filter(pk__in=[pk for pk, _ in part]).delete()
+            _unused({patient for _, patient in part}).delete()
+    with recorded(actor or batch.by, project=batch.project) as log:
+        worker.save(state=_State.DISCARDED, ended=timezone.now())
+        ImportBatch.objects.filter(pk=batch.pk).update(worker="")
+        batch.problem_rows.all().delete()
+        log.add("import.discard", batch.key, rows=batch.rows)
+    uploads.remove(batch.key)
+
+
+def _unused(patients: set[int]) -> Any:
+    """Return those patients to whom nothing but identifiers belongs."""
+    found = Patient.objects.filter(pk__in=patients)
+    for relation in Patient._meta.related_objects:
+        if relation.related_model is not Identifier:
+            rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": patients})
+            found = found.exclude(pk__in=rows.values(relation.field.name))
+    return found
+
+
+def check_not_busy(project: object) -> None:
+    """Raise ``DataError`` while an import of the project is being taken in."""
+    if ImportBatch.objects.filter(project=project, state=_State.ACCEPTING).exists():
+        raise DataError("An import is being taken in. Let it finish, or discard it, then try again.")

@@ -1,0 +1,87 @@
+"""Looking at rows: which reports a member may see, filters, pages, and what a look leaves in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models.fields.json import KeyTransform
+
+from pydplib.capture import Question, Template, show_value
+from pydplib.capture.values import Unreadable, read_value
+from pydplib.web.intake.recording import value_columns
+from pydplib.web.reporting.models import Report
+
+PER_PAGE = 50
+FIRST_COLUMNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One condition on the rows: a field of the template and one of its possible values."""
+
+    field: str
+    value: Any
+
+
+def visible_reports(project: Any, member: Any) -> Any:
+    """Return the signed reports that a member may look at: owners all, radiologists those of the own department."""
+    found = Report.objects.filter(project=project, state=Report.State.SIGNED)
+    if member.can("manage_data"):
+        return found
+    return found.filter(department=member.department) if member.department else found.none()
+
+
+def questions_of(template: Template) -> dict[str, Question]:
+    """Return the columns of the browser."""
+    return {name: template.question(name) for name in value_columns(template)}
+
+
+def read_filter(questions: Mapping[str, Question], field: str, text: str) -> Filter | None:
+    """Return a condition, or none if the field or value is not one of the template's."""
+    question = questions.get(field)
+    if question is None or question.kind == "text" or not text.strip():
+        return None
+    try:
+        value = read_value(question, text)
+    except Unreadable:
+        return None
+    return None if value is None else Filter(field, value)
+
+
+def filtered(reports: Any, chosen: Filter | None, department: str = "") -> Any:
+    """Apply the filters."""
+    if chosen is not None:
+        reports = reports.annotate(cell=KeyTransform(chosen.field, "values")).filter(cell=chosen.value)
+    return reports.filter(department=department) if department else reports
+
+
+def page_of(reports: Any, number: object) -> Page:  # type: ignore[type-arg]
+    """Return one page of reports, newest first."""
+    ordered = reports.select_related("patient").order_by("-signed", "-id")
+    return Paginator(ordered, PER_PAGE).get_page(number)
+
+
+def rows_of(reports: Any, questions: Mapping[str, Question], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return reports as rows for a table."""
+    return [
+        {"report": report, "cells": [cell_words(questions[name], report.values.get(name)) for name in columns]}
+        for report in reports
+    ]
+
+
+def cell_words(question: Question, value: Any) -> str:
+    """Return a cell as people read it, short."""
+    if value is None:
+        return ""
+    words = show_value(question, value)
+    # Titles such as "4 (high: ...)" are for forms; a table has little room.
+    return str(value) if question.kind == "choice" and len(words) > 30 else words
+
+
+def chosen_columns(asked: Sequence[str], questions: Mapping[str, Question]) -> list[str]:
+    """Return the columns to show: those asked for that exist, or the first few."""
+    known = [name for name in questions if name in set(asked)]
+    return known or list(questions)[:FIRST_COLUMNS]

@@ -1,0 +1,136 @@
+"""The dry run: every row is tried, nothing is taken in; rows with problems are kept for a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from pydplib.capture import Problem, field_name
+from pydplib.errors import DataError
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.intake.duplicates import Duplicates
+from pydplib.web.intake.jobs import Worker
+from pydplib.web.intake.mapping import titles_of
+from pydplib.web.intake.models import ImportBatch, ImportRow
+from pydplib.web.intake.reading import FileRow, Reader
+from pydplib.web.intake.recording import CHUNK, chunks
+
+MOST_PROBLEM_ROWS = 2000
+"""Rows with problems that are kept for a decision; further ones are counted and left out."""
+
+_Decision = ImportRow.Decision
+
+
+def check_rows(batch: ImportBatch) -> None:
+    """Try every row of an import and keep what is wrong with it."""
+    states = ImportBatch.State
+    worker = Worker(batch, states.CHECKING, among=(states.UPLOADED, states.CHECKING, states.CHECKED))
+    template = batch.template.template
+    reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
+    titles = titles_of(template)
+    good = bad = kept = done = 0
+    with transaction.atomic():
+        worker.save(done=0, good=0, bad=0)
+        batch.problem_rows.all().delete()
+    for chunk in chunks(reader.rows(), CHUNK):
+        repeated = duplicates.find(chunk)
+        rows = []
+        for row in chunk:
+            if not row.problems and row.number not in repeated:
+                good += 1
+                continue
+            is_bad = not row.ok or row.number in repeated
+            good, bad = good + (not is_bad), bad + is_bad
+            if kept < MOST_PROBLEM_ROWS:
+                kept += 1
+                rows.append(_problem_row(batch, row, repeated.get(row.number, ""), titles))
+        done += len(chunk)
+        with transaction.atomic():
+            ImportRow.objects.bulk_create(rows)
+            worker.save(done=done, good=good, bad=bad)
+    with recorded(batch.by, project=batch.project) as log:
+        worker.save(state=states.CHECKED)
+        worker.state = states.CHECKED
+        worker.release()
+        log.add("import.check", batch.key, rows=done, bad=bad)
+
+
+def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
+    """Put other texts in place of a row's own and try it again; returns whether it can be taken in now.
+
+    Args:
+        row: The row.
+        fields: Field -> new text, for the fields that change.
+    """
+    template = row.batch.template.template
+    reader = Reader(row.batch, template)
+    unknown = [name for name in fields if name not in reader.readers]
+    if unknown:
+        raise DataError("A mended row has fields that the template does not know.")
+    special = {name: text for name, text in row.fields.items() if name.startswith("@")}
+    merged = {name: text for name, text in row.fields.items() if not name.startswith("@")} | dict(fields)
+    tried = reader.evaluated(row.number, merged, special)
+    repeated = Duplicates(row.batch.project, template).find([tried]).get(row.number, "")
+    row.fields = merged | special
+    row.problems = _problems(tried, repeated, titles_of(template))
+    row.decision = _Decision.FIXED if tried.ok and not repeated else _Decision.LEAVE_OUT
+    row.save()
+    return row.decision == _Decision.FIXED
+
+
+def decide(row: ImportRow, decision: str) -> None:
+    """Leave a row out, or take it in all the same: possible for duplicates and warnings, not for errors."""
+    if decision == _Decision.KEEP and any(each["severity"] == "error" for each in row.problems):
+        raise DataError(f"Row {row.number} breaks a rule of the template: mend it or leave it out.")
+    row.decision = decision
+    row.save(update_fields=["decision"])
+
+
+def tally(batch: ImportBatch) -> dict[str, int]:
+    """Return how many rows would be taken in and left out as things stand."""
+    decisions = list(batch.problem_rows.values_list("decision", "problems"))
+    # Rows with warnings only were counted as good.
+    mended = sum(
+        decision != _Decision.LEAVE_OUT
+        for decision, problems in decisions
+        if decision == _Decision.FIXED or _is_bad(problems)
+    )
+    dropped = sum(decision == _Decision.LEAVE_OUT for decision, problems in decisions if not _is_bad(problems))
+    taken = batch.good + mended - dropped
+    return {"taken": taken, "left_out": batch.rows - taken, "mended": sum(d == _Decision.FIXED for d, _ in decisions)}
+
+
+def _is_bad(problems: list[dict[str, str]]) -> bool:
+    return any(each["severity"] != "warning" for each in problems)
+
+
+def _problem_row(batch: ImportBatch, row: FileRow, repeated: str, titles: Mapping[str, str]) -> ImportRow:
+    is_bad = not row.ok or bool(repeated)
+    return ImportRow(
+        batch=batch,
+        number=row.number,
+        fields={**row.fields, **row.special},
+        problems=_problems(row, repeated, titles),
+        decision=_Decision.LEAVE_OUT if is_bad else _Decision.KEEP,
+    )
+
+
+def _problems(row: FileRow, repeated: str, titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    found = [_as_value(problem, titles) for problem in row.problems]
+    if repeated:
+        message = f"{repeated} Leave it out, or take it in all the same."
+        found.append({"code": "duplicate", "field": "", "title": "", "message": message, "severity": "duplicate"})
+    return found
+
+
+def _as_value(problem: Problem, titles: Mapping[str, str]) -> dict[str, Any]:
+    name = field_name(problem.path)
+    return {
+        "code": problem.code,
+        "field": name if name in titles else "",
+        "title": titles.get(name, problem.place or problem.item),
+        "message": problem.message,
+        "severity": problem.severity,
+    }

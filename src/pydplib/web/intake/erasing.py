@@ -1,0 +1,125 @@
+"""What the law gives to patients: erasure, withdrawal of consent, an end to keeping data."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils import timezone
+
+from pydplib.errors import DataError, ParameterError
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.intake.accepting import check_not_busy
+from pydplib.web.intake.models import ImportBatch, ImportRow, Patient
+from pydplib.web.intake.pseudonyms import find_patient, pseudonyms_of
+from pydplib.web.intake.recording import CHUNK, new_data_version
+from pydplib.web.intake.snapshots import forget, without_people
+from pydplib.web.projects.models import Project
+from pydplib.web.reporting.models import Report
+
+
+def look_up(project: Any, text: str) -> Patient | None:
+    """Return the patient of exactly this identifier, key or pseudonym; none if the project has nobody so named."""
+    word = text.strip()
+    if not word:
+        return None
+    known = Patient.objects.filter(project=project)
+    return (
+        known.filter(key=word).first()
+        or find_patient(project, {"": word})
+        or known.filter(identifiers__value=word).first()
+        or known.filter(pseudonym=word).first()
+    )
+
+
+def erase(patient: Patient, *, actor: object) -> int:
+    """Erase a person: identifiers, reports with their history, texts, snapshots that hold them. Returns the reports.
+
+    An audit line with the random key stays: that somebody was erased, when and by whom, not who it was. The data
+    version goes up; the published snapshot is replaced by the same without the person.
+    """
+    project = patient.project
+    check_not_busy(project)
+    pseudonyms = [patient.pseudonym]
+    with without_people(project, pseudonyms) as files, recorded(actor, project=project) as log:
+        kept = Patient.objects.select_for_update().filter(pk=patient.pk).first()
+        if kept is None:
+            raise DataError("This patient is erased already.")
+        reports = Report.all_objects.filter(patient=kept).count()
+        _forget_open_rows(project, set(pseudonyms))
+        forget(project, files, pseudonyms, log)
+        key = kept.key
+        kept.delete()
+        number = new_data_version(project)
+        log.add("patient.erase", key, reports=reports, data_version=number)
+    return reports
+
+
+def set_consent(patient: Patient, consent: str, *, actor: object) -> None:
+    """Note consent or its withdrawal; who withdraws is in no snapshot any more, not in the published one either."""
+    if consent not in Patient.Consent.values:
+        raise ParameterError("Unknown consent.")
+    project, withdrawn = patient.project, consent == Patient.Consent.WITHDRAWN
+    pseudonyms = [patient.pseudonym] if withdrawn else []
+    with without_people(project, pseudonyms) as files, recorded(actor, project=project) as log:
+        if withdrawn:
+            forget(project, files, pseudonyms, log)
+        Patient.objects.filter(pk=patient.pk).update(consent=consent)
+        patient.consent = consent
+        number = new_data_version(project)
+        log.add("patient.consent", patient.key, consent=consent, data_version=number)
+
+
+def overdue(project: Project, *, today: dt.date | None = None) -> dict[str, Any]:
+    """Return what is past the project's retention date: nothing before it, everything after it."""
+    due = (today or timezone.now().date()) > project.retention_until
+    patients = Patient.objects.filter(project=project)
+    reports = Report.all_objects.filter(project=project)
+    return {
+        "due": due,
+        "until": project.retention_until,
+        "patients": patients.count() if due else 0,
+        "reports": reports.count() if due else 0,
+        "snapshots": project.snapshots.exclude(file="").count() if due else 0,
+        "imports": ImportBatch.objects.filter(project=project, state__in=_OPEN).count() if due else 0,
+    }
+
+
+def purge(project: Project, *, actor: object, today: dt.date | None = None) -> int:
+    """Erase everybody of a project whose retention date has passed; returns how many."""
+    if not overdue(project, today=today)["due"]:
+        raise DataError(f"Nothing is past its time: the project keeps its data until {project.retention_until}.")
+    check_not_busy(project)
+    with without_people(project, None) as files, recorded(actor, project=project) as log:
+        forget(project, files, None, log)
+        ImportRow.objects.filter(batch__project=project).delete()
+        patients = Patient.objects.filter(project=project)
+        gone = 0
+        while part := list(patients.values_list("pk", flat=True)[:CHUNK]):
+            Patient.objects.filter(pk__in=part).delete()
+            gone += len(part)
+        number = new_data_version(project)
+        log.add("project.purge", project.key, patients=gone, data_version=number)
+    return gone
+
+
+_OPEN: Sequence[str] = [
+    state
+    for state in ImportBatch.State.values
+    if state not in (ImportBatch.State.ACCEPTED, ImportBatch.State.DISCARDED)
+]
+
+
+def open_imports(project: Any) -> int:
+    """Return how many uploads are waiting: they may hold rows of a person who is erased now."""
+    return ImportBatch.objects.filter(project=project, state__in=_OPEN).count()
+
+
+def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:
+    """Delete rows of open imports that wait for a decision and are about these people."""
+    for row in ImportRow.objects.filter(batch__project=project).select_related("batch__template").iterator():
+        person = row.batch.template.template.person
+        value = str(row.fields.get(person, "")).strip()
+        if value and len(value) <= 400 and pseudonyms_of(project, [value])[0] in pseudonyms:
+            row.delete()

@@ -1,0 +1,100 @@
+"""Forms of intake: upload, matching of columns, filters, snapshots, privacy rights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from pydplib.capture import Template
+from pydplib.errors import DataError
+from pydplib.web.intake.mapping import DEPARTMENT, check_mapping, targets_of
+from pydplib.web.intake.models import Patient, SnapshotSchedule
+
+
+class UploadForm(forms.Form):
+    """The file, and what cannot be read from it."""
+
+    file = forms.FileField(
+        label="File",
+        help_text="CSV (any separator, decimal comma and encoding), Excel (.xlsx), or FHIR QuestionnaireResponse.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt,.tsv,.xlsx,.json,.ndjson"}),
+    )
+    sheet = forms.CharField(
+        label="Sheet", required=False, max_length=100, help_text="Only for workbooks with several sheets."
+    )
+    department = forms.CharField(
+        label="Department",
+        required=False,
+        max_length=80,
+        help_text="Whose reports these are, where the file does not say it.",
+    )
+
+    def __init__(self, *args: Any, own_department: str | None = None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        if own_department is not None:
+            del self.fields["department"]  # a radiologist imports into the own one
+
+
+class MappingForm(forms.Form):
+    """One field per column: where it goes."""
+
+    def __init__(self, *args: Any, template: Template, columns: list[str], own_department: bool, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.template, self.columns = template, columns
+        choices: list[Any] = [("", "Ignore this column")]
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for target in targets_of(template):
+            if own_department and target.name == DEPARTMENT:
+                continue
+            group = target.group or ("Template" if target.question else "Besides the template")
+            groups.setdefault(group, []).append((target.name, target.title))
+        choices += list(groups.items())
+        for place, column in enumerate(columns):
+            self.fields[f"column{place}"] = forms.ChoiceField(
+                label=column or "(no name)", choices=choices, required=False
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a mapping that cannot work."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                check_mapping(self.template, self.columns, self.mapping)
+            except DataError as error:
+                raise forms.ValidationError(str(error)) from None
+        return cleaned
+
+    @property
+    def mapping(self) -> list[str]:
+        """Field per column."""
+        return [self.cleaned_data[f"column{place}"] for place in range(len(self.columns))]
+
+
+class ScheduleForm(forms.ModelForm):
+    """How often snapshots are published by themselves."""
+
+    class Meta:
+        model = SnapshotSchedule
+        fields = ("every",)
+        labels = {"every": "Publish by itself"}  # noqa: RUF012
+        help_texts = {  # noqa: RUF012
+            "every": "Partners may know the rhythm: a new snapshot then says nothing about single patients."
+        }
+
+
+class FindPatientForm(forms.Form):
+    """Find one person by exactly what names them. Posted, so that it is in no address and no log."""
+
+    identifier = forms.CharField(
+        label="Patient's identifier or key",
+        max_length=400,
+        help_text="Exactly as it was recorded. The search itself is logged, what you typed is not.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
+class ConsentForm(forms.Form):
+    """Whether the person's data may enter new snapshots."""
+
+    consent = forms.ChoiceField(label="Consent", choices=Patient.Consent.choices)

@@ -1,0 +1,58 @@
+"""What must happen by itself: old uploads go, snapshots come on their day, files that nobody knows go."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+
+from django.db.models import Q
+from django.utils import timezone
+
+from pydplib.web.intake import uploads
+from pydplib.web.intake.accepting import discard_batch
+from pydplib.web.intake.jobs import STALE, LostClaimError
+from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
+from pydplib.web.intake.schedules import next_day
+from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files
+
+_log = logging.getLogger("pydplib.web")
+_State = ImportBatch.State
+
+
+def tidy(today: dt.date | None = None) -> None:
+    """Do all of it; the server calls this when it starts and every hour."""
+    discard_old_imports()
+    remove_stray_files()
+    publish_scheduled(today or timezone.now().date())
+
+
+def discard_old_imports() -> int:
+    """Discard imports that were left open for a day: their files and cells are not kept any longer."""
+    old = timezone.now() - uploads.KEPT
+    free = Q(worker="") | Q(heartbeat__isnull=True) | Q(heartbeat__lt=timezone.now() - STALE)
+    found = ImportBatch.objects.filter(free, made__lt=old).exclude(state__in=(_State.ACCEPTED, _State.DISCARDED))
+    gone = 0
+    for batch in found.select_related("project__hospital", "by"):
+        try:
+            discard_batch(batch, actor="system")
+            gone += 1
+        except LostClaimError:
+            continue
+    busy = ImportBatch.objects.filter(heartbeat__gte=timezone.now() - STALE).values_list("key", flat=True)
+    uploads.remove_old(keep=busy)
+    return gone
+
+
+def publish_scheduled(today: dt.date) -> int:
+    """Make and publish the snapshots whose day has come."""
+    made = 0
+    for schedule in SnapshotSchedule.objects.filter(next_day__lte=today).select_related("project__hospital"):
+        # Whoever moves the day on makes the snapshot: of two servers, one.
+        upcoming = next_day(schedule.every, today)
+        if not SnapshotSchedule.objects.filter(pk=schedule.pk, next_day=schedule.next_day).update(next_day=upcoming):
+            continue
+        if not schedule.project.templates.filter(is_current=True).exists():
+            continue
+        publish(make_snapshot(schedule.project, actor="system"), actor="system")
+        made += 1
+    return made

@@ -1,0 +1,193 @@
+"""Rows of a file to answers: decimal commas, German days, yes and no in words, titles of options."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydplib.capture import Problem, Question, Template, answers_from_fields, evaluate, field_name, response_from_fhir
+from pydplib.engine.columns import FALSE_WORDS, TRUE_WORDS
+from pydplib.web.intake import uploads
+from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
+
+_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
+_GERMAN_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
+_DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d.*")
+_WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One row as it came, and what the template says of it; its repr shows nothing of it.
+
+    Args:
+        number: As people count in their file.
+        fields: Field -> text: what is shown and mended.
+        answers: Clean answers.
+        problems: What is wrong.
+        special: Report number, department, further identifiers.
+    """
+
+    number: int
+    fields: Mapping[str, str] = field(repr=False)
+    answers: Mapping[str, Any] = field(repr=False)
+    problems: tuple[Problem, ...] = field(repr=False)
+    special: Mapping[str, str] = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it can be taken in."""
+        return all(problem.severity != "error" for problem in self.problems)
+
+
+class Reader:
+    """Reads the rows of one import.
+
+    Args:
+        batch: The import.
+        template: Its template.
+    """
+
+    def __init__(self, batch: Any, template: Template) -> None:
+        self.batch, self.template = batch, template
+        self.questions = {target.name: target.question for target in targets_of(template)}
+        self.readers = {
+            name: _converter(question, batch.comma) for name, question in self.questions.items() if question is not None
+        }
+        self.is_flat = batch.format != "fhir" and not any("/" in name for name in batch.mapping)
+
+    def rows(self, *, start: int = 0) -> Iterator[FileRow]:
+        """Yield the rows from a place on, each evaluated."""
+        if self.batch.format == "fhir":
+            for number, resource in enumerate(uploads.resources(self.batch.key), start=1):
+                if number > start:
+                    yield self.resource(number, resource)
+            return
+        for place, cells in enumerate(uploads.table_rows(self.batch.key)):
+            if place >= start:
+                yield self.evaluated(place + 2, *self.fields_of(cells))
+
+    def fields_of(self, cells: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the fields of a row, and what goes elsewhere."""
+        fields: dict[str, str] = {}
+        special: dict[str, str] = {}
+        for column, name, cell in zip(self.batch.columns, self.batch.mapping, cells, strict=True):
+            if name == IDENTIFIER:
+                special[f"{IDENTIFIER}:{column}"] = cell
+            elif name.startswith("@"):
+                special[name] = cell
+            elif name:
+                fields[name] = cell
+        return fields, special
+
+    def evaluated(self, number: int, fields: Mapping[str, str], special: Mapping[str, str]) -> FileRow:
+        """Evaluate the fields of a row."""
+        read = {name: self.readers[name](text) for name, text in fields.items() if name in self.readers}
+        if self.is_flat:
+            answers: Any = {self.questions[name].id: text for name, text in read.items()}  # type: ignore[union-attr]
+        else:
+            answers = answers_from_fields(self.template, read)
+        evaluation = evaluate(self.template, answers, purpose="import")
+        return FileRow(number, fields, evaluation.answers, evaluation.problems, special)
+
+    def resource(self, number: int, resource: Any) -> FileRow:
+        """Evaluate a FHIR response; its subject names the patient where no item does."""
+        person = self.template.person
+        subject = resource.get("subject")
+        name = ""
+        if isinstance(subject, dict):
+            identifier = subject.get("identifier")
+            value = identifier.get("value") if isinstance(identifier, dict) else None
+            name = str(value or subject.get("reference") or "")
+        items = resource.get("item")
+        if person and name and isinstance(items, list) and not _answers(items, person):
+            resource = {**resource, "item": [*items, {"linkId": person, "answer": [{"valueString": name}]}]}
+        special = {}
+        for key in ("identifier", "id"):
+            found = resource.get(key)
+            found = found[0] if isinstance(found, list) and found else found
+            found = found.get("value") if isinstance(found, dict) else found
+            if isinstance(found, str) and found.strip() and NUMBER not in special:
+                special[NUMBER] = found[:200]
+        read = response_from_fhir(self.template, resource)
+        return FileRow(number, _flat(read.answers), read.answers, read.problems, special)
+
+
+def department_of(row: FileRow, own: str) -> str:
+    """Return whose report a row is: what the file says (radiologists cannot map that), or else the import's own."""
+    return row.special.get(DEPARTMENT, "").strip()[:80] or own
+
+
+def identifiers_of(row: FileRow) -> dict[str, str]:
+    """Return what else names the patient of a row: column -> value."""
+    return {
+        name.partition(":")[2][:80]: value[:400]
+        for name, value in row.special.items()
+        if name.startswith(f"{IDENTIFIER}:") and value.strip()
+    }
+
+
+def _answers(items: list[Any], link: str, level: int = 0) -> bool:
+    return level < 50 and any(
+        isinstance(item, dict)
+        and (
+            item.get("linkId") == link
+            or (isinstance(item.get("item"), list) and _answers(item["item"], link, level + 1))
+        )
+        for item in items
+    )
+
+
+def _flat(answers: Mapping[str, Any], path: tuple[Any, ...] = ()) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for name, value in answers.items():
+        if isinstance(value, list):
+            for number, table in enumerate(value):
+                fields |= _flat(table, (*path, name, number))
+        else:
+            fields[field_name((*path, name))] = str(value).lower() if isinstance(value, bool) else str(value)
+    return fields
+
+
+def _converter(question: Question, comma: bool) -> Callable[[str], str]:
+    """Return how cells of a question's column are read; what fits no spelling stays as it is, and is refused later."""
+    if question.kind == "decimal" or question.kind == "integer":
+        return _number if comma else str.strip
+    if question.kind == "date":
+        return _day
+    if question.kind == "boolean":
+        return lambda text: _WORDS.get(text.strip().casefold(), text)
+    if question.kind == "choice":
+        by_word = {str(option.text).casefold(): str(option.value) for option in question.options}
+        by_word |= {str(option.value).casefold(): str(option.value) for option in question.options}
+        numeric = all(isinstance(option.value, int) for option in question.options)
+
+        def choose(text: str) -> str:
+            word = text.strip().casefold()
+            if numeric and word.endswith(".0"):
+                word = word[:-2]
+            return by_word.get(word, text)
+
+        return choose
+    return str
+
+
+def _number(text: str) -> str:
+    word = text.strip()
+    return word.replace(".", "").replace(",", ".") if _COMMA.fullmatch(word) else word
+
+
+def _day(text: str) -> str:
+    word = text.strip()
+    if found := _GERMAN_DAY.fullmatch(word):
+        day, month, year = map(int, found.groups())
+        try:
+            return dt.date(year, month, day).isoformat()
+        except ValueError:
+            return word
+    if found := _DAY_AND_TIME.fullmatch(word):
+        return found[1]
+    return word

@@ -1,0 +1,296 @@
+"""Pinned states of the data for partners' analyses: one Parquet file each, pseudonyms instead of people, no free text."""
+
+# Columns and paths enter SQL through _name() and sql_text() only.
+# ruff: noqa: S608
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Max
+from django.utils import timezone
+
+from pydplib._duckdb_files import exact_name, parquet_source, sql_text
+from pydplib.capture import Template, to_schema
+from pydplib.engine.load import load
+from pydplib.engine.table import Table
+from pydplib.errors import DataError
+from pydplib.schema import Category, Column, Date, Flag, Integer, Schema, Text
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.intake.models import Patient, Snapshot
+from pydplib.web.people.models import new_key
+from pydplib.web.projects.models import Project
+from pydplib.web.reporting.models import Report
+
+_NOTHING = "\\N"  # a missing cell in the passing CSV; no answer is written so
+_FRESH = 600  # seconds after which a file that no snapshot names was left by a crash
+
+
+def folder() -> Path:
+    """Return the private folder of snapshots."""
+    path = Path(settings.CONFIGURATION.home) / "snapshots"
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+def snapshot_schema(template: Template, *, lineage: str) -> Schema:
+    """Return the public schema of a snapshot: bounds and categories of the template, no identifier, no free text.
+
+    Args:
+        template: The project's current template.
+        lineage: The project's key: budgets are counted per project, whatever template it uses.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> schema = snapshot_schema(builtin("pirads-paper"), lineage="pirads-1")
+        >>> schema.person, "physician_name" in schema.columns, schema.max_rows_per_person
+        ('patient_id', False, 3)
+    """
+    person = template.person or "person"
+    columns: dict[str, Column] = {person: Text(label="identifier", title="Person")}
+    for name, column in to_schema(template, skip_unbounded=True).columns.items():
+        if name != template.person and not isinstance(column, Text) and column.label != "identifier":
+            columns[name] = column
+    return Schema(
+        columns,
+        person=person,
+        max_rows_per_person=template.max_reports_per_person,
+        name=template.id,
+        lineage=lineage,
+    )
+
+
+def make_snapshot(project: Project, *, actor: object) -> Snapshot:
+    """Pin the current data version: signed reports of everybody who has not withdrawn consent.
+
+    The file is written first and named in the database last; a crash leaves a file that nobody knows, which goes.
+    """
+    key, schema = new_key(), None
+    with recorded(actor, project=project) as log:
+        # Whoever changes the data raises the version in this row: they wait, so version and rows belong together.
+        locked = Project.objects.select_for_update().get(pk=project.pk)
+        current = project.templates.filter(is_current=True).first()
+        if current is None:
+            raise DataError("The project has no template yet: choose one, then make a snapshot.")
+        schema = snapshot_schema(current.template, lineage=project.key)
+        rows, digest = _write(key, schema, _rows(locked, schema))
+        snapshot = Snapshot.objects.create(
+            key=key,
+            project=project,
+            number=_next_number(project),
+            data_version=locked.data_version,
+            template=current,
+            schema=schema.to_json(),
+            file=f"{key}.parquet",
+            sha256=digest,
+        )
+        log.add("snapshot.make", key, number=snapshot.number, data_version=snapshot.data_version, rows=rows)
+    return snapshot
+
+
+def publish(snapshot: Snapshot, *, actor: object) -> None:
+    """Let partners' analyses run on a snapshot from now on."""
+    if not snapshot.file:
+        raise DataError("This snapshot is gone: make a new one.")
+    if snapshot.published is not None:
+        return
+    with recorded(actor, project=snapshot.project) as log:
+        snapshot.published = timezone.now()
+        snapshot.save(update_fields=["published"])
+        log.add("snapshot.publish", snapshot.key, number=snapshot.number, data_version=snapshot.data_version)
+
+
+def published_snapshot(project: Any) -> Snapshot | None:
+    """Return the snapshot that partners' analyses run on."""
+    return (
+        Snapshot.objects.filter(project=project, published__isnull=False).exclude(file="").order_by("-number").first()
+    )
+
+
+def snapshots_with(project: Any, pseudonym: str) -> list[Snapshot]:
+    """Return the snapshots that hold a person."""
+    return [each for each in Snapshot.objects.filter(project=project).exclude(file="") if _holds(each, [pseudonym])]
+
+
+def load_snapshot(snapshot: Snapshot) -> Table:
+    """Return a snapshot as a table of pydplib, with the schema that was stored beside it.
+
+    Raises:
+        DataError: The file is gone, or is not the one that was written.
+    """
+    path = folder() / snapshot.file
+    if not snapshot.file or not path.is_file():
+        raise DataError("The snapshot's file is gone. Make and publish a new snapshot.")
+    if _digest(path) != snapshot.sha256:
+        raise DataError("The snapshot's file was changed since it was made. Make and publish a new snapshot.")
+    return load(path, Schema.from_json(snapshot.schema))
+
+
+@contextmanager
+def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator[list[str]]:
+    """Take people out of all snapshots, around the transaction that takes them out of the data.
+
+    Yields the names of the files that hold one of them, and deletes these files once the transaction inside has been
+    kept: ``with without_people(...) as files, recorded(...) as log:`` and there ``forget(...)``, which changes the
+    entries. A crash in between leaves files that no snapshot names: ``remove_stray_files`` deletes them.
+
+    Args:
+        project: The project.
+        pseudonyms: Whom to take out; None for everybody.
+    """
+    names: list[str] = []
+    if pseudonyms is None or pseudonyms:
+        held = Snapshot.objects.filter(project=project).exclude(file="")
+        names = [each.file for each in held if _holds(each, pseudonyms)]
+    yield names
+    for name in names:
+        (folder() / name).unlink(missing_ok=True)
+
+
+def forget(project: Project, names: Collection[str], pseudonyms: Collection[str] | None, log: Any) -> None:
+    """Inside the transaction: drop the entries of these files, and put a published one without the people in place."""
+    current = published_snapshot(project)
+    held = Snapshot.objects.filter(project=project, file__in=names)
+    replacement = None
+    if current is not None and current.file in names and pseudonyms is not None:
+        key, schema = new_key(), Schema.from_json(current.schema)
+        digest = _rewrite(current, key, schema, pseudonyms)
+        replacement = Snapshot(
+            key=key,
+            project=project,
+            number=_next_number(project),
+            data_version=current.data_version,
+            template=current.template,
+            schema=current.schema,
+            file=f"{key}.parquet",
+            sha256=digest,
+            published=timezone.now(),
+        )
+    for snapshot in held:
+        log.add("snapshot.remove", snapshot.key, number=snapshot.number)
+    held.update(file="", sha256="")
+    if replacement is not None:
+        replacement.save()
+        log.add("snapshot.replace", replacement.key, number=replacement.number, instead_of=current.number)  # type: ignore[union-attr]
+
+
+def remove_stray_files() -> int:
+    """Delete files that no snapshot names; what a crash left, an erasure's old files first of all."""
+    known = set(Snapshot.objects.exclude(file="").values_list("file", flat=True))
+    gone = 0
+    for path in folder().iterdir():
+        if path.name not in known and path.is_file() and time.time() - path.stat().st_mtime > _FRESH:
+            path.unlink(missing_ok=True)
+            gone += 1
+    return gone
+
+
+def _rows(project: Project, schema: Schema) -> Iterator[list[Any]]:
+    found = (
+        Report.objects.filter(project=project, state=Report.State.SIGNED)
+        .exclude(patient__consent=Patient.Consent.WITHDRAWN)
+        .order_by("patient__pseudonym", "id")
+        .values_list("patient__pseudonym", "values")
+    )
+    names = [name for name in schema.columns if name != schema.person]
+    for pseudonym, values in found.iterator(chunk_size=2000):
+        yield [pseudonym, *(values.get(name) for name in names)]
+
+
+def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, str]:
+    passing, count = folder() / f"{key}.csv", 0
+    names = [str(schema.person), *(name for name in schema.columns if name != schema.person)]
+    try:
+        with os.fdopen(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as out:
+            writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            for row in rows:
+                writer.writerow([_NOTHING if cell is None else _cell(cell) for cell in row])
+                count += 1
+        texts = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+        chosen = ", ".join(
+            f"TRY_CAST(c{i} AS {_type(schema.columns[name])}) AS {_name(name)}" for i, name in enumerate(names)
+        )
+        source = (
+            f"read_csv({sql_text(exact_name(passing))}, header=false, auto_detect=false, columns={{{texts}}}, delim=',', "
+            f"quote='\"', escape='\"', nullstr={sql_text(_NOTHING)}, allow_quoted_nulls=true, max_line_size=20000000)"
+        )
+        return count, _copy(f"SELECT {chosen} FROM {source}", key)
+    finally:
+        passing.unlink(missing_ok=True)
+
+
+def _rewrite(snapshot: Snapshot, key: str, schema: Schema, pseudonyms: Collection[str]) -> str:
+    source = parquet_source(exact_name(folder() / snapshot.file))
+    listed = ", ".join(sql_text(name) for name in pseudonyms)
+    return _copy(f"SELECT * FROM {source} WHERE {_name(str(schema.person))} NOT IN ({listed})", key)
+
+
+def _copy(query: str, key: str) -> str:
+    """Write a query's rows to a new file that appears whole, readable by its owner alone; returns its digest."""
+    draft, path = folder() / f"{key}.part", folder() / f"{key}.parquet"
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    _query(f"COPY ({query}) TO {sql_text(str(draft))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)")
+    os.chmod(draft, 0o600)
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+    draft.replace(path)
+    return _digest(path)
+
+
+def _holds(snapshot: Snapshot, pseudonyms: Collection[str] | None) -> bool:
+    path = folder() / snapshot.file
+    if pseudonyms is None or not path.is_file() or _digest(path) != snapshot.sha256:
+        return True  # a file that cannot be trusted goes as well
+    if not pseudonyms:
+        return False
+    person = str(Schema.from_json(snapshot.schema).person)
+    listed = ", ".join(sql_text(name) for name in pseudonyms)
+    source = parquet_source(exact_name(path))
+    return bool(_query(f"SELECT 1 FROM {source} WHERE {_name(person)} IN ({listed}) LIMIT 1"))
+
+
+def _query(statement: str) -> list[Any]:
+    import duckdb
+
+    try:
+        with duckdb.connect() as connection:
+            return connection.execute(statement).fetchall()
+    except duckdb.Error:
+        # DuckDB's own words may quote a cell.
+        raise DataError("The snapshot cannot be written or read. Check the disk's free space.") from None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _next_number(project: Any) -> int:
+    return (Snapshot.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+
+
+def _cell(cell: Any) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _type(column: Column) -> str:
+    if isinstance(column, Category):
+        return "BIGINT" if all(isinstance(value, int) for value in column.values) else "VARCHAR"
+    if isinstance(column, Flag):
+        return "BOOLEAN"
+    if isinstance(column, Date):
+        return "DATE"
+    if isinstance(column, Text):
+        return "VARCHAR"
+    return "BIGINT" if isinstance(column, Integer) else "DOUBLE"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,142 @@
+"""Pages of the rows: browser, one patient, identifiers, export, quality. Every look leaves a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door
+from pydplib.web.intake.browsing import (
+    chosen_columns,
+    filtered,
+    page_of,
+    questions_of,
+    read_filter,
+    rows_of,
+    visible_reports,
+)
+from pydplib.web.intake.exporting import csv_text
+from pydplib.web.intake.models import Patient
+from pydplib.web.intake.quality import quality_of
+from pydplib.web.intake.recording import value_columns
+from pydplib.web.projects.door import check_flow_for
+
+
+@door("see_raw")
+@require_GET
+def data(request: Any) -> HttpResponse:
+    """Show signed reports as rows."""
+    current = request.project.templates.filter(is_current=True).first()
+    if current is None:
+        return render(request, "intake/data.html", {"template": None})
+    questions = questions_of(current.template)
+    columns = chosen_columns(request.GET.getlist("column"), questions)
+    chosen = read_filter(questions, request.GET.get("field", ""), request.GET.get("value", ""))
+    department = request.GET.get("department", "")[:80] if request.member.can("manage_data") else ""
+    reports = visible_reports(request.project, request.member)
+    page = page_of(filtered(reports, chosen, department), request.GET.get("page"))
+    record(
+        request.user,
+        "data.look",
+        request.project.key,
+        project=request.project,
+        page=page.number,
+        filter=[name for name, used in ((chosen.field if chosen else "", chosen), ("department", department)) if used],
+        reports=[report.key for report in page],
+    )
+    context = {
+        "template": current.template,
+        "questions": [(name, question.text, name in columns) for name, question in questions.items()],
+        "filters": [(name, question) for name, question in questions.items() if question.kind != "text"],
+        "columns": [questions[name] for name in columns],
+        "rows": rows_of(page, questions, columns),
+        "page": page,
+        "chosen": chosen,
+        "bad_filter": bool(request.GET.get("field")) and chosen is None,
+        "department": department,
+        "departments": _departments(reports) if request.member.can("manage_data") else [],
+        "can_export": request.member.can("manage_data"),
+    }
+    return render(request, "intake/data.html", context)
+
+
+@door("see_raw", of=Patient)
+@require_GET
+def patient(request: Any, **kwargs: Any) -> HttpResponse:
+    """Show one patient with all reports."""
+    return _patient_page(request, {})
+
+
+@door("manage_data", of=Patient, recent=True)
+@require_POST
+def patient_identifiers(request: Any, **kwargs: Any) -> HttpResponse:
+    """Show what names a patient; asked for on purpose, with the password, and logged."""
+    held = list(request.target.identifiers.order_by("field").values_list("field", "value"))
+    record(request.user, "patient.identifiers", request.target.key, project=request.project, fields=len(held))
+    return _patient_page(request, {"identifiers": held, "identifiers_shown": True})
+
+
+def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
+    reports = list(
+        visible_reports(request.project, request.member)
+        .filter(patient=request.target)
+        .select_related("author", "template")
+    )
+    if not reports and not request.member.can("manage_data"):
+        raise Http404
+    record(
+        request.user,
+        "patient.look",
+        request.target.key,
+        project=request.project,
+        reports=[report.key for report in reports],
+    )
+    shown = []
+    for report in reports:
+        questions = questions_of(report.template.template)
+        (row,) = rows_of([report], questions, list(questions))
+        pairs = [(question.text, cell) for question, cell in zip(questions.values(), row["cells"], strict=True) if cell]
+        shown.append({"report": report, "pairs": pairs})
+    return render(request, "intake/patient.html", {"patient": request.target, "reports": shown, **more})
+
+
+@door("manage_data", recent=True)
+@require_POST
+def data_export(request: Any) -> HttpResponse:
+    """Send raw rows as CSV to an owner: password given again, allowed by the policy, logged."""
+    current = request.project.templates.filter(is_current=True).first()
+    if current is None:
+        raise Http404
+    template = current.template
+    check_flow_for(request, "raw", purpose="export", fields=value_columns(template))
+    reports = visible_reports(request.project, request.member)
+    record(
+        request.user,
+        "data.export",
+        request.project.key,
+        project=request.project,
+        rows=reports.count(),
+        data_version=request.project.data_version,
+    )
+    response = StreamingHttpResponse(csv_text(template, reports), content_type="text/csv; charset=utf-8")
+    name = f"{request.project.key}-{timezone.now():%Y%m%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@door("manage_data")
+@require_GET
+def quality(request: Any) -> HttpResponse:
+    """Show gaps, values outside the template, repeated reports and contradictions."""
+    found = quality_of(request.project)
+    record(request.user, "quality.look", request.project.key, project=request.project)
+    return render(request, "intake/quality.html", {"quality": found})
+
+
+def _departments(reports: Any) -> list[str]:
+    return [name for name in reports.order_by("department").values_list("department", flat=True).distinct() if name]

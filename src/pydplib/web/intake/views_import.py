@@ -1,0 +1,277 @@
+"""Pages of the import: upload, match columns, dry run, accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from pydplib.errors import PolicyError, PydplibError
+from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.doors import door
+from pydplib.web.intake import jobs, uploads
+from pydplib.web.intake.accepting import accept_batch, discard_batch
+from pydplib.web.intake.checking import MOST_PROBLEM_ROWS, check_rows, decide, mend_row, tally
+from pydplib.web.intake.forms import MappingForm, UploadForm
+from pydplib.web.intake.housekeeping import discard_old_imports
+from pydplib.web.intake.mapping import guess, missing_fields, targets_of
+from pydplib.web.intake.models import ImportBatch, ImportRow
+from pydplib.web.people.models import new_key
+
+STEPS = ("Upload", "Match columns", "Dry run", "Done")
+_State = ImportBatch.State
+_PAGE = 25
+
+
+@door("import_records")
+@require_http_methods(["GET", "POST"])
+def imports(request: Any) -> HttpResponse:
+    """List imports, and take an upload."""
+    own = _own_department(request)
+    current = request.project.templates.filter(is_current=True).first()
+    form = UploadForm(own_department=own)
+    status = 200
+    if request.method == "POST" and current is not None:
+        form = UploadForm(request.POST, request.FILES, own_department=own)
+        status = 422
+        if form.is_valid():
+            try:
+                batch = _take(request, form, current, own)
+                return redirect("import_batch", key=batch.key)
+            except PydplibError as error:
+                form.add_error("file", str(error))
+    batches = _visible(request)[:50]
+    context = {"form": form, "batches": batches, "template": current, "steps": STEPS, "own_department": own}
+    return render(request, "intake/imports.html", context, status=status)
+
+
+def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> ImportBatch:
+    discard_old_imports()
+    key = new_key()
+    found = uploads.receive(form.cleaned_data["file"], key, sheet=form.cleaned_data["sheet"] or None)
+    template = current.template
+    with recorded(request.user, project=request.project) as log:
+        batch = ImportBatch.objects.create(
+            key=key,
+            project=request.project,
+            template=current,
+            by=request.user,
+            department=form.cleaned_data["department"] if own is None else own,
+            format=found.format,
+            columns=list(found.columns),
+            comma=found.comma,
+            mapping=_allowed(guess(template, found.columns), own),
+            rows=found.rows,
+        )
+        log.add("import.upload", batch.key, format=found.format, rows=found.rows)
+    if found.ignored:
+        messages.info(request, f"{found.ignored} entries of the file are no QuestionnaireResponse; they are ignored.")
+    if found.format == "fhir":
+        jobs.start(check_rows, batch)  # its items say where they belong: nothing to match
+    return batch
+
+
+@door("import_records", of=ImportBatch)
+@require_GET
+def import_batch(request: Any, **kwargs: Any) -> HttpResponse:
+    """Show an import where it stands."""
+    batch = _mine(request)
+    if batch.state == _State.UPLOADED:
+        return _mapping_page(request, batch, _mapping_form(request, batch))
+    context: dict[str, Any] = {"batch": batch, "steps": STEPS, "stalled": jobs.is_stalled(batch)}
+    if batch.state == _State.CHECKED:
+        shown = request.GET.get("show", "bad")
+        rows = batch.problem_rows.all()
+        if shown == "open":
+            rows = rows.filter(decision=ImportRow.Decision.LEAVE_OUT)
+        page = Paginator(rows, _PAGE).get_page(request.GET.get("page"))
+        titles = {target.name: target for target in targets_of(batch.template.template)}
+        context |= {
+            "page": page,
+            "rows": [_shown(row, titles) for row in page],
+            "tally": tally(batch),
+            "most": MOST_PROBLEM_ROWS,
+            "ignored": [c for c, name in zip(batch.columns, batch.mapping, strict=True) if not name]
+            if batch.mapping
+            else [],
+            "step": 3,
+        }
+        if len(page):
+            # Cells of the file are on this page: a look like any other.
+            record(request.user, "import.look", batch.key, project=request.project, rows=[row.number for row in page])
+        return render(request, "intake/import_check.html", context)
+    context["step"] = 3 if batch.is_open else 4
+    return render(request, "intake/import_state.html", context)
+
+
+@door("import_records", of=ImportBatch)
+@require_GET
+def import_progress(request: Any, **kwargs: Any) -> HttpResponse:
+    """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
+    batch = _mine(request)
+    response = render(request, "intake/_progress.html", {"batch": batch, "stalled": jobs.is_stalled(batch)})
+    if batch.state not in (_State.CHECKING, _State.ACCEPTING, _State.DISCARDING) or jobs.is_stalled(batch):
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@door("import_records", of=ImportBatch)
+@require_POST
+def import_mapping(request: Any, **kwargs: Any) -> HttpResponse:
+    """Take the mapping and begin the dry run."""
+    batch = _mine(request)
+    if batch.state not in (_State.UPLOADED, _State.CHECKED) or batch.format == "fhir":
+        return redirect("import_batch", key=batch.key)
+    form = _mapping_form(request, batch, request.POST)
+    if not form.is_valid():
+        return _mapping_page(request, batch, form, status=422)
+    ImportBatch.objects.filter(pk=batch.pk).update(mapping=form.mapping, state=_State.UPLOADED)
+    jobs.start(check_rows, batch)
+    return redirect("import_batch", key=batch.key)
+
+
+@door("import_records", of=ImportBatch)
+@require_POST
+def import_rematch(request: Any, **kwargs: Any) -> HttpResponse:
+    """Go back to the matching of columns."""
+    batch = _mine(request)
+    if batch.format != "fhir":
+        ImportBatch.objects.filter(pk=batch.pk, state=_State.CHECKED).update(state=_State.UPLOADED)
+    return redirect("import_batch", key=batch.key)
+
+
+@door("import_records", of=ImportBatch)
+@require_POST
+def import_row(request: Any, number: int, **kwargs: Any) -> HttpResponse:
+    """Mend one row, leave it out, or take it in all the same."""
+    batch = _mine(request)
+    row = batch.problem_rows.filter(number=number).first()
+    if row is None or batch.state != _State.CHECKED:
+        raise Http404
+    action = request.POST.get("action", "")
+    if action == "mend":
+        prefix = "field:"
+        fields = {name[len(prefix) :]: text for name, text in request.POST.items() if name.startswith(prefix)}
+        with recorded(request.user, project=request.project) as log:
+            good = mend_row(row, fields)
+            log.add("import.mend", batch.key, row=number, fields=sorted(fields), good=good)
+        if good:
+            messages.success(request, f"Row {number} is good now.")
+        else:
+            messages.warning(request, f"Row {number} still has problems.")
+    elif action in (ImportRow.Decision.LEAVE_OUT, ImportRow.Decision.KEEP):
+        with recorded(request.user, project=request.project) as log:
+            decide(row, action)
+            log.add("import.decide", batch.key, row=number, decision=action)
+    back = request.POST.get("page", "")
+    address = redirect("import_batch", key=batch.key).url
+    return redirect(f"{address}?page={int(back)}#row-{number}" if back.isdigit() else f"{address}#row-{number}")
+
+
+@door("import_records", of=ImportBatch)
+@require_POST
+def import_accept(request: Any, **kwargs: Any) -> HttpResponse:
+    """Take the import in, or go on with taking it in."""
+    batch = _mine(request)
+    if batch.state == _State.CHECKING:
+        jobs.start(check_rows, batch)
+    elif batch.state in (_State.CHECKED, _State.ACCEPTING):
+        jobs.start(accept_batch, batch)
+    elif batch.state == _State.DISCARDING:
+        jobs.start(discard_batch, batch)
+    return redirect("import_batch", key=batch.key)
+
+
+@door("import_records", of=ImportBatch)
+@require_POST
+def import_discard(request: Any, **kwargs: Any) -> HttpResponse:
+    """Throw the import away."""
+    batch = _mine(request)
+    if batch.is_open:
+        jobs.start(discard_batch, batch)
+    return redirect("import_batch", key=batch.key)
+
+
+def _visible(request: Any) -> Any:
+    found = ImportBatch.objects.filter(project=request.project).select_related("by", "template")
+    return found if request.member.can("manage_data") else found.filter(by=request.user)
+
+
+def _mine(request: Any) -> ImportBatch:
+    """Return the import of the address; a radiologist's own only."""
+    batch: ImportBatch = request.target
+    if not request.member.can("manage_data") and batch.by_id != request.user.pk:
+        raise Http404
+    return batch
+
+
+def _own_department(request: Any) -> str | None:
+    """Return the department that a radiologist imports into; none for owners, who choose."""
+    if request.member.can("manage_data"):
+        return None
+    if not request.member.department:
+        raise PolicyError("Nobody has said which department is yours. Ask an owner of the project to set it.")
+    return str(request.member.department)
+
+
+def _allowed(mapping: list[str], own: str | None) -> list[str]:
+    return mapping if own is None else ["" if name == "@department" else name for name in mapping]
+
+
+def _mapping_form(request: Any, batch: ImportBatch, data: Any = None) -> MappingForm:
+    return MappingForm(
+        data,
+        template=batch.template.template,
+        columns=batch.columns,
+        own_department=not request.member.can("manage_data"),
+        initial={f"column{place}": name for place, name in enumerate(batch.mapping)},
+    )
+
+
+def _mapping_page(request: HttpRequest, batch: ImportBatch, form: MappingForm, *, status: int = 200) -> HttpResponse:
+    template = batch.template.template
+    mapping = [form[f"column{place}"].value() or "" for place in range(len(batch.columns))]
+    pairs = list(
+        zip(batch.columns, (form[f"column{place}"] for place in range(len(batch.columns))), mapping, strict=True)
+    )
+    context = {
+        "batch": batch,
+        "form": form,
+        "pairs": pairs,
+        "ignored": [column for column, _, name in pairs if not name],
+        "missing": missing_fields(template, mapping),
+        "template": template,
+        "steps": STEPS,
+        "step": 2,
+    }
+    return render(request, "intake/import_mapping.html", context, status=status)
+
+
+def _shown(row: ImportRow, titles: dict[str, Any]) -> dict[str, Any]:
+    """Return a row for the page: its problems, and the fields that can be mended, the wrong ones first."""
+    wrong = {each["field"] for each in row.problems if each["field"]}
+    inputs = []
+    for name in sorted(wrong) + [name for name in row.fields if name in titles and name not in wrong]:
+        question = titles[name].question
+        if question is None or question.computed:
+            continue
+        inputs.append(
+            {
+                "name": name,
+                "title": titles[name].title,
+                "value": row.fields.get(name, ""),
+                "wrong": name in wrong,
+                "options": [(str(option.value), option.text) for option in question.options],
+                "messages": [each["message"] for each in row.problems if each["field"] == name],
+            }
+        )
+    return {
+        "row": row,
+        "inputs": inputs,
+        "can_keep": not any(each["severity"] == "error" for each in row.problems),
+        "is_warning": all(each["severity"] == "warning" for each in row.problems),
+    }

@@ -1,0 +1,147 @@
+"""Pages of the patients' rights: find, access report, consent, erasure, retention, record of processing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door
+from pydplib.web.intake.access import access_report
+from pydplib.web.intake.erasing import erase, look_up, open_imports, overdue, purge, set_consent
+from pydplib.web.intake.forms import ConsentForm, FindPatientForm
+from pydplib.web.intake.models import Patient
+from pydplib.web.intake.processing import record_of_processing
+from pydplib.web.intake.snapshots import snapshots_with
+from pydplib.web.reporting.models import Report
+
+WORD = "ERASE"
+"""What must be typed before something is gone for good."""
+
+
+@door("erase")
+@require_GET
+def privacy_rights(request: Any) -> HttpResponse:
+    """Show what the law asks for: find a person, see what is overdue, the record of processing."""
+    return _rights_page(request)
+
+
+@door("erase")
+@require_POST
+def rights_find(request: Any) -> HttpResponse:
+    """Find a person by exactly what names them; what was typed is neither logged nor in an address."""
+    form = FindPatientForm(request.POST)
+    if form.is_valid():
+        found = look_up(request.project, form.cleaned_data["identifier"])
+        record(
+            request.user,
+            "patient.find",
+            found.key if found is not None else "",
+            project=request.project,
+            found=found is not None,
+        )
+        if found is not None:
+            return redirect("rights_patient", key=found.key)
+    # A fresh form: the page that comes back does not repeat what was typed.
+    return _rights_page(request, not_found=True, status=422)
+
+
+def _rights_page(request: Any, *, not_found: bool = False, status: int = 200) -> HttpResponse:
+    context = {"form": FindPatientForm(), "not_found": not_found, "overdue": overdue(request.project), "word": WORD}
+    return render(request, "intake/rights.html", context, status=status)
+
+
+@door("erase", of=Patient)
+@require_GET
+def rights_patient(request: Any, **kwargs: Any) -> HttpResponse:
+    """Show what can be done for one person; no identifier, no answer."""
+    patient = request.target
+    record(request.user, "patient.look", patient.key, project=request.project)
+    context = {
+        "patient": patient,
+        "reports": Report.objects.filter(patient=patient).count(),
+        "snapshots": snapshots_with(request.project, patient.pseudonym),
+        "open_imports": open_imports(request.project),
+        "consent": ConsentForm(initial={"consent": patient.consent}),
+        "word": WORD,
+    }
+    return render(request, "intake/rights_patient.html", context)
+
+
+@door("erase", of=Patient, recent=True)
+@require_GET
+def rights_access(request: Any, **kwargs: Any) -> HttpResponse:
+    """Show everything that is held about one person; with values for owners, who answer for them."""
+    held = _access(request)
+    return render(request, "intake/access.html", {"held": held, "patient": request.target})
+
+
+@door("erase", of=Patient, recent=True)
+@require_GET
+def rights_access_json(request: Any, **kwargs: Any) -> HttpResponse:
+    """Send the same as a file."""
+    held = _access(request)
+    response = JsonResponse(held, json_dumps_params={"indent": 2, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="access-{request.target.key}.json"'
+    return response
+
+
+def _access(request: Any) -> dict[str, Any]:
+    record(request.user, "patient.access", request.target.key, project=request.project)
+    return access_report(request.target, with_values=request.member.can("manage_data"))
+
+
+@door("erase", of=Patient, recent=True)
+@require_POST
+def rights_consent(request: Any, **kwargs: Any) -> HttpResponse:
+    """Note consent or its withdrawal."""
+    form = ConsentForm(request.POST)
+    if form.is_valid():
+        set_consent(request.target, form.cleaned_data["consent"], actor=request.user)
+        messages.success(request, "Noted. Snapshots follow.")
+    return redirect("rights_patient", key=request.target.key)
+
+
+@door("erase", of=Patient, recent=True)
+@require_POST
+def rights_erase(request: Any, **kwargs: Any) -> HttpResponse:
+    """Erase one person."""
+    if request.POST.get("confirm_word", "").strip() != WORD:
+        messages.error(request, f"Nothing was erased: type {WORD} to confirm.")
+        return redirect("rights_patient", key=request.target.key)
+    reports = erase(request.target, actor=request.user)
+    messages.success(request, f"Erased: one person with {reports} reports. An entry in the log stays.")
+    return redirect("privacy_rights")
+
+
+@door("erase", recent=True)
+@require_POST
+def rights_purge(request: Any) -> HttpResponse:
+    """Erase everybody of a project whose time is over."""
+    if request.POST.get("confirm_word", "").strip() != WORD:
+        messages.error(request, f"Nothing was erased: type {WORD} to confirm.")
+        return redirect("privacy_rights")
+    people = purge(request.project, actor=request.user)
+    messages.success(request, f"Erased: {people} people with everything that was recorded of them.")
+    return redirect("privacy_rights")
+
+
+@door("erase")
+@require_GET
+def rights_processing(request: Any) -> HttpResponse:
+    """Show the record of processing."""
+    return render(request, "intake/processing.html", {"record": record_of_processing(request.project)})
+
+
+@door("erase")
+@require_GET
+def rights_processing_json(request: Any) -> HttpResponse:
+    """Send the record of processing as a file."""
+    held = record_of_processing(request.project)
+    response = JsonResponse(held, json_dumps_params={"indent": 2, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="processing-{request.project.key}.json"'
+    return response

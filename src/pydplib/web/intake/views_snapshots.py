@@ -1,0 +1,66 @@
+"""Pages of the snapshots: make, publish, schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.doors import door
+from pydplib.web.intake.forms import ScheduleForm
+from pydplib.web.intake.models import Snapshot, SnapshotSchedule
+from pydplib.web.intake.schedules import next_day
+from pydplib.web.intake.snapshots import make_snapshot, publish, published_snapshot
+
+
+@door("manage_data")
+@require_http_methods(["GET", "POST"])
+def snapshots(request: Any) -> HttpResponse:
+    """List snapshots; a POST makes one of the current data version."""
+    if request.method == "POST":
+        made = make_snapshot(request.project, actor=request.user)
+        if request.POST.get("publish"):
+            publish(made, actor=request.user)
+        messages.success(request, f"Snapshot {made.number} of data version {made.data_version} is made.")
+        return redirect("snapshots")
+    schedule = SnapshotSchedule.objects.filter(project=request.project).first()
+    context = {
+        "snapshots": Snapshot.objects.filter(project=request.project).select_related("template"),
+        "current": published_snapshot(request.project),
+        "template": request.project.templates.filter(is_current=True).first(),
+        "schedule": schedule,
+        "form": ScheduleForm(instance=schedule),
+    }
+    return render(request, "intake/snapshots.html", context)
+
+
+@door("manage_data", of=Snapshot)
+@require_POST
+def snapshot_publish(request: Any, **kwargs: Any) -> HttpResponse:
+    """Let partners' analyses run on this snapshot."""
+    publish(request.target, actor=request.user)
+    messages.success(request, f"Snapshot {request.target.number} is published.")
+    return redirect("snapshots")
+
+
+@door("manage_data")
+@require_POST
+def snapshot_schedule(request: Any) -> HttpResponse:
+    """Set the rhythm in which snapshots are published by themselves."""
+    schedule = SnapshotSchedule.objects.filter(project=request.project).first() or SnapshotSchedule(
+        project=request.project
+    )
+    form = ScheduleForm(request.POST, instance=schedule)
+    if form.is_valid():
+        with recorded(request.user, project=request.project) as log:
+            changed = form.save(commit=False)
+            changed.next_day = next_day(changed.every, timezone.now().date())
+            changed.save()
+            log.add("snapshot.schedule", request.project.key, every=changed.every)
+        messages.success(request, "The rhythm is set.")
+    return redirect("snapshots")
