@@ -1,7 +1,6 @@
 """Anonymization of a table that stays in DuckDB, at 1e7 or 1e8 rows under a memory limit: run on request only."""
 
 # Only paths that this program made itself enter the SQL.
-# ruff: noqa: S608
 from __future__ import annotations
 
 import json
@@ -61,12 +60,15 @@ def run(folder: Path, rows: int, workspace: Path | None = None) -> dict[str, flo
         trees = {path.stem[len("adult_hierarchy_") :]: Hierarchy.from_csv(path) for path in folder.glob("*hierarchy*")}
         start, cpu = time.monotonic(), time.process_time()
         relation = connection.sql(f"FROM read_parquet('{table}')")
-        k = max(round(5 * rows / ADULT), 5)  # every combination comes back with every tile: as hard as 5 of Adult's rows
+        k = max(
+            round(5 * rows / ADULT), 5
+        )  # every combination comes back with every tile: as hard as 5 of Adult's rows
         result = anonymize(relation, trees, models=[KAnonymity(k)], suppression=0.02, output=released)
         seconds, cpu = time.monotonic() - start, time.process_time() - cpu
         assert result.certificate.holds and result.certificate.rows + result.suppressed.rows == rows
         return {
             "rows": rows,
+            "limit_gb": MEMORY_GB,
             "seconds": seconds,
             "cpu": cpu,
             "memory_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydplib.errors import ParameterError
+from pydplib.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from pydplib.cli._tables import Tables
@@ -54,9 +54,12 @@ class Past:
             if is_trace(path):
                 out.append(_load(Trace, path, self.key))
                 continue
-            table = tables.open(path)
-            table.check(quasi, f"quasi-identifier, in the earlier release '{path.name}'")
-            out.append(table.seen(list(table.columns), list(quasi)))
+            try:
+                table = tables.open(path)
+                table.check(quasi, "quasi-identifier")
+                out.append(table.seen(list(table.columns), list(quasi)))
+            except (DataError, ParameterError) as error:
+                raise type(error)(f"--previous '{path.name}': {error}") from None
         return out
 
 

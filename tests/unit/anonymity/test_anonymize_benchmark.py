@@ -39,3 +39,11 @@ def test_quick_run_measures_every_claim(benchmark, tmp_path, capsys):
 )
 def test_bars_are_judged(benchmark, value, bar, rule, met):
     assert benchmark.Row("claim", value, bar, rule).met is met
+
+
+def test_scale_runs_through_duckdb_and_reports_time_and_memory(benchmark, tmp_path):
+    path = tmp_path / "numbers.json"
+    assert benchmark.main(["--quick", "--scale", "3e3", "--json", str(path)]) == 0
+    seconds, memory = json.loads(path.read_text())["rows"]
+    assert "3,000 rows through DuckDB" in seconds["claim"] and seconds["value"] > 0
+    assert memory["claim"].endswith("GB of memory at most") and 0 < memory["value"] < 8 and memory["met"]
