@@ -84,8 +84,8 @@ def test_script_neither_evaluates_text_nor_writes_markup_nor_calls_out(path: Pat
     for forbidden in (
         r"\beval\(",
         r"new Function",
-        r"innerHTML",
-        r"outerHTML",
+        r"(?:inner|outer)HTML\s*\+?=[^=]",
+        r"insertAdjacentHTML",
         r"document\.write",
         r"https?://",
         r"setAttribute\(\s*[\"']style",
