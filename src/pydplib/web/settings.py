@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "pydplib.web.reporting",
     "pydplib.web.intake",
     "pydplib.web.ledger",
+    "pydplib.web.analyses",
 ]
 
 MIDDLEWARE = [

@@ -1,0 +1,113 @@
+"""Asking on the platform: priced from public facts, paid before the look, the same answer again for nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pydplib as dp
+from pydplib.errors import BudgetError, PolicyError
+from pydplib.receipt import Receipt
+from pydplib.web.analyses.asking import Noise, ask, price, release_of, stored_payload
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.signing import public_keys, rotate
+from pydplib.web.auditlog.models import Line
+from pydplib.web.ledger import models as rows
+from pydplib.web.ledger.database import DatabaseLedger
+
+COUNT = dp.Count(by="pirads")
+
+
+def test_price_spends_nothing_and_opens_nothing(study: Any, partner: Any) -> None:
+    tara = partner()
+    told = price(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    assert told.epsilon == pytest.approx(0.2)
+    assert not rows.Account.objects.exists()
+    assert not rows.Entry.objects.exists()
+
+
+def test_same_question_again_is_the_same_answer_for_nothing(study: Any, partner: Any) -> None:
+    tara = partner()
+    first = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    spent = rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon
+    again = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    assert (again.pk, again.digest) == (first.pk, first.digest)
+    assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == spent == 200_000_000
+    assert Line.objects.filter(action="analysis.ask").count() == 1
+
+
+def test_colleagues_share_budget_and_answers(study: Any, partner: Any) -> None:
+    tara, theo = partner("tara"), partner("theo")
+    first = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    assert ask(study.project, theo.user, theo.place, COUNT, Noise(epsilon=0.2)).pk == first.pk
+    assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == 200_000_000
+
+
+def test_budget_ends_with_asked_and_left_and_the_refusal_is_logged(study: Any, partner: Any) -> None:
+    tara = partner()
+    for year in (2017, 2018):
+        for question in (
+            dp.Count(where=[dp.Where("year").is_in([year])]),
+            dp.Mean("age", where=[dp.Where("year").is_in([year])]),
+        ):
+            ask(study.project, tara.user, tara.place, question, Noise(epsilon=0.5))
+    with pytest.raises(BudgetError) as refusal:
+        ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.1))
+    assert refusal.value.asked
+    assert refusal.value.left
+    assert Line.objects.filter(action="analysis.refuse").count() == 1
+    assert Analysis.objects.count() == 4
+
+
+def test_a_budget_that_the_policy_raised_is_open_at_the_next_ask(study: Any, partner: Any) -> None:
+    tara = partner()
+    ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.5))
+    study.project.rules.filter(audience="third_party").update(budget=3.0)
+    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.5))
+    assert rows.Account.objects.get(recipient=tara.user.hospital.key).limit_nano_epsilon == 3_000_000_000
+    study.project.rules.filter(audience="third_party").update(budget=0.6)
+    with pytest.raises(BudgetError):
+        ask(study.project, tara.user, tara.place, dp.Count(by="year"), Noise(epsilon=0.5))
+    DatabaseLedger().verify()
+
+
+@pytest.mark.parametrize("role", ["radiologist", "data_protection_officer"])
+def test_roles_that_ask_no_statistics_are_refused(study: Any, partner: Any, role: str) -> None:
+    somebody = partner("somebody", role)
+    with pytest.raises(PolicyError):
+        ask(study.project, somebody.user, somebody.place, COUNT, Noise(epsilon=0.1))
+    assert not rows.Account.objects.exists()
+
+
+def test_without_a_published_snapshot_there_is_nothing_to_ask(study: Any, partner: Any) -> None:
+    tara = partner()
+    study.project.snapshots.update(published=None)
+    with pytest.raises(PolicyError, match="not published"):
+        price(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.1))
+
+
+def test_receipt_is_genuine_before_and_after_a_new_key(study: Any, partner: Any) -> None:
+    tara = partner()
+    made = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    receipt = Receipt.from_json(made.receipt)
+    assert receipt.verify([key for key, _ in public_keys()]).matches(stored_payload(made.digest))
+    rotate()
+    assert receipt.verify([key for key, _ in public_keys()]).epsilon == "0.2"
+    assert [current for _, current in public_keys()] == [True, False]
+
+
+def test_the_analysis_shows_released_values_alone(study: Any, partner: Any) -> None:
+    tara = partner()
+    made = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    release = release_of(made)
+    assert release.key == made.digest
+    assert len(release.values) == 6  # the five scores, and without one
+    assert "pirads" in made.words.lower()
+
+
+def test_identifiers_cannot_be_asked(study: Any, partner: Any) -> None:
+    tara = partner()
+    with pytest.raises((PolicyError, dp.QuestionError)):
+        ask(study.project, tara.user, tara.place, dp.Count(by="patient_id"), Noise(epsilon=0.2))
+    assert not rows.Release.objects.exists()
