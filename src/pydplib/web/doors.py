@@ -110,6 +110,7 @@ def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -
         project = current_project(request) if target is None else getattr(target, "project", target)
         place = place_of(request, project)
         if place is None:
+            _note_stranger(request, project)
             raise Http404
         request.target, request.project, request.member = target, project, place  # type: ignore[attr-defined]
         check_use(place.role, power)
@@ -140,6 +141,7 @@ def current_project(request: HttpRequest) -> Any:
     if asked:
         chosen = mine.filter(key=asked).first()
         if chosen is None:
+            _note_stranger(request, Project.objects.filter(key=asked).first())
             raise Http404
         request.session["project"] = chosen.key
         return chosen
@@ -228,6 +230,15 @@ def _note_refusal(request: HttpRequest, refusal: PolicyError) -> None:
 
     route = request.resolver_match.route if request.resolver_match else ""
     record(request.user, "door.refuse", route, project=getattr(request, "project", None), reason=str(refusal))
+
+
+def _note_stranger(request: HttpRequest, project: Any) -> None:
+    """Tell the owners of a project in their log that somebody tried who has no place in it."""
+    from pydplib.web.auditlog.writing import record
+
+    if project is not None:
+        route = request.resolver_match.route if request.resolver_match else ""
+        record(request.user, "door.refuse", route, project=project, reason="Not a member of this project.")
 
 
 def views(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, View]]:

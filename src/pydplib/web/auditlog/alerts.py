@@ -50,7 +50,7 @@ def repeated_refusals(
     if hospital:
         place |= Q(project="", hospital=hospital)
     refusals = (
-        Line.objects.filter(place, action__endswith=".refuse", time__gte=since)
+        Line.objects.filter(place, Q(action__endswith=".refuse") | Q(action__endswith="_fail"), time__gte=since)
         .exclude(action="request.refuse")  # an owner's decision, not a closed door
         .order_by("number")
     )

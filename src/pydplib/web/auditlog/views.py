@@ -1,0 +1,99 @@
+"""Pages of the audit log: read, filter, export, verify, keep its head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from pydplib.web.auditlog.alerts import repeated_refusals
+from pydplib.web.auditlog.exporting import head_to_json, to_csv, to_json
+from pydplib.web.auditlog.forms import FilterForm
+from pydplib.web.auditlog.reading import HOSPITAL, lines_of, narrow, show
+from pydplib.web.auditlog.verification import verify
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door
+
+_FORMATS = {"csv": (to_csv, "text/csv; charset=utf-8"), "json": (to_json, "application/json")}
+
+
+@door("read_log")
+@require_safe
+def audit(request: HttpRequest) -> HttpResponse:
+    """Show the log of the project, newest first."""
+    lines, form = _filtered(request)
+    page = Paginator(lines, 50).get_page(request.GET.get("page"))
+    query = request.GET.copy()
+    query.pop("page", None)
+    values = {
+        "project": request.project,
+        "form": form,
+        "page_obj": page,
+        "lines": [show(line) for line in page.object_list],
+        "alerts": repeated_refusals([request.project.key], hospital=_hospital(request)),
+        "query": query.urlencode(),
+    }
+    return render(request, "auditlog/audit.html", values)
+
+
+@door("read_log", recent=True)
+@require_safe
+def export(request: HttpRequest, kind: str) -> HttpResponse:
+    """Give out the filtered lines as CSV or JSON; the export itself becomes a line."""
+    if kind not in _FORMATS:
+        raise Http404
+    lines, _ = _filtered(request)
+    record(request.user, "audit.export", kind, project=request.project)
+    write, content_type = _FORMATS[kind]
+    response = StreamingHttpResponse(write(lines.iterator(chunk_size=1000)), content_type=content_type)
+    return _as_file(response, f"audit-log-{timezone.localdate():%Y-%m-%d}.{kind}")
+
+
+@door("read_log")
+@require_POST
+def verify_chain(request: HttpRequest) -> HttpResponse:
+    """Walk the whole chain and say whether it is whole."""
+    verdict = verify()
+    record(request.user, "audit.verify", project=request.project, whole=bool(verdict))
+    if verdict:
+        messages.success(
+            request, "The log is whole: every line fits the one before, and none is missing. Keep its head elsewhere."
+        )
+    else:
+        messages.error(request, f"The log is damaged. {verdict.problem} Tell whoever runs this server, at once.")
+    return redirect(f"/audit?project={request.project.key}")
+
+
+@door("read_log")
+@require_safe
+def head(request: HttpRequest) -> HttpResponse:
+    """Give out the end of the chain, to be kept where this server's operator cannot write."""
+    record(request.user, "audit.head", project=request.project)
+    response = HttpResponse(head_to_json(), content_type="application/json")
+    return _as_file(response, f"audit-log-head-{timezone.localdate():%Y-%m-%d}.json")
+
+
+def _filtered(request: HttpRequest) -> tuple[Any, FilterForm]:
+    hospital = _hospital(request)
+    # Whoever asks for the hospital's lines and may not have them gets the project's.
+    scope = hospital if request.GET.get("scope") == HOSPITAL else ""
+    lines = lines_of([request.project.key], hospital=scope)
+    actions = list(lines.order_by("action").values_list("action", flat=True).distinct())
+    form = FilterForm(request.GET or None, actions=actions, with_hospital=bool(hospital))
+    return narrow(lines, form.wanted()) if form.is_bound else lines.order_by("-number"), form
+
+
+def _hospital(request: HttpRequest) -> str:
+    """Return the hospital whose own lines may be read: the project's, if it is the reader's too."""
+    same = request.user.hospital_id == request.project.hospital_id
+    return str(request.project.hospital.key) if same else ""
+
+
+def _as_file(response: Any, name: str) -> HttpResponse:
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,140 @@
+"""What each action of the log means, in plain words; a test finds actions without words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+ACTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        # Doors.
+        "door.refuse": "Was refused a page",
+        "flow.refuse": "Was refused a result by the policy",
+        "change.refuse": "Was refused a change",
+        # People.
+        "hospital.rename": "Renamed the hospital",
+        "hospital.set_up": "Set up this server",
+        "user.change_password": "Changed the password",
+        "user.choose_password": "Chose a password by a one-time link",
+        "user.code_fail": "Gave a wrong second-factor code",
+        "user.confirm": "Gave the password again",
+        "user.confirm_fail": "Gave a wrong password when asked again",
+        "user.disable": "Disabled a user",
+        "user.enable": "Enabled a user",
+        "user.end_session": "Ended a session",
+        "user.enrol_second_factor": "Set up the second factor",
+        "user.invite": "Invited a user",
+        "user.lock_code": "Was locked out after wrong codes",
+        "user.lock_session": "Was signed out after wrong passwords",
+        "user.make_link": "Made a one-time link",
+        "user.make_owner": "Let a user manage the hospital",
+        "user.new_recovery_codes": "Made new recovery codes",
+        "user.remove_second_factor": "Took a second factor away",
+        "user.rename": "Renamed a user",
+        "user.sign_in": "Signed in",
+        "user.sign_in_fail": "Failed to sign in",
+        "user.sign_out": "Signed out",
+        "user.unmake_owner": "No longer lets a user manage the hospital",
+        # Projects, members, policy, requests.
+        "project.create": "Made the project",
+        "project.edit": "Edited the project",
+        "project.purge": "Deleted records whose time was over",
+        "member.add": "Added a member",
+        "member.change": "Changed a member's rights",
+        "member.remove": "Removed a member",
+        "policy.add": "Added a row to the policy",
+        "policy.change": "Changed a row of the policy",
+        "policy.data_set_budget": "Lowered the budget of the data set",
+        "policy.open_fields": "Opened fields to an audience",
+        "policy.raise_budget": "Raised a budget, two owners agreeing",
+        "policy.remove": "Took a row of the policy away",
+        "preview.start": "Looked at the project as another role",
+        "request.approve": "Agreed to a request",
+        "request.make": "Asked for more",
+        "request.refuse": "Refused a request",
+        "request.withdraw": "Withdrew a request",
+        # Templates, reports, labelling.
+        "correction.discard": "Threw an unfinished correction away",
+        "report.discard": "Threw a draft away",
+        "report.export": "Exported a report",
+        "report.look": "Looked at a report",
+        "report.sign": "Signed a report",
+        "report.start": "Started a report",
+        "reports.find": "Searched reports",
+        "reports.import": "Imported reports",
+        "reports.look": "Looked at the list of reports",
+        "template.add": "Added a version of the template",
+        "template.create": "Chose the first template",
+        "template.use": "Made a version of the template the current one",
+        "text.claim": "Took a free text to label",
+        "text.give_back": "Gave a free text back",
+        "text.judge": "Decided between two readers",
+        "text.look": "Looked at a free text",
+        "text.read": "Labelled a free text",
+        "texts.add": "Added free texts to label",
+        # Data.
+        "data.export": "Exported raw rows",
+        "data.look": "Looked at raw rows",
+        "import.accept": "Accepted an import",
+        "import.check": "Checked an import",
+        "import.decide": "Decided on rows of an import",
+        "import.discard": "Threw an import away",
+        "import.look": "Looked at rows of an import",
+        "import.mend": "Mended rows of an import",
+        "import.upload": "Uploaded a file",
+        "patient.access": "Made a patient's access report",
+        "patient.consent": "Changed a patient's consent",
+        "patient.erase": "Erased a patient",
+        "patient.find": "Searched a patient",
+        "patient.identifiers": "Looked at a patient's identifiers",
+        "patient.look": "Looked at a patient's records",
+        "quality.look": "Looked at the data quality",
+        "snapshot.make": "Made a snapshot",
+        "snapshot.publish": "Published a snapshot",
+        "snapshot.remove": "Removed a snapshot",
+        "snapshot.replace": "Replaced a snapshot after an erasure",
+        "snapshot.schedule": "Changed the schedule of snapshots",
+        # Analyses.
+        "analysis.ask": "Asked for a statistic",
+        "analysis.refuse": "Was refused a statistic",
+        # The log itself.
+        "audit.export": "Exported the log",
+        "audit.head": "Downloaded the head of the log",
+        "audit.verify": "Verified the log",
+    }
+)
+"""Action -> words, said of the one who did it."""
+
+
+def words_of(action: str) -> str:
+    """Return an action in words; one without words of its own is shown as thing and verb.
+
+    Examples:
+        >>> words_of("report.sign"), words_of("ghost.walk_through")
+        ('Signed a report', 'Ghost: walk through')
+    """
+    if action in ACTIONS:
+        return ACTIONS[action]
+    thing, _, verb = action.partition(".")
+    return f"{thing.replace('_', ' ').capitalize()}: {verb.replace('_', ' ')}"
+
+
+def facts_words(facts: Mapping[str, Any]) -> str:
+    """Return the details of a line as one short text.
+
+    Examples:
+        >>> facts_words({"role": "owner", "fields": ["age", "year"], "before": {"budget": 2.0}})
+        'role: owner; fields: age, year; before: budget 2.0'
+    """
+    return "; ".join(f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in facts.items())
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name.replace('_', ' ')} {_plain(inner)}" for name, inner in value.items()) or "–"
+    if isinstance(value, list):
+        return ", ".join(_plain(item) for item in value) or "–"
+    if value is None or value == "":
+        return "–"
+    return "yes" if value is True else "no" if value is False else str(value)
