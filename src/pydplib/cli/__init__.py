@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "anonymize": "Make a table in which nobody can be singled out, with a report on risk and loss.",
     "attack": "Attack what would be released, and say who may get it: the leak report.",
     "audit": "Check by trying whether every mechanism keeps the epsilon it claims.",
+    "audit-log": "Verify, show or export the platform's log of who did what.",
     "completion": "Print the script that lets bash, zsh or fish complete commands and options.",
     "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",
     "experiment": "Run the papers' experiments again, and compare k-anonymity, l-diversity, t-closeness and DP.",
