@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydplib._duckdb_files import csv_source, exact_name, parquet_source
+from pydplib._duckdb_files import check_parquet_names, csv_source, exact_name, parquet_source
 from pydplib._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
 from pydplib.cli._sql import identifier, literal
 from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, column_hint, import_extra
@@ -129,6 +129,7 @@ class Tables:
             raise ParameterError(f"--sheet is for Excel files; '{path.name}' is none.")
         if kind == "parquet":
             with engine_errors(kind):
+                check_parquet_names(self.connection, exact_name(path))
                 relation = self.connection.sql(f"FROM {parquet_source(exact_name(path))}")
                 types = zip(relation.columns, map(str, relation.types), strict=True)
                 return TableFile(path, kind, relation, {name: _parquet_kind(word) for name, word in types})

@@ -62,7 +62,7 @@ def test_replay_of_every_question_on_made_neighbours_stays_within_epsilon(place)
 @pytest.mark.slow
 @on_every_engine
 def test_replay_of_every_question_on_many_more_neighbours_stays_within_epsilon(place):
-    check_all(place, 1000)
+    check_all(place, 250)
 
 
 @on_every_engine

@@ -124,6 +124,8 @@ def test_name_that_is_there_twice_in_parquet_is_refused(call, tmp_path, names):
         dp.load(tmp_path / "*.parquet", schema)
     code, _, err = call("schema", "init", "twice.parquet")
     assert code == 10 and f"Two columns are named '{names[2]}'" in err
+    code, _, err = call("risk", "twice.parquet", "--quasi", "age")
+    assert code == 10 and f"Two columns are named '{names[2]}'" in err
     Path("twice.csv").write_text(",".join(names) + "\np,1,2\n")
     code, _, err = call("schema", "init", "twice.csv")
     assert code == 10 and "have the same name" in err
