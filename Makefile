@@ -12,8 +12,8 @@ PYTEST_ARGS ?=
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-run: $(VENV)/.ready-run ## Set up .venv and write the demo report.
-	@$(BIN)/pydplib demo
+run: $(VENV)/.ready-run ## Set up .venv and start the platform in the browser, with synthetic data.
+	@$(BIN)/pydplib serve --demo
 
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
 	@scripts/setup_system.sh chromium postgresql java
@@ -40,7 +40,7 @@ bench-quick: $(VENV)/.ready-dev ## Run every benchmark at tiny sizes, without pe
 	@scripts/bench.sh --quick
 
 lock: ## Resolve the pinned versions anew (needs uv).
-	uv pip compile pyproject.toml --extra plot --extra notebook --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra web --extra notebook --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/run.lock
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/dev.lock
@@ -48,7 +48,7 @@ lock: ## Resolve the pinned versions anew (needs uv).
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/bench.lock
 
 clean: ## Remove what the commands above made.
-	rm -rf $(VENV) .venv-bench pydplib-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench pydplib-demo pydplib-demo-data .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # A development environment holds everything that a run needs, so it counts as ready for both.
 $(VENV)/.ready-dev: locks/dev.lock pyproject.toml

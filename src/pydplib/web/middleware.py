@@ -42,7 +42,7 @@ class SecurityHeaders:
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         response.headers.setdefault("Content-Security-Policy", content_security_policy())
-        if not request.path.startswith(settings.STATIC_URL):
+        if response.status_code >= 400 or not request.path.startswith(settings.STATIC_URL):
             # Pages hold personal data: no proxy and no shared computer may keep them.
             response.headers.setdefault("Cache-Control", "no-store")
         return response

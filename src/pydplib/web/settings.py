@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "pydplib.web.people.middleware.SessionLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "pydplib.web.middleware.DomainErrors",
     "axes.middleware.AxesMiddleware",
 ]
@@ -178,12 +179,15 @@ LOGGING = {
             "style": "{",
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "plain"},
+        "nowhere": {"class": "logging.NullHandler"},
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
         "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-        "django.security.DisallowedHost": {"handlers": [], "propagate": False},  # scanners; answered with 400
+        "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},  # scanners; answered with 400
         "waitress.queue": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
         "axes": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
     },
