@@ -62,7 +62,7 @@ def run(folder: Path, rows: int, workspace: Path | None = None) -> dict[str, flo
         relation = connection.sql(f"FROM read_parquet('{table}')")
         k = max(
             round(5 * rows / ADULT), 5
-        )  # every combination comes back with every tile: as hard as 5 of Adult's rows
+        )  # as hard as 5 of Adult's rows: combinations recur
         result = anonymize(relation, trees, models=[KAnonymity(k)], suppression=0.02, output=released)
         seconds, cpu = time.monotonic() - start, time.process_time() - cpu
         assert result.certificate.holds and result.certificate.rows + result.suppressed.rows == rows

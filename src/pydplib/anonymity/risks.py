@@ -260,18 +260,16 @@ def _meaning(value: Any) -> str | None:
 
 
 def _contributions(columns: Sequence[Coded], view: View) -> list[Contribution]:
-    rows = max(view.rows, 1)
-
     def unique(parts: Sequence[Coded]) -> float:
-        if not view.rows:
-            return 0.0
-        return float((view_of(parts, view.rows, person=view.person).size == 1).sum() / max(view.people, 1))
+        # Somebody with several rows counts once in every class that she is in, here as in ``Risk.unique``.
+        size = view_of(parts, view.rows, person=view.person).size
+        return float((size == 1).sum() / max(int(size.sum()), 1))
 
-    everything = float((view.size == 1).sum() / max(view.people, 1))
+    everything = float((view.size == 1).sum() / max(int(view.size.sum()), 1))
     out = []
     for i, column in enumerate(columns):
         rest = [*columns[:i], *columns[i + 1 :]]
-        without = unique(rest) if rest else (1.0 if rows == 1 else 0.0)
+        without = unique(rest) if rest else (1.0 if view.people == 1 else 0.0)
         counts = np.bincount(column.codes, minlength=len(column.values))
         rare = int(((counts > 0) & (counts < 5)).sum())
         out.append(Contribution(column.name, unique([column]), without, max(everything - without, 0.0), rare))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydplib.anonymity.certificate import TOGETHER
 from pydplib.plot import anonymity as figures
 from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text
 
@@ -105,6 +106,11 @@ def models_section(result: AnonymizationResult) -> Section:
         heads = ["model", "", "measured", "against the original's distribution"]
         table = Table(heads, rows, caption="The certificate")
     meanings = {f"{rule.model}:": f"{rule.model.bounds}. {rule.model.paper}." for rule in result.recipe.models}
+    if any(statement.model.endswith(TOGETHER) for statement in proof.statements):
+        meanings["Across releases:"] = (
+            "measured for people who look alike in this release and in all earlier ones that were given, with the "
+            "owner's knowledge of who was in them."
+        )
     return Section(
         "What holds",
         [
@@ -165,7 +171,7 @@ def suppressed_section(result: AnonymizationResult) -> Section:
             ]
         ),
         Text(
-            "Rows are left out where too few people look alike. Which rows is not written anywhere. The order of the "
+            "Rows are left out where too few people look alike. Which rows is not written here. The order of the "
             "released rows is random."
         ),
     ]

@@ -193,3 +193,14 @@ def test_k_map_needs_a_population_or_a_fraction():
         KMap(5)
     with pytest.raises(ParameterError):
         KMap(5, population=pd.DataFrame(), fraction=0.1)
+
+
+def test_contributions_with_several_rows_per_person_are_shares_like_the_risk_itself():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"who": rng.integers(0, 40, 120), "a": rng.integers(0, 60, 120), "b": rng.integers(0, 9, 120)})
+    found = risk(table, ["a", "b"], person="who")
+    by_name = {item.column: item for item in found.contributions}
+    assert all(0 <= share <= 1 for item in found.contributions for share in (item.alone, item.without, item.gained))
+    assert by_name["a"].without == pytest.approx(risk(table, ["b"], person="who").unique)
+    assert by_name["b"].without == by_name["a"].alone == pytest.approx(risk(table, ["a"], person="who").unique)
+    assert by_name["a"].gained == pytest.approx(max(found.unique - by_name["a"].without, 0))

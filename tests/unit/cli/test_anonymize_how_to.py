@@ -70,3 +70,11 @@ def test_page_when_run_finds_the_roles_that_it_shows(ran) -> None:
     assert guesses["sensitive"] == ["diagnosis"]
     assert set(guesses["quasi_identifiers"]) == {"age", "zip", "sex", "visit", "weight"}
     assert guesses["quasi_identifiers"]["zip"] == {"kind": "masking", "length": 5}
+
+
+def test_page_when_run_releases_again_with_the_first_trace(ran) -> None:
+    folder, names, _ = ran
+    second = names["second"]
+    assert second.certificate.holds
+    assert any("across releases" in statement.model for statement in second.certificate.statements)
+    assert (folder / "second.trace").stat().st_mode & 0o077 == 0
