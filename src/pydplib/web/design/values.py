@@ -29,7 +29,9 @@ def table_cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[s
 
 def stat(name: str, value: Any, hint: str = "", tone: str = "", icon: str = "") -> str:
     """Return one number with its name, to stand in ``<dl class="stats">``."""
-    return component("stat", name=name, value=value, hint=hint, tone=tone, icon=icon)
+    shown = str(value)
+    words = len(shown) > (14 if shown[:1].isdigit() else 9)  # words and dates are set smaller than numbers
+    return component("stat", name=name, value=value, hint=hint, tone=tone, icon=icon, words=words)
 
 
 def key_values(items: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> str:
