@@ -36,7 +36,9 @@ def test_signing_writes_version_text_row_data_version_and_line(reader, write, an
 
 
 @pytest.mark.parametrize("where", ["new_data_version", "_write_signed", "append"])
-def test_a_fault_while_signing_leaves_neither_report_nor_line(reader, write, answers, project, monkeypatch, where) -> None:
+def test_a_fault_while_signing_leaves_neither_report_nor_line(
+    reader, write, answers, project, monkeypatch, where
+) -> None:
     report = write(reader, answers, sign=False)
     lines = Line.objects.count()
 
@@ -116,7 +118,9 @@ def test_autosave_on_a_draft_that_changed_elsewhere_says_so(reader, write) -> No
     assert report.answers == {"age": 64}
 
 
-def test_what_was_typed_into_a_draft_that_another_signed_is_kept_as_a_correction(reader, write, answers, member) -> None:
+def test_what_was_typed_into_a_draft_that_another_signed_is_kept_as_a_correction(
+    reader, write, answers, member
+) -> None:
     report = write(reader, answers, sign=False)
     report.refresh_from_db()
     rob = member("radiologist", "rob", department="radiology")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -164,7 +163,7 @@ def form_state(template: Template, answers: object, *, complete: bool = False) -
     remarks = [remark_on(template, problem) for problem in evaluation.problems]
     return FormState(
         answers=draft,
-        items=_dress(template, items),
+        items=_dress(template, items, _branching(template)),
         results=results_of(template, evaluation),
         text=report_text(template, draft),
         errors=[remark for remark in remarks if remark.severity == "error"],
@@ -227,17 +226,16 @@ def headline(template: Template) -> Question | None:
     return next(iter([*named, *reversed(computed)]), None)
 
 
-@lru_cache(maxsize=64)
 def _branching(template: Template) -> frozenset[str]:
     """Return the questions on which others depend: after these the form may change."""
     return frozenset(condition.question for place in template.index.places for condition in place.item.enable_when)
 
 
-def _dress(template: Template, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _dress(template: Template, items: list[dict[str, Any]], branching: frozenset[str]) -> list[dict[str, Any]]:
     """Add what only a page needs: ids, the kind of control, keys for choices."""
     for item in items:
         if item["kind"] == "group":
-            item["items"] = _dress(template, item["items"])
+            item["items"] = _dress(template, item["items"], branching)
             continue
         item["element"] = element_id(tuple(item["path"]))
         if item["kind"] == "loop":
@@ -245,9 +243,9 @@ def _dress(template: Template, items: list[dict[str, Any]]) -> list[dict[str, An
             item["one"] = singular(group) if isinstance(group, Group) else item["title"]
             for repetition in item["repetitions"]:
                 repetition["name"] = field_name(tuple(repetition["path"]))
-                repetition["items"] = _dress(template, repetition["items"])
+                repetition["items"] = _dress(template, repetition["items"], branching)
             continue
-        item["branches"] = item["id"] in _branching(template)
+        item["branches"] = item["id"] in branching
         item["errors"] = [each for each in item["problems"] if each["severity"] == "error"]
         item["warnings"] = [each for each in item["problems"] if each["severity"] == "warning"]
         item["defined"] = any(option["help"] for option in item["options"])
