@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
@@ -30,13 +31,14 @@ def audit(request: HttpRequest) -> HttpResponse:
     page = Paginator(lines, 50).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
+    query["project"] = request.project.key
     values = {
         "project": request.project,
         "form": form,
         "page_obj": page,
         "lines": [show(line) for line in page.object_list],
         "alerts": repeated_refusals([request.project.key], hospital=_hospital(request)),
-        "query": query.urlencode(),
+        **{f"{kind}_url": f"{reverse('audit_export', kwargs={'kind': kind})}?{query.urlencode()}" for kind in _FORMATS},
     }
     return render(request, "auditlog/audit.html", values)
 

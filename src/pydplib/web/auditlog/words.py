@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from pydplib.policy import ROLES
+
 ACTIONS: Mapping[str, str] = MappingProxyType(
     {
         # Doors.
@@ -125,9 +127,10 @@ def facts_words(facts: Mapping[str, Any]) -> str:
 
     Examples:
         >>> facts_words({"role": "owner", "fields": ["age", "year"], "before": {"budget": 2.0}})
-        'role: owner; fields: age, year; before: budget 2.0'
+        'role: data owner; fields: age, year; before: budget 2.0'
     """
-    return "; ".join(f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in facts.items())
+    ordered = sorted(facts.items(), key=lambda item: item[0] == "after")  # before comes before after
+    return "; ".join(f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in ordered)
 
 
 def _plain(value: Any) -> str:
@@ -137,4 +140,6 @@ def _plain(value: Any) -> str:
         return ", ".join(_plain(item) for item in value) or "–"
     if value is None or value == "":
         return "–"
+    if isinstance(value, str) and value in ROLES:
+        return ROLES[value].title.lower()
     return "yes" if value is True else "no" if value is False else str(value)

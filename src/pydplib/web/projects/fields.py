@@ -35,6 +35,11 @@ class Field:
         return self.label == "identifier"
 
     @property
+    def badge(self) -> str:
+        """The design's word for the label."""
+        return "quasi_identifier" if self.label == "quasi" else self.label
+
+    @property
     def label_words(self) -> str:
         """The label for readers."""
         return LABEL_WORDS.get(self.label, self.label)

@@ -77,7 +77,8 @@ def card_of(project: Project, place: Place, user: Any) -> Card:
     setup = _setup(project) if place.can("edit_policy") else []
     if all(step.done for step in setup):
         setup = []
-    return Card(project, place, count, list(_next_steps(project, place, count)), setup)
+    steps = [step for step in _next_steps(project, place, count) if not (setup and step.icon == "upload")]
+    return Card(project, place, count, steps, setup)
 
 
 def _next_steps(project: Project, place: Place, open_requests: int) -> Iterator[Step]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,11 +60,11 @@ def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
         gets=LABEL_WORDS[rule.label].capitalize(),
         fields=_names(rule.fields, titles) if asks else "None",
         filters=_names(rule.filters, titles) if asks else "None",
-        per_question=_number(rule.epsilon_per_question, "No limit") if asks else "–",
-        budget=_number(rule.budget, "No limit of its own") if asks else "–",
-        until="No end" if rule.expires is None else f"{rule.expires:%-d %B %Y}",
-        purpose="Any" if rule.purpose == ANY else rule.purpose,
-        paper_mode="Allowed" if rule.paper_mode else "Off",
+        per_question=_number(rule.epsilon_per_question, "a question", "Any question") if asks else "–",
+        budget=_number(rule.budget, "in all", "No limit in all") if asks else "",
+        until="No end" if rule.expires is None else f"Until {rule.expires:%-d %B %Y}",
+        purpose="Any purpose" if rule.purpose == ANY else f"For: {rule.purpose}",
+        paper_mode="Paper mode allowed" if rule.paper_mode else "No paper mode",
         expired=rule.expires is not None and timezone.localdate() > rule.expires,
     )
 
@@ -89,6 +90,7 @@ def plain(reason: str) -> str:
     """
     for name, role in ROLES.items():
         reason = reason.replace(f"'{name}'", role.title.lower())
+    reason = re.sub(rf"'{GROUP}([^']+)'", r"group \1", reason)
     for label in sorted(LABELS, key=len, reverse=True):
         for end in (" at most", ".", ","):
             reason = reason.replace(f" {label}{end}", f" {LABEL_WORDS[label]}{end}")
@@ -102,5 +104,5 @@ def _names(names: Iterable[str], titles: Mapping[str, str]) -> str:
     return ", ".join(titles.get(name, name) for name in listed) or "None"
 
 
-def _number(value: float | None, without: str) -> str:
-    return without if value is None else f"ε {value:g}"
+def _number(value: float | None, unit: str, without: str) -> str:
+    return without if value is None else f"ε {value:g} {unit}"
