@@ -1,4 +1,7 @@
-"""Anonymization of a table that stays in DuckDB, at 1e7 or 1e8 rows under a memory limit: run on request only."""
+"""Anonymization of a table that stays in DuckDB, at 1e7 or 1e8 rows under a memory limit: run on request only.
+
+Once measured, on two cores that others used as well: 1e8 rows in 367 s (308 s of CPU), at most 6.0 GB of memory.
+"""
 
 # Only paths that this program made itself enter the SQL.
 from __future__ import annotations
@@ -60,9 +63,7 @@ def run(folder: Path, rows: int, workspace: Path | None = None) -> dict[str, flo
         trees = {path.stem[len("adult_hierarchy_") :]: Hierarchy.from_csv(path) for path in folder.glob("*hierarchy*")}
         start, cpu = time.monotonic(), time.process_time()
         relation = connection.sql(f"FROM read_parquet('{table}')")
-        k = max(
-            round(5 * rows / ADULT), 5
-        )  # as hard as 5 of Adult's rows: combinations recur
+        k = max(round(5 * rows / ADULT), 5)  # as hard as 5 of Adult's rows: combinations recur
         result = anonymize(relation, trees, models=[KAnonymity(k)], suppression=0.02, output=released)
         seconds, cpu = time.monotonic() - start, time.process_time() - cpu
         assert result.certificate.holds and result.certificate.rows + result.suppressed.rows == rows

@@ -103,6 +103,8 @@ def anonymize_relation(
         except duckdb.Error:
             # The engine's own text may quote values.
             raise DataError("DuckDB could not write the anonymized table. Is there room on the disk?") from None
+        finally:
+            own.close()
     trees = released_hierarchies(hierarchies, problem, recoding)
     made_up = [c.name for c in resolved if c.from_data or hierarchies[c.name].from_data]
     notes = [f"The hierarchies of {', '.join(made_up)} were made from the data, which can give something away."]
@@ -150,22 +152,24 @@ def _read(own: Any, file: Path) -> Any:
 
 
 def _hand_over(own: Any, full: Path, number: str | None, target: Path | None) -> Any:
-    """Move what was certified to its place, without the persons' numbers; return it as a relation."""
+    """Move what was certified to its place, without the persons' numbers; return it as a relation of its own."""
+    import duckdb
+
     released = full
     if number is not None:
         released = full.with_name("released.parquet")
         _read(own, full).project(f"* EXCLUDE ({number})").write_parquet(str(released), compression="zstd")
+    fresh = duckdb.connect()  # without our tables, and without a folder that is about to vanish
     if target is None:
-        own.execute(f"CREATE TABLE release AS FROM {parquet_source(exact_name(released))}")
-        own.execute("DROP TABLE IF EXISTS tuples; DROP TABLE IF EXISTS labels; DROP TABLE IF EXISTS chosen")
-        return own.table("release")
+        fresh.execute(f"CREATE TABLE release AS FROM {parquet_source(exact_name(released))}")
+        return fresh.table("release")
     try:
         os.link(released, target)  # fails if somebody has put a file there meanwhile
     except FileExistsError:
         raise ParameterError(f"'{target}' exists already. Remove it, or choose another output.") from None
     except OSError:
         os.replace(released, target)  # a file system without links
-    return _read(own, target)
+    return _read(fresh, target)
 
 
 def _check(relation: Any, roles: Roles, previous: Sequence[Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import secrets
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -218,7 +217,7 @@ class LazyTrace:
         self._parts = (task, recoding, gone)
         self._made: Trace | None = None
         self.tied = key is not None
-        self.key = key or secrets.token_bytes(32)
+        self.key = key or _fresh_key()
         self.holds_key = holds_key
 
     def __repr__(self) -> str:
@@ -264,6 +263,12 @@ class LazyTrace:
             raise ParameterError("A trace needs one row per person. Summarize each person's rows first.")
         holds = self.holds_key and secret is None
         return Trace(made.people, made.classes, made.values, made.told_by, made.key, holds)
+
+
+def _fresh_key() -> bytes:
+    from pydplib.noise import random_bytes
+
+    return random_bytes(32)
 
 
 def _no_trace() -> None:
