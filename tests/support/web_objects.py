@@ -129,6 +129,22 @@ def make_report(world: World) -> Any:
     )
 
 
+@maker("intake.ImportBatch")
+def _import(world: World) -> Any:
+    """An import of the owner whose columns are to be matched."""
+    from pydplib.web.intake.models import ImportBatch
+
+    return ImportBatch.objects.create(
+        project=world.project,
+        template=make_template(world),
+        by=world.owner,
+        format="csv",
+        columns=["patient_id"],
+        mapping=["patient_id"],
+        rows=1,
+    )
+
+
 @maker("intake.Snapshot")
 def _snapshot(world: World) -> Any:
     from pydplib.capture import to_schema
@@ -150,3 +166,35 @@ def _snapshot(world: World) -> Any:
 @maker("people.User")
 def _user(world: World) -> Any:
     return world.people.get("radiologist", world.owner)
+
+
+@maker("reporting.Report, signed")
+def make_signed_report(world: World) -> Any:
+    """A signed report of the radiologist's department."""
+    from report_forms import COMPLETE
+
+    from pydplib.web.reporting.drafting import save_draft
+    from pydplib.web.reporting.signing import sign_report
+
+    report = make_report(world)
+    revision = save_draft(report, dict(COMPLETE), revision=0, by=report.author)
+    sign_report(report, revision=revision, user=report.author)
+    report.refresh_from_db()
+    return report
+
+
+@maker("reporting.FreeText")
+def make_text(world: World) -> Any:
+    from pydplib.web.reporting.models import FreeText
+
+    return FreeText.objects.create(
+        project=world.project, patient=make_patient(world), text="No lesion.", added_by=world.owner.username
+    )
+
+
+@maker("reporting.Reading")
+def _reading(world: World) -> Any:
+    """A text in the owner's hands."""
+    from pydplib.web.reporting.models import Reading
+
+    return Reading.objects.create(text=make_text(world), number=1, reader=world.owner, template=make_template(world))

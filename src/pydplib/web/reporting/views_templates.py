@@ -125,13 +125,11 @@ def template_difference(request: HttpRequest) -> HttpResponse:
     other = TemplateVersion.objects.filter(project=request.project, key=request.GET.get("since", "")).first()
     if other is None:
         other = TemplateVersion.objects.filter(project=request.project, number__lt=version.number).first()
-    if other is None:
-        raise Http404
     values = {
         "version": version,
         "other": other,
         "template": template_of(version),
-        "changes": compare(template_of(other), template_of(version)),
+        "changes": compare(template_of(other), template_of(version)) if other else (),
         "breadcrumb": [("Templates", "/templates"), ("Difference", "")],
     }
     return render(request, "reporting/difference.html", values)
