@@ -280,3 +280,13 @@ def test_forms_need_the_token_of_our_own_pages(db) -> None:
     client = Client(enforce_csrf_checks=True)
     page = client.post("/login", {"username": "a", "password": "b"})
     assert page.status_code == 403 and b"load the page again" in page.content and b"<style" not in page.content
+
+
+def test_one_name_tried_from_many_addresses_is_stopped(client, make_user, password, clock) -> None:
+    user = make_user("rosa")
+    word = {"username": "Rosa", "password": "wrong"}
+    answers = [client.post("/login", word, REMOTE_ADDR=f"192.0.2.{number // 4}") for number in range(60)]
+    assert {answer.status_code for answer in answers} == {200}
+    assert _enter(client, user, password(user)).status_code == 429
+    clock(minutes=61)
+    assert _enter(client, user, password(user)).status_code == 302

@@ -112,6 +112,20 @@ def remove_second_factor(owner: User, subject: User) -> None:
         log.add("user.remove_second_factor", subject.username)
 
 
+def rescue(subject: User, *, lost_phone: bool) -> str:
+    """Return the token of a reset link that the server's operator asked for, when no owner can; the user is enabled."""
+    with recorded("system", hospital=subject.hospital) as log:
+        subject.is_active = True
+        subject.save(update_fields=["is_active"])
+        if lost_phone:
+            second_factor.remove(subject)
+            end_sessions(subject)
+            log.add("user.remove_second_factor", subject.username)
+        token = links.make_link(Purpose.RESET, user=subject)
+        log.add("user.make_link", subject.username, purpose="reset")
+    return token
+
+
 def rename_hospital(owner: User, name: str) -> None:
     """Give the hospital another name."""
     with recorded(owner) as log:

@@ -1,0 +1,92 @@
+"""``pydplib people``: for the operator of a server, when nobody can sign in any more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+_home = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the server. [default: PYDPLIB_HOME or ./pydplib-data]",
+)
+
+
+@click.group(short_help="List a server's people; make a link for somebody who cannot sign in any more.")
+def command() -> None:
+    """Help people back in who lost password or phone, when no owner of their hospital can.
+
+    It works on the server's own database, beside the running server; every change is a line in the audit log.
+    """
+
+
+@command.command("list", short_help="Who can sign in.")
+@_home
+def list_people(home: Path | None) -> None:
+    """Show who can sign in, and who manages a hospital."""
+    from rich.console import Console
+    from rich.table import Table
+
+    _start(home)
+    from pydplib.web.people.models import User
+    from pydplib.web.people.second_factor import device_of
+
+    table = Table("Name", "Full name", "Hospital", "Manages it", "Second factor", "State")
+    for user in User.objects.select_related("hospital").order_by("hospital__name", "username"):
+        state = "disabled" if not user.is_active else "active" if user.has_usable_password() else "invited"
+        table.add_row(
+            user.username,
+            user.full_name,
+            user.hospital.name,
+            "yes" if user.is_hospital_owner else "",
+            "yes" if device_of(user) else "",
+            state,
+        )
+    Console().print(table)
+
+
+@command.command("link", short_help="Make a one-time link by which somebody chooses a new password.")
+@click.argument("name")
+@click.option("--lost-phone", is_flag=True, help="Also take away the second factor; ask for proof of who it is first.")
+@_home
+def link(name: str, lost_phone: bool, home: Path | None) -> None:
+    """Print a one-time link by which NAME chooses a new password.
+
+    \b
+    Examples:
+      pydplib people link ada
+      pydplib people link ada --lost-phone --home /srv/pydplib
+    """  # noqa: D301 - click needs the backspace itself
+    from pydplib.errors import ParameterError, did_you_mean
+
+    _start(home)
+    from pydplib.web.people import links, managing
+    from pydplib.web.people.models import User
+
+    user = User.objects.filter(username__iexact=name).select_related("hospital").first()
+    if user is None:
+        known = User.objects.values_list("username", flat=True)
+        raise ParameterError(f"Nobody is called '{name}' here.{did_you_mean(name, known)} See: pydplib people list.")
+    token = managing.rescue(user, lost_phone=lost_phone)
+    click.echo(f"For {user.username}, works once and for 24 hours; put your server's address before it:")
+    click.echo(f"  {links.link_path(token)}")
+
+
+def _start(home: Path | None) -> None:
+    from importlib.util import find_spec
+
+    from pydplib.errors import MissingExtraError, ParameterError
+    from pydplib.web.configuration import Configuration
+    from pydplib.web.starting import check_database, start_django
+
+    if find_spec("django") is None:
+        raise MissingExtraError("The platform in the browser", "web")
+    configuration = Configuration.from_environment()
+    if home is not None:
+        configuration = replace(configuration, home=home.absolute())
+    if configuration.database_url is None and not (configuration.home / "pydplib.sqlite3").exists():
+        raise ParameterError(f"'{configuration.home}' holds no server's data. Name the folder with --home.")
+    start_django(configuration)
+    check_database()

@@ -1,0 +1,61 @@
+"""``pydplib people``: the operator helps somebody back in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pydplib.errors import ParameterError
+
+
+@pytest.fixture
+def run(db: None, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run the command on the database of the tests."""
+    from click.testing import CliRunner
+
+    from pydplib.cli import cli, people
+
+    monkeypatch.setattr(people, "_start", lambda home: None)
+    return lambda *arguments: CliRunner().invoke(cli, ["people", *arguments])
+
+
+def test_list_shows_who_can_sign_in(run, owner, make_user, phone) -> None:
+    make_user("rosa", is_active=False)
+    phone(owner)
+    said = run("list").output
+    assert "ada" in said and "St. Example" in said and "disabled" in said
+
+
+def test_link_lets_a_locked_out_owner_in_again(run, owner, client, phone, sign_in, lines) -> None:
+    phone(owner)
+    session = sign_in(owner)
+    owner.is_active = False
+    owner.save()
+    path = run("link", "ADA", "--lost-phone").output.split()[-1]
+    assert session.get("/account").status_code == 302
+    client.get(path)
+    answer = client.post("/welcome", {"password": "seven unrelated words", "again": "seven unrelated words"})
+    assert answer.url == "/"
+    assert client.get("/hospital").url == "/account/second-factor", "a new phone is asked for"
+    assert lines()[:2] == ["user.remove_second_factor", "user.make_link"]
+
+
+def test_link_alone_leaves_the_phone(run, owner, client, phone) -> None:
+    phone(owner)
+    client.get(run("link", "ada").output.split()[-1])
+    answer = client.post("/welcome", {"password": "seven unrelated words", "again": "seven unrelated words"})
+    assert answer.url == "/login/code"
+
+
+def test_unknown_name_is_said_with_the_nearest(run, owner) -> None:
+    result = run("link", "adda")
+    assert isinstance(result.exception, ParameterError) and "ada" in str(result.exception)
+
+
+def test_folder_without_a_server_is_said(tmp_path) -> None:
+    from pydplib.cli import people
+
+    with pytest.raises(ParameterError, match="--home"):
+        people._start(tmp_path)
+    assert not list(tmp_path.iterdir())
