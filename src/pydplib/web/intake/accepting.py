@@ -18,8 +18,8 @@ from pydplib.web.intake.reading import FileRow, Reader, department_of, identifie
 from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, prepare, write_reports
 from pydplib.web.reporting.models import Report
 
-_State = ImportBatch.State
-_Decision = ImportRow.Decision
+_State: Any = ImportBatch.State
+_Decision: Any = ImportRow.Decision
 
 
 def accept_batch(batch: ImportBatch) -> None:

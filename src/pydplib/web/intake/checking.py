@@ -20,13 +20,13 @@ from pydplib.web.intake.recording import CHUNK, chunks
 MOST_PROBLEM_ROWS = 2000
 """Rows with problems that are kept for a decision; further ones are counted and left out."""
 
-_Decision = ImportRow.Decision
+_Decision: Any = ImportRow.Decision
+_State: Any = ImportBatch.State
 
 
 def check_rows(batch: ImportBatch) -> None:
     """Try every row of an import and keep what is wrong with it."""
-    states = ImportBatch.State
-    worker = Worker(batch, states.CHECKING, among=(states.UPLOADED, states.CHECKING, states.CHECKED))
+    worker = Worker(batch, _State.CHECKING, among=(_State.UPLOADED, _State.CHECKING, _State.CHECKED))
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
     titles = titles_of(template)
@@ -51,8 +51,8 @@ def check_rows(batch: ImportBatch) -> None:
             ImportRow.objects.bulk_create(rows)
             worker.save(done=done, good=good, bad=bad)
     with recorded(batch.by, project=batch.project) as log:
-        worker.save(state=states.CHECKED)
-        worker.state = states.CHECKED
+        worker.save(state=_State.CHECKED)
+        worker.state = _State.CHECKED
         worker.release()
         log.add("import.check", batch.key, rows=done, bad=bad)
 

@@ -60,7 +60,7 @@ def set_consent(patient: Patient, consent: str, *, actor: object) -> None:
     """Note consent or its withdrawal; who withdraws is in no snapshot any more, not in the published one either."""
     if consent not in Patient.Consent.values:
         raise ParameterError("Unknown consent.")
-    project, withdrawn = patient.project, consent == Patient.Consent.WITHDRAWN
+    project, withdrawn = patient.project, consent == str(Patient.Consent.WITHDRAWN)
     pseudonyms = [patient.pseudonym] if withdrawn else []
     with without_people(project, pseudonyms) as files, recorded(actor, project=project) as log:
         if withdrawn:

@@ -23,7 +23,7 @@ STALE = dt.timedelta(seconds=90)
 """A worker that was silent this long is gone."""
 
 _log = logging.getLogger("pydplib.web")
-_State = ImportBatch.State
+_State: Any = ImportBatch.State
 
 
 class LostClaimError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from pydplib.web.intake.models import SnapshotSchedule
 
@@ -14,7 +15,7 @@ def next_day(every: str, today: dt.date) -> dt.date | None:
         >>> next_day("month", dt.date(2026, 12, 31)), next_day("quarter", dt.date(2026, 4, 1))
         (datetime.date(2027, 1, 1), datetime.date(2026, 7, 1))
     """
-    rhythm = SnapshotSchedule.Every
+    rhythm: Any = SnapshotSchedule.Every
     if every == rhythm.MONTH:
         months = today.month
     elif every == rhythm.QUARTER:

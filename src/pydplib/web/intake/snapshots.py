@@ -1,4 +1,4 @@
-"""Pinned states of the data for partners' analyses: one Parquet file each, pseudonyms instead of people, no free text."""
+"""Pinned states of the data for partners' analyses: one Parquet file each, pseudonyms, no free text."""
 
 # Columns and paths enter SQL through _name() and sql_text() only.
 # ruff: noqa: S608
@@ -55,9 +55,11 @@ def snapshot_schema(template: Template, *, lineage: str) -> Schema:
     """
     person = template.person or "person"
     columns: dict[str, Column] = {person: Text(label="identifier", title="Person")}
-    for name, column in to_schema(template, skip_unbounded=True).columns.items():
-        if name != template.person and not isinstance(column, Text) and column.label != "identifier":
-            columns[name] = column
+    columns |= {
+        name: column
+        for name, column in to_schema(template, skip_unbounded=True).columns.items()
+        if name != template.person and not isinstance(column, Text) and column.label != "identifier"
+    }
     return Schema(
         columns,
         person=person,
@@ -218,7 +220,8 @@ def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, st
             f"TRY_CAST(c{i} AS {_type(schema.columns[name])}) AS {_name(name)}" for i, name in enumerate(names)
         )
         source = (
-            f"read_csv({sql_text(exact_name(passing))}, header=false, auto_detect=false, columns={{{texts}}}, delim=',', "
+            f"read_csv({sql_text(exact_name(passing))}, header=false, auto_detect=false, columns={{{texts}}}, "
+            "delim=',', "
             f"quote='\"', escape='\"', nullstr={sql_text(_NOTHING)}, allow_quoted_nulls=true, max_line_size=20000000)"
         )
         return count, _copy(f"SELECT {chosen} FROM {source}", key)

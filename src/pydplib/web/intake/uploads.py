@@ -305,7 +305,7 @@ def _resources_in(raw: Path) -> Iterator[Any]:
             number += 1
             if len(line) > MOST_LINE:
                 raise DataError(
-                    f"Line {number} is too long. Files above {MOST_JSON // 1_000_000} MB need one response per line (ndjson)."
+                    f"Line {number} is too long. Above {MOST_JSON // 1_000_000} MB a file needs one response per line."
                 )
             if line.strip():
                 try:

@@ -198,13 +198,16 @@ def import_discard(request: Any, **kwargs: Any) -> HttpResponse:
 
 def _visible(request: Any) -> Any:
     found = ImportBatch.objects.filter(project=request.project).select_related("by", "template")
-    return found if request.member.can("manage_data") else found.filter(by=request.user)
+    if request.member.can("manage_data"):
+        return found
+    return found.none() if request.member.preview else found.filter(by=request.user)
 
 
 def _mine(request: Any) -> ImportBatch:
     """Return the import of the address; a radiologist's own only."""
     batch: ImportBatch = request.target
-    if not request.member.can("manage_data") and batch.by_id != request.user.pk:
+    is_own = batch.by_id == request.user.pk and not request.member.preview
+    if not request.member.can("manage_data") and not is_own:
         raise Http404
     return batch
 
@@ -213,7 +216,7 @@ def _own_department(request: Any) -> str | None:
     """Return the department that a radiologist imports into; none for owners, who choose."""
     if request.member.can("manage_data"):
         return None
-    if not request.member.department:
+    if not request.member.department and not request.member.preview:
         raise PolicyError("Nobody has said which department is yours. Ask an owner of the project to set it.")
     return str(request.member.department)
 

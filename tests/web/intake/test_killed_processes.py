@@ -1,0 +1,267 @@
+"""kill -9 at named points of an import and of an erasure: no half record, nothing lost, the log's chain whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROWS = 200
+
+BEGIN = """
+import datetime as dt, json, os, signal, sys
+import django
+django.setup()
+from pydplib.capture import builtin
+from pydplib.web.auditlog.models import Line
+from pydplib.web.auditlog.verification import verify
+from pydplib.web.intake import accepting, checking, erasing, jobs, recording, snapshots, uploads
+from pydplib.web.intake.models import Identifier, ImportBatch, Patient, Snapshot
+from pydplib.web.people.models import Hospital, User
+from pydplib.web.projects.models import Project, project_key
+from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
+accepting.CHUNK = 50
+jobs.STALE = dt.timedelta(0)
+
+def die(*args, **more):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die_at(number, function):
+    calls = []
+    def wrapped(*args, **more):
+        calls.append(1)
+        if len(calls) == number:
+            die()
+        return function(*args, **more)
+    return wrapped
+"""
+
+SET_UP = """
+hospital = Hospital.objects.create(name="St. Example")
+ada = User.objects.create_user("ada-" + project_key("x"), hospital=hospital)
+project = Project.objects.create(key=project_key("pirads"), hospital=hospital, name="P", purpose="p",
+    legal_basis="l", retention_until=dt.date(2040, 1, 1))
+version = TemplateVersion.objects.create(project=project, number=1, made_by="t",
+    definition=builtin("pirads-paper").to_json())
+def row(i):
+    return {"patient_id": f"P{i}", "last_modified": f"2018-01-{1 + i % 28:02d}", "age": 50 + i % 40, "year": 2018,
+            "pca_no_pirads": False, "pirads": 1 + i % 5}
+"""
+
+SET_UP_IMPORT = (
+    SET_UP
+    + f"""
+rows = [row(i) for i in range({ROWS})]
+rows[7]["age"] = 999
+batch = ImportBatch.objects.create(project=project, template=version, by=ada, format="csv", rows={ROWS},
+    columns=list(rows[0]), mapping=list(rows[0]))
+with uploads.path_of(batch.key).open("w") as out:
+    for each in [dict.fromkeys(rows[0]), *rows]:
+        out.write(",".join(str(each[name] if each[name] is not None else name) for name in rows[0]) + "\\n")
+checking.check_rows(batch)
+print(json.dumps([batch.key, project.key]))
+"""
+)
+
+STATE = """
+batch = ImportBatch.objects.get(key=sys.argv[1])
+mine = Report.all_objects.filter(project=batch.project)
+batch.project.refresh_from_db()
+print(json.dumps({
+    "state": batch.state,
+    "seen": Report.objects.filter(project=batch.project).count(),
+    "staged": mine.filter(state="staged").count(),
+    "versions": ReportVersion.objects.filter(report__project=batch.project).count(),
+    "patients": Patient.objects.filter(project=batch.project).count(),
+    "people": mine.values("patient").distinct().count(),
+    "data_version": batch.project.data_version,
+    "accepted": Line.objects.filter(project=batch.project.key, action="import.accept").count(),
+    "file": uploads.path_of(batch.key).exists(),
+    "chain": bool(verify()),
+}))
+"""
+
+KILL_IMPORT = {
+    "before the first write": "accepting.write_reports = die",
+    "between reports and their versions": (
+        "ReportVersion.objects.bulk_create = die_at(2, ReportVersion.objects.bulk_create)"
+    ),
+    "before the commit of a chunk": """
+write = accepting.write_reports
+def written(*args, **more):
+    write(*args, **more)
+    die()
+accepting.write_reports = written""",
+    "after the commit of a chunk": "accepting._ready = die_at(3, accepting._ready)",
+    "before the last transaction": "accepting._show = die",
+    "inside the last transaction": "accepting.new_data_version = die",
+    "after the last transaction": "uploads.remove = die",
+}
+
+
+# One process imports Django once and forks for every step: a step that is killed takes nothing else with it.
+SERVER = (
+    BEGIN
+    + """
+import io, traceback
+for line in sys.stdin:
+    code, args = json.loads(line)
+    out_read, out_write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(out_read)
+        sys.argv, sys.stdout, status = ["-c", *args], os.fdopen(out_write, "w"), 0
+        try:
+            exec(code, globals())
+        except BaseException:
+            status = 1
+            traceback.print_exc(file=sys.stdout)
+        sys.stdout.flush()
+        os._exit(status)
+    os.close(out_write)
+    with os.fdopen(out_read) as output:
+        text = output.read()
+    _, status = os.waitpid(child, 0)
+    print(json.dumps([os.waitstatus_to_exitcode(status), text]), flush=True)
+"""
+)
+
+
+class Steps:
+    """Runs pieces of code, each in a process of its own."""
+
+    def __init__(self, home: Path) -> None:
+        environment = os.environ | {"PYDPLIB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "pydplib.web.settings"}
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER], stdin=pipe, stdout=pipe, text=True, env=environment
+        )
+
+    def __call__(self, *parts: str, args: tuple[str, ...] = (), killed: bool = False) -> Any:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps(["\n".join(parts), args]) + "\n")
+        self.process.stdin.flush()
+        code, text = json.loads(self.process.stdout.readline())
+        assert code == (-9 if killed else 0), text
+        return json.loads(text.splitlines()[-1]) if text.strip() and not killed else None
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steps]:
+    """A home with empty tables (on PostgreSQL the tables are in the server); every test makes its own project."""
+    steps = Steps(tmp_path_factory.mktemp("home"))
+    steps("from django.core.management import call_command; call_command('migrate', verbosity=0)")
+    yield steps
+    steps.process.stdin.close()
+    steps.process.wait(timeout=30)
+
+
+@pytest.mark.parametrize("point", KILL_IMPORT)
+def test_import_killed_is_whole_or_unseen_and_can_be_resumed(run: Steps, point: str) -> None:
+    key, _ = run(SET_UP_IMPORT)
+    run(
+        KILL_IMPORT[point], "accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,), killed=True
+    )
+    after = run(STATE, args=(key,))
+    assert after["chain"]
+    if point == "after the last transaction":
+        assert (after["seen"], after["state"], after["data_version"]) == (ROWS - 1, "accepted", 1)
+        run("uploads.KEPT = dt.timedelta(0)", "uploads.remove_old()")
+    else:
+        assert (after["seen"], after["state"], after["data_version"], after["accepted"]) == (0, "accepting", 0, 0)
+        assert after["staged"] == after["versions"]
+        run("accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    end = run(STATE, args=(key,))
+    assert end == {
+        "state": "accepted", "seen": ROWS - 1, "staged": 0, "versions": ROWS - 1, "patients": ROWS - 1,
+        "people": ROWS - 1, "data_version": 1, "accepted": 1, "file": False, "chain": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("point", ["after the commit of a chunk", "inside the last transaction"])
+def test_import_killed_can_be_discarded_without_a_trace(run: Steps, point: str) -> None:
+    key, _ = run(SET_UP_IMPORT)
+    run(
+        KILL_IMPORT[point], "accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,), killed=True
+    )
+    # Discarding is killed too, and taken up again.
+    run(
+        "accepting._unused = die_at(2, accepting._unused)",
+        "accepting.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))",
+        args=(key,),
+        killed=True,
+    )
+    run("accepting.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    assert run(STATE, args=(key,)) == {
+        "state": "discarded", "seen": 0, "staged": 0, "versions": 0, "patients": 0,
+        "people": 0, "data_version": 0, "accepted": 0, "file": False, "chain": True,
+    }  # fmt: skip
+
+
+SET_UP_ERASURE = (
+    SET_UP
+    + """
+recording.accept_rows(project, version, [row(i % 30) | {"last_modified": f"2018-0{1 + i // 30}-01"} for i in range(60)],
+    actor=ada)
+snapshots.publish(snapshots.make_snapshot(project, actor=ada), actor=ada)
+patient = erasing.look_up(project, "P3")
+print(json.dumps([project.key, patient.key, patient.pseudonym]))
+"""
+)
+
+ERASURE_STATE = """
+import duckdb
+project = Project.objects.get(key=sys.argv[1])
+current = snapshots.published_snapshot(project)
+files = {path.name: [row[0] for row in duckdb.execute(
+    "SELECT count(*) FROM read_parquet(?) WHERE patient_id = ?", [str(path), sys.argv[3]]).fetchall()][0]
+    for path in snapshots.folder().iterdir()}
+known = set(Snapshot.objects.exclude(file="").values_list("file", flat=True))
+print(json.dumps({
+    "patient": Patient.objects.filter(key=sys.argv[2]).exists(),
+    "identifier": Identifier.objects.filter(patient__project=project, value="P3").exists(),
+    "reports": Report.objects.filter(project=project).count(),
+    "in_published": files[current.file],
+    "stray": sorted(count for name, count in files.items() if name not in known),
+    "lines": Line.objects.filter(project=project.key, action="patient.erase").count(),
+    "data_version": project.data_version,
+    "chain": bool(verify()),
+}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("point", "patch", "is_erased"),
+    [
+        ("before the first write", "erasing.forget = die", False),
+        ("between the new snapshot and the deletion", "Patient.delete = die", False),
+        ("inside the transaction, after all writes", "erasing.new_data_version = die", False),
+        ("before the old files are deleted", "import pathlib; pathlib.Path.unlink = die", True),
+    ],
+)
+def test_erasure_killed_is_whole_or_not_at_all(run: Steps, point: str, patch: str, is_erased: bool) -> None:
+    args = tuple(run(SET_UP_ERASURE))
+    erase = "erasing.erase(Patient.objects.get(key=sys.argv[2]), actor='system')"
+    run(patch, erase, args=args, killed=True)
+    after = run(ERASURE_STATE, args=args)
+    assert after["chain"]
+    if is_erased:
+        assert (after["patient"], after["identifier"], after["reports"], after["lines"]) == (False, False, 58, 1)
+        assert after["in_published"] == 0 and after["data_version"] == 2
+        assert after["stray"] == [2]  # the old file still holds the person: no snapshot names it, and it goes
+    else:
+        assert (after["patient"], after["identifier"], after["reports"], after["lines"]) == (True, True, 60, 0)
+        assert after["in_published"] == 2 and after["data_version"] == 1
+        run(erase, args=args)
+    run("snapshots._FRESH = -1", "snapshots.remove_stray_files()")
+    end = run(ERASURE_STATE, args=args)
+    assert end == {
+        "patient": False, "identifier": False, "reports": 58, "in_published": 0, "stray": [], "lines": 1,
+        "data_version": 2, "chain": True,
+    }  # fmt: skip
