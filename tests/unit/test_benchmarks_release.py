@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -20,3 +21,23 @@ def test_benchmark_at_tiny_size_runs_and_writes_its_rows(name: str, rows: int, t
     found = json.loads(out.read_text())
     assert found["benchmark"] == name and found["quick"]
     assert len(found["rows"]) == rows
+
+
+def test_release_benchmark_names_what_was_not_run_and_why(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    spec = importlib.util.spec_from_file_location("release_benchmark", BENCHMARKS / "release.py")
+    benchmark = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "release_benchmark", benchmark)
+    spec.loader.exec_module(benchmark)
+
+    def fail(group: str) -> Path:
+        raise RuntimeError(f"The peers '{group}' cannot be installed:\nno network")
+
+    import _release_envs
+
+    monkeypatch.setattr(_release_envs, "ensure", fail)
+    rows = list(benchmark.table_peers(tmp_path / "none.parquet", 1_000_000, 0.3))
+    assert len(rows) == 4
+    assert all("NOT RUN  no network" in row.line(judged=True) for row in rows)
+    assert "Tumult" in rows[-1].line(judged=True)
+    assert benchmark.summary(rows, quick=False, left_out=[]) == "0 bars met, 0 missed, 4 not judged"

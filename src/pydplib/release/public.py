@@ -32,8 +32,8 @@ def check_epsilon(epsilon: Any) -> Fraction:
     return value
 
 
-def check_bounds(bounds: Any) -> tuple[float, float]:
-    """Return public bounds as finite floats, low < high."""
+def check_bounds(bounds: Any, *, squared: bool = False) -> tuple[float, float]:
+    """Return public bounds as finite floats, low < high, whose distance (``squared``: its square) is no rarity."""
     try:
         low, high = bounds
         low, high = (float(exact(end, name="A bound")) for end in (low, high))
@@ -44,8 +44,9 @@ def check_bounds(bounds: Any) -> tuple[float, float]:
         ) from None
     if not low < high:
         raise ParameterError(f"bounds need low < high. Got ({low!r}, {high!r}).")
-    if not 1e-200 < high - low < 1e200:
-        raise ParameterError("bounds must lie a sensible distance apart (between 1e-200 and 1e200).")
+    power = 100 if squared else 200
+    if not float(f"1e-{power}") < high - low < float(f"1e{power}"):
+        raise ParameterError(f"bounds must lie a sensible distance apart (between 1e-{power} and 1e{power}).")
     return low, high
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import pydplib as dp
 from pydplib.release.noisy import MeanNoise, VarianceNoise
+from pydplib.release.tails import find_end
 
 HALF, TIMES = 1 << 12, 2000
 STEP = 41 / HALF
@@ -44,6 +45,22 @@ def test_variance_interval_of_half_the_noise_does_not_cover():
 def test_variance_interval_of_many_rows_is_not_wider_than_its_price_says():
     noise, _, sums = _variances(list(range(18, 101)) * 100)
     assert np.median(noise.apply(*sums).margins) == pytest.approx(noise.margin(8300), rel=0.1)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1e-150), (0, 1e150)])
+def test_variance_of_bounds_whose_square_is_no_number_is_refused(bounds):
+    with pytest.raises(dp.ParameterError, match="sensible distance"):
+        dp.variance([1, 2, 3], bounds=bounds, epsilon=1.0)
+
+
+@pytest.mark.parametrize("near", [-5.0, 0.0, 0.5, 2.99, 3.0, 20.0, 1e9])
+def test_end_of_an_interval_is_found_from_any_guess_and_lies_outside_by_a_hair(near):
+    end = find_end(lambda x: math.exp(-x), 0.0, 1e6, near=near)
+    assert math.log(20) < end < math.log(20) + 4e-4
+
+
+def test_end_of_an_interval_that_reaches_the_border_is_the_border():
+    assert find_end(lambda x: 0.06, 0.5, 1.0, near=0.7) == 1.0
 
 
 def test_mean_margin_reaches_the_far_end_of_a_clamped_interval():
