@@ -53,9 +53,10 @@ def test_unknown_name_is_said_with_the_nearest(run, owner) -> None:
     assert isinstance(result.exception, ParameterError) and "ada" in str(result.exception)
 
 
-def test_folder_without_a_server_is_said(tmp_path) -> None:
+def test_folder_without_a_server_is_said(tmp_path, monkeypatch) -> None:
     from pydplib.cli import people
 
+    monkeypatch.delenv("DATABASE_URL", raising=False)
     with pytest.raises(ParameterError, match="--home"):
         people._start(tmp_path)
     assert not list(tmp_path.iterdir())

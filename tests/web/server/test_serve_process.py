@@ -214,3 +214,16 @@ def test_database_that_does_not_answer_is_said_without_the_password(run_serve, t
     assert code == 31 and "does not answer" in said and "127.0.0.1:1" in said and "canary" not in said
     code, said = run_serve("--port", "0", "--home", str(tmp_path / "home"), DATABASE_URL="mysql://x")
     assert code == 11 and "postgresql://" in said
+
+
+@pytest.mark.postgres
+def test_server_on_postgresql_sets_up_and_answers(serve_at, tmp_path) -> None:
+    from postgres_server import run_postgres
+
+    with run_postgres() as database, serve_at(tmp_path / "home", DATABASE_URL=database.url) as served:
+        assert served.lines[0] == "Data: PostgreSQL (DATABASE_URL)"
+        link = next(line for line in served.lines if "/welcome/" in line)
+        assert served.ask("/welcome/" + link.split("/welcome/")[1]).header("Location") == "/setup"
+        assert json.loads(served.ask("/healthz").body) == {"status": "ok"}
+        assert served.end() == 0
+    assert database.url not in "\n".join(served.lines)
