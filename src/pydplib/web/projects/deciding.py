@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import ALL, ANY, can_raise_budget, check_edit_rights, check_raise_budget, check_use
+from pydplib.policy import ALL, ANY, can_raise_budget, can_use, check_edit_rights, check_raise_budget, check_use
 from pydplib.web.projects.changing import Change, changing
 from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.joining import give_role
@@ -72,7 +72,11 @@ def approvals_that_count(project: Project, request: AccessRequest) -> dict[str, 
     members = Member.objects.filter(
         project=project, user_id__in=list(agreed), user__is_active=True, role_since__lte=request.made
     ).select_related("user")
-    return {member.user.username: member.role for member in members if member.user.username not in without}
+    return {
+        member.user.username: member.role
+        for member in members
+        if member.user.username not in without and can_use(member.role, "decide_requests")
+    }
 
 
 def _check_owner_long_enough(project: Project, actor: Any, request: AccessRequest) -> None:

@@ -89,9 +89,12 @@ class RuleForm(forms.Form):
         values: dict[str, Any] = super().clean() or {}
         if self.errors:
             return values
-        for column, part in _PARTS.items():
+        for part in _PARTS.values():
             if values[part.extent] == SOME and not values[part.names]:
                 self.add_error(part.names, "Tick at least one field, or choose “None” above.")
+        if self.errors:
+            return values
+        for column, part in _PARTS.items():
             values[column] = {EVERY: ALL, SOME: tuple(values[part.names]), NONE: ()}[values[part.extent]]
         try:
             values["rule"] = PolicyRule(
