@@ -1,0 +1,1 @@
+"""One file that holds all of a server: database, keys, snapshots."""
