@@ -1,0 +1,264 @@
+"""A server is saved and comes back: through the commands, on the database of this test run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pydplib.errors import DataError, ParameterError
+from pydplib.web.backups import container
+from pydplib.web.backups.container import is_encrypted, read_container, write_container
+from pydplib.web.backups.databases import find_program
+
+CANARY = "ZZCANARY-7731"
+IS_POSTGRES = os.environ.get("PYDPLIB_TEST_DATABASE") == "postgres"
+
+FILL = (
+    """
+import datetime as dt, json, django
+django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from pydplib.capture import builtin
+from pydplib.web.intake import recording, snapshots
+from pydplib.web.people.models import Hospital, User
+from pydplib.web.projects.models import Project, project_key
+from pydplib.web.reporting.models import TemplateVersion
+hospital = Hospital.objects.create(name="St. Example")
+ada = User.objects.create_user(project_key("ada"), hospital=hospital)
+project = Project.objects.create(key=project_key("p"), hospital=hospital, name="P", purpose="p", legal_basis="l",
+    retention_until=dt.date(2040, 1, 1))
+version = TemplateVersion.objects.create(project=project, number=1, made_by="t",
+    definition=builtin("pirads-paper").to_json())
+rows = [{"patient_id": f"%s {i}", "age": 50 + i, "year": 2018, "pca_no_pirads": False, "pirads": 3} for i in range(9)]
+recording.accept_rows(project, version, rows, actor=ada)
+snapshots.publish(snapshots.make_snapshot(project, actor=ada), actor=ada)
+print(project.key)
+"""
+    % CANARY
+)
+
+LOOK = (
+    """
+import json, sys, django
+django.setup()
+from pydplib.web.auditlog.verification import verify
+from pydplib.web.intake import snapshots
+from pydplib.web.intake.erasing import look_up
+from pydplib.web.projects.models import Project
+from pydplib.web.reporting.models import Report
+project = Project.objects.get(key=sys.argv[1])
+print(json.dumps({
+    "reports": Report.objects.filter(project=project).count(),
+    "chain": bool(verify()),
+    "found": look_up(project, "%s 3") is not None,
+    "loads": snapshots.load_snapshot(snapshots.published_snapshot(project)).schema.person,
+}))
+"""
+    % CANARY
+)
+WHOLE = {"reports": 9, "chain": True, "found": True, "loads": "patient_id"}
+
+
+def python(home: Path, code: str, *args: str, url: str | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], env=environment(home, url), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
+
+
+def environment(home: Path, url: str | None = None) -> dict[str, str]:
+    found = os.environ | {"PYDPLIB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "pydplib.web.settings"}
+    return found | {"DATABASE_URL": url} if url else found
+
+
+def pydplib(home: Path, *args: str, url: str | None = None) -> Any:
+    code = "from pydplib.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *args], env=environment(home, url), capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    home = tmp_path_factory.mktemp("server") / "home"
+    return home, python(home, FILL)
+
+
+@pytest.fixture(scope="module")
+def saved(server: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encrypted backup and its passphrase beside it."""
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "pass").write_text("correct horse battery\n")
+    done = pydplib(server[0], "backup", str(folder / "b"), "--passphrase-file", str(folder / "pass"))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def new_database(tmp_path: Path) -> str | None:
+    """On PostgreSQL: an empty database on the server of this run."""
+    if not IS_POSTGRES:
+        return None
+    import psycopg
+
+    name = f"restored_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    head, _, _ = os.environ["DATABASE_URL"].rpartition("/")
+    return f"{head}/{name}"
+
+
+def test_backup_and_restore_bring_everything_back(server, saved, tmp_path) -> None:
+    _, project = server
+    home, url = tmp_path / "new", new_database(tmp_path)
+    done = pydplib(home, "restore", str(saved / "b"), "--passphrase-file", str(saved / "pass"), url=url)
+    assert done.returncode == 0, done.stderr
+    assert "lines of the audit log fit" in done.stdout
+    assert json.loads(python(home, LOOK, project, url=url)) == WHOLE
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    for path in (home / "keys").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not (home / "manifest.json").exists() and not list(tmp_path.glob(".*restore*"))
+
+
+def test_encrypted_backup_is_private_and_holds_nothing_readable(server, saved) -> None:
+    content = (saved / "b").read_bytes()
+    key = (server[0] / "keys" / "pseudonyms.key").read_bytes()
+    assert stat.S_IMODE((saved / "b").stat().st_mode) == 0o600
+    assert CANARY.encode() not in content and key not in content and is_encrypted(saved / "b")
+    assert not [path for path in server[0].iterdir() if path.name.startswith(".backup")]
+
+
+def test_plain_backup_says_that_it_holds_the_keys(server, tmp_path) -> None:
+    done = pydplib(server[0], "backup", str(tmp_path / "b"))
+    assert done.returncode == 0 and "holds the server's keys" in done.stderr
+    assert not is_encrypted(tmp_path / "b") and stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o600
+    again = pydplib(server[0], "backup", str(tmp_path / "b"))
+    assert again.returncode != 0 and "exists already" in again.stderr
+
+
+def test_restore_refuses_a_home_that_is_not_empty_and_sets_it_aside_by_force(server, saved, tmp_path) -> None:
+    home, url = tmp_path / "new", new_database(tmp_path)
+    home.mkdir()
+    (home / "precious").write_text("x")
+    words = ["restore", str(saved / "b"), "--passphrase-file", str(saved / "pass")]
+    done = pydplib(home, *words, url=url)
+    assert done.returncode != 0 and "is not empty" in done.stderr and [p.name for p in home.iterdir()] == ["precious"]
+    done = pydplib(home, *words, "--force", url=url)
+    assert done.returncode == 0, done.stderr
+    (aside,) = tmp_path.glob("new.before-restore-*")
+    assert (aside / "precious").read_text() == "x" and not (home / "precious").exists()
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.999])
+def test_damaged_backup_changes_nothing(saved, tmp_path, place: float) -> None:
+    content = bytearray((saved / "b").read_bytes())
+    content[int(len(content) * place)] ^= 1
+    (tmp_path / "b").write_bytes(content)
+    with pytest.raises(DataError, match="damaged|cut off|wrong"):
+        _read_all(tmp_path / "b", "correct horse battery")
+
+
+def test_cut_backup_and_wrong_passphrase_are_noticed(saved, tmp_path) -> None:
+    content = (saved / "b").read_bytes()
+    (tmp_path / "b").write_bytes(content[:-100])
+    with pytest.raises(DataError, match="cut off"):
+        _read_all(tmp_path / "b", "correct horse battery")
+    with pytest.raises(DataError, match="passphrase is wrong"):
+        _read_all(saved / "b", "another passphrase")
+    with pytest.raises(ParameterError, match="encrypted"):
+        _read_all(saved / "b", None)
+
+
+def _read_all(path: Path, passphrase: str | None) -> bytes:
+    with read_container(path, passphrase) as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize("size", [0, 1, container.CHUNK - 1, container.CHUNK, container.CHUNK + 1, 3 * container.CHUNK])
+@pytest.mark.parametrize("passphrase", [None, "long enough"])
+def test_container_gives_back_what_was_put_in(tmp_path, monkeypatch, size: int, passphrase: str | None) -> None:
+    monkeypatch.setattr(container, "_SCRYPT", {"n": 2**4, "r": 8, "p": 1})
+    content = os.urandom(size)
+    with write_container(tmp_path / "c", passphrase) as out:
+        out.write(content)
+    assert _read_all(tmp_path / "c", passphrase) == content
+
+
+def test_chunks_cannot_be_swapped_or_dropped(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(container, "_SCRYPT", {"n": 2**4, "r": 8, "p": 1})
+    monkeypatch.setattr(container, "CHUNK", 10)
+    with write_container(tmp_path / "c", "long enough") as out:
+        out.write(b"a" * 40)
+    content = (tmp_path / "c").read_bytes()
+    head, size = content.index(b"\n", len(container.MAGIC)) + 1, 5 + 10 + 16
+    parts = [content[head + i * size : head + (i + 1) * size] for i in range(4)]
+    for order in ([1, 0, 2, 3], [0, 2, 3], [0, 1, 3]):
+        (tmp_path / "d").write_bytes(content[:head] + b"".join(parts[i] for i in order))
+        with pytest.raises(DataError):
+            _read_all(tmp_path / "d", "long enough")
+
+
+def test_backup_that_fails_leaves_no_file(tmp_path) -> None:
+    with pytest.raises(ZeroDivisionError), write_container(tmp_path / "c", None):
+        raise ZeroDivisionError
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ParameterError, match="at least 8"), write_container(tmp_path / "c", "short"):
+        pass
+
+
+def test_foreign_files_and_foreign_names_are_refused(tmp_path) -> None:
+    import io
+    import tarfile
+
+    from pydplib.web.backups.restoring import unpacked
+
+    (tmp_path / "x").write_bytes(b"hello")
+    with pytest.raises(DataError, match="no backup"):
+        is_encrypted(tmp_path / "x")
+    for name in ("../evil", "/etc/evil", "keys/../../evil", "keys/a.key"):
+        path = tmp_path / f"b{len(list(tmp_path.iterdir()))}"
+        with write_container(path, None) as out, tarfile.open(fileobj=out, mode="w|") as archive:
+            entry = tarfile.TarInfo(name)
+            if name == "keys/a.key":
+                entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(entry, io.BytesIO(b""))
+        with pytest.raises(DataError, match="does not belong"), unpacked(path, tmp_path / "home", None):
+            pass
+    assert not list(tmp_path.glob(".home*")) and not (tmp_path.parent / "evil").exists()
+
+
+@pytest.mark.skipif(IS_POSTGRES, reason="changes the embedded database's file")
+def test_backup_of_a_log_that_was_changed_is_not_put_in_place(server, tmp_path) -> None:
+    import sqlite3
+
+    home = Path(shutil.copytree(server[0], tmp_path / "tampered"))
+    with sqlite3.connect(home / "pydplib.sqlite3") as connection:
+        connection.execute("DROP TRIGGER auditlog_line_no_update")
+        connection.execute("UPDATE auditlog_line SET actor = 'eve' WHERE number = 1")
+    assert pydplib(home, "backup", str(tmp_path / "b")).returncode == 0
+    done = pydplib(tmp_path / "new", "restore", str(tmp_path / "b"))
+    assert done.returncode != 0 and "not whole" in done.stderr and not (tmp_path / "new").exists()
+
+
+def test_missing_program_names_its_package(monkeypatch) -> None:
+    from pydplib.errors import EngineError
+
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EngineError, match="apt install postgresql-client"):
+        find_program("pg_dump")
+
+
+def test_backup_where_there_is_no_server_says_so(tmp_path) -> None:
+    done = pydplib(tmp_path / "none", "backup", str(tmp_path / "b"))
+    assert done.returncode != 0 and "There is no server" in done.stderr and not (tmp_path / "b").exists()
