@@ -113,6 +113,8 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         click.echo(f"Ready after {time.monotonic() - begun:.1f} s: {base}  (Ctrl-C ends it)")
         if open_it:
             click.launch(first)
+        ended = starting.tidy_by_the_hour()
         running.run()  # returns on Ctrl-C and SIGTERM, after the requests that are under way
+        ended.set()
         running.close()
         click.echo("Stopped.")

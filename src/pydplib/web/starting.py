@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -85,16 +87,38 @@ def migrate(step: Step) -> int:
 
 
 def tidy() -> None:
-    """Delete sessions, counts and links whose time is over."""
+    """Delete sessions, counts, links and uploads whose time is over; publish the snapshots whose day has come."""
     from django.core.management import call_command
     from django.utils import timezone
 
+    from pydplib.web.intake import housekeeping
     from pydplib.web.people import rate_limits
     from pydplib.web.people.models import OneTimeLink
 
     call_command("clearsessions")
     rate_limits.forget_old()
     OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
+    housekeeping.tidy()
+
+
+def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:
+    """Tidy again and again while the server runs; the event that is returned ends it."""
+    ended = threading.Event()
+
+    def work() -> None:
+        from django.db import connection
+
+        while not ended.wait(seconds):
+            try:
+                tidy()
+            except Exception as error:
+                # A full disk or a busy database: the next hour will do. Its text may quote data.
+                logging.getLogger("pydplib.web").error("tidying: %s", type(error).__name__)
+            finally:
+                connection.close()
+
+    threading.Thread(target=work, daemon=True, name="tidy").start()
+    return ended
 
 
 def setup_token() -> str | None:

@@ -165,7 +165,7 @@ def test_damaged_backup_changes_nothing(saved, tmp_path, place: float) -> None:
     content = bytearray((saved / "b").read_bytes())
     content[int(len(content) * place)] ^= 1
     (tmp_path / "b").write_bytes(content)
-    with pytest.raises(DataError, match="damaged|cut off|wrong"):
+    with pytest.raises(DataError, match=r"damaged|cut off|wrong"):
         _read_all(tmp_path / "b", "correct horse battery")
 
 
