@@ -22,8 +22,7 @@ from pydplib.web.backups.databases import find_program
 CANARY = "ZZCANARY-7731"
 IS_POSTGRES = os.environ.get("PYDPLIB_TEST_DATABASE") == "postgres"
 
-FILL = (
-    """
+FILL = """
 import datetime as dt, json, django
 django.setup()
 from django.core.management import call_command
@@ -43,12 +42,9 @@ rows = [{"patient_id": f"%s {i}", "age": 50 + i, "year": 2018, "pca_no_pirads": 
 recording.accept_rows(project, version, rows, actor=ada)
 snapshots.publish(snapshots.make_snapshot(project, actor=ada), actor=ada)
 print(project.key)
-"""
-    % CANARY
-)
+""".replace("%s", CANARY)
 
-LOOK = (
-    """
+LOOK = """
 import json, sys, django
 django.setup()
 from pydplib.web.auditlog.verification import verify
@@ -63,9 +59,7 @@ print(json.dumps({
     "found": look_up(project, "%s 3") is not None,
     "loads": snapshots.load_snapshot(snapshots.published_snapshot(project)).schema.person,
 }))
-"""
-    % CANARY
-)
+""".replace("%s", CANARY)
 WHOLE = {"reports": 9, "chain": True, "found": True, "loads": "patient_id"}
 
 

@@ -124,7 +124,7 @@ def test_quality_finds_what_was_planted() -> None:
     assert (kind.present, kind.missing, kind.unknown) == (3, 1, 1)
     assert (packs.present, packs.missing, packs.hidden) == (1, 1, 2)
     assert found.quarters == ["2018 Q1", "2018 Q2"] and age.by_period == {"2018 Q2": 1}
-    assert dict((each.name, shares) for each, shares in found.over_time)["age"] == [0, 50]
+    assert {each.name: shares for each, shares in found.over_time}["age"] == [0, 50]
     assert found.faults == 2
 
 
@@ -134,7 +134,7 @@ def test_quality_counts_contradictions_of_the_template() -> None:
     template = builtin("pirads-2.1")
     lesion = {"sector": None, "zone": "PZ", "size": 5, "t2w": "5", "dwi": "5", "dce": "pos", "extension": "no"}
     answers = {"exam_date": "2018-01-01", "age": 64, "histology": False}
-    known = {item for item in template.index.by_id}
+    known = set(template.index.by_id)
     answers["lesion"] = [{name: value for name, value in lesion.items() if name in known and value}]
     import datetime as dt
 

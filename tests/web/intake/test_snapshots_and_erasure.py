@@ -175,3 +175,23 @@ def test_schema_of_a_snapshot_is_of_the_template_alone(project, version) -> None
     schema = snapshot_schema(version.template, lineage="a")
     assert schema.column("pirads").values == (1, 2, 3, 4, 5)
     assert schema.lineage == "a" and schema.max_rows_per_person == 3
+
+
+def test_server_tidies_again_and_again_and_outlives_a_fault(monkeypatch) -> None:
+    from pydplib.web import starting
+
+    calls: list[int] = []
+
+    def work() -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OSError(CANARY)
+
+    monkeypatch.setattr(starting, "tidy", work)
+    ended = starting.tidy_by_the_hour(seconds=0.01)
+    for _ in range(500):
+        if len(calls) > 2:
+            break
+        time.sleep(0.01)
+    ended.set()
+    assert len(calls) > 2
