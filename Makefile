@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests that take long are behind a marker; `make test-slow` runs them too.
 PYTEST_ARGS ?=
 
-.PHONY: help run test test-slow check format bench bench-quick lock clean
+.PHONY: help run test test-slow check format bench bench-quick lock sbom clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ lock: ## Resolve the pinned versions anew (needs uv).
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/dev.lock
 	uv pip compile benchmarks/peers.in --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --upgrade -q -o locks/bench.lock
+
+sbom: $(VENV)/.ready-run ## Write sbom.json: what `make run` installs, with versions and checksums (CycloneDX).
+	@$(BIN)/python scripts/sbom.py sbom.json && echo "Written: sbom.json"
 
 clean: ## Remove what the commands above made.
 	rm -rf $(VENV) .venv-bench pydplib-demo pydplib-demo-data .pytest_cache .mypy_cache .ruff_cache .hypothesis

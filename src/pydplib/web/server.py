@@ -15,7 +15,7 @@ SMALL_BODY = 3_000_000
 """The largest body of a request that uploads no file, in bytes."""
 LARGE_BODY = 220_000_000
 """The largest body of an upload, in bytes."""
-UPLOADS = ("/import",)
+UPLOADS = frozenset(["/import", "/labelling/add"])
 """Where files are uploaded."""
 
 
@@ -133,7 +133,7 @@ def _channel_class() -> Any:
 
         def parse_header(self, header_plus: bytes) -> None:
             super().parse_header(header_plus)
-            if not self.path.startswith(UPLOADS):
+            if self.path not in UPLOADS:
                 self.adj = copy(self.adj)
                 self.adj.max_request_body_size = SMALL_BODY
 
