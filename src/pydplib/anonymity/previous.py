@@ -132,8 +132,10 @@ def sort_previous(previous: Sequence[Any]) -> tuple[list[Trace | LazyTrace], lis
             traces.append(item)
         elif isinstance(item, AnonymizationResult) and item.trace is not None:
             traces.append(item.trace)
+        elif isinstance(item, str | Path) and not Path(item).exists():
+            raise ParameterError(f"previous= names '{item}', which does not exist. Give a trace or a released table.")
         else:
-            tables.append(getattr(item, "data", item))
+            tables.append(SeenFrame(getattr(item, "data", item)))
     return traces, tables
 
 

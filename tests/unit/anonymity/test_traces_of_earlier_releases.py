@@ -305,3 +305,10 @@ def test_no_solution_is_still_said_in_words(tmp_path):
     tree = {"b": Hierarchy.from_rows([[1, "one"], [2, "two"]])}
     with pytest.raises(AnonymityError, match="No generalization"):
         anonymize(TABLE, tree, **words, previous=[path])
+
+
+def test_a_release_that_is_not_there_is_said_before_any_work():
+    with pytest.raises(ParameterError, match="does not exist"):
+        anonymize(TABLE, FLAT, "s", models=[KAnonymity(2)], previous=["nowhere.trace"])
+    with pytest.raises(DataError, match="Got int"):
+        anonymize(TABLE, FLAT, "s", models=[KAnonymity(2)], previous=[3])
