@@ -15,6 +15,7 @@ from pydplib.anonymity.grouping import group
 from pydplib.anonymity.models import KAnonymity, LDiversity
 from pydplib.anonymity.problem import Problem, Rule
 from pydplib.anonymity.resolved import Bools, Ints
+from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.stats import ClassStats, Histogram, Sensitive
 from pydplib.anonymity.traces import LazyTrace, Trace, hash_values, is_trace, people_of, told_by
 from pydplib.anonymity.verification import names_of
