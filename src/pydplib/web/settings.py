@@ -111,6 +111,7 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_AGE = 12 * 3600  # of the row in the database
+CSRF_COOKIE_AGE = None  # gone with the browser, like the session
 CSRF_FAILURE_VIEW = "pydplib.web.pages.csrf_failure"
 SESSION_IDLE_MINUTES = 30  # people.middleware.SessionLimits
 SESSION_ABSOLUTE_HOURS = 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import logging
 import os
 import threading
@@ -88,6 +89,7 @@ def migrate(step: Step) -> int:
 
 def tidy() -> None:
     """Delete sessions, counts, links and uploads whose time is over; publish the snapshots whose day has come."""
+    from axes.models import AccessAttempt
     from django.core.management import call_command
     from django.utils import timezone
 
@@ -97,6 +99,7 @@ def tidy() -> None:
 
     call_command("clearsessions")
     rate_limits.forget_old()
+    AccessAttempt.objects.filter(attempt_time__lt=timezone.now() - dt.timedelta(days=1)).delete()
     OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
     housekeeping.tidy()
 

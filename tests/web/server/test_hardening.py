@@ -118,3 +118,27 @@ def test_no_account_exists_before_set_up(db) -> None:
 def test_admin_is_not_mounted(client) -> None:
     for path in ("/admin", "/admin/", "/admin/login/"):
         assert client.get(path).status_code == 404
+
+
+def test_tidying_deletes_what_is_over_and_keeps_the_rest(db, monkeypatch) -> None:
+    import datetime as dt
+
+    from axes.models import AccessAttempt
+    from django.utils import timezone
+
+    from pydplib.web import starting
+    from pydplib.web.people import links, rate_limits
+    from pydplib.web.people.models import OneTimeLink, TryCount
+
+    now = timezone.now()
+    links.make_link("setup")
+    rate_limits.take("link", "192.0.2.1")
+    for name in ("fresh", "old"):
+        AccessAttempt.objects.create(username=name, failures_since_start=1)
+    AccessAttempt.objects.filter(username="old").update(attempt_time=now - dt.timedelta(days=2))
+    starting.tidy()
+    assert (OneTimeLink.objects.count(), TryCount.objects.count()) == (1, 1)
+    assert AccessAttempt.objects.get().username == "fresh"
+    monkeypatch.setattr(timezone, "now", lambda: now + dt.timedelta(days=3))
+    starting.tidy()
+    assert not OneTimeLink.objects.exists() and not TryCount.objects.exists() and not AccessAttempt.objects.exists()

@@ -82,11 +82,11 @@ def test_owner_sets_up_invites_and_signs_in_again(browser, serve_at, tmp_path) -
         rosa.fill("#id_password", PASSWORD)
         rosa.fill("#id_again", PASSWORD)
         rosa.get_by_role("button", name="Set the password").click()
-        assert rosa.get_by_role("button", name="Account menu of rosa").is_visible()
+        rosa.get_by_role("button", name="Account menu of rosa").wait_for()
 
         page.get_by_role("button", name="Account menu").click()
         page.get_by_role("button", name="Sign out").click()
-        assert page.get_by_text("You are signed out").is_visible()
+        page.get_by_text("You are signed out").wait_for()
         page.fill("#id_username", "ada")
         page.fill("#id_password", PASSWORD)
         page.get_by_role("button", name="Sign in").click()

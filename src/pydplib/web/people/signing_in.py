@@ -8,6 +8,7 @@ from django.contrib.auth import authenticate, login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import rate_limits
@@ -19,9 +20,12 @@ PENDING_MINUTES = 5
 
 
 def lockout_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """Return the name under which failures are counted: without case, as names are compared."""
+    """Return the name under which failures are counted: without case, as names are compared, and as a keyed hash.
+
+    What was typed is not kept: it may be a password in the wrong field.
+    """
     name = (credentials or {}).get("username") or request.POST.get("username") or ""
-    return str(name).strip().casefold()[:80]
+    return salted_hmac("pydplib.lockout", str(name).strip().casefold(), algorithm="sha256").hexdigest()
 
 
 def check_sign_in(request: HttpRequest, username: str, password: str) -> User | None:
