@@ -25,7 +25,7 @@ def last_line(action: str) -> Line:
 def test_browser_shows_rows_and_logs_page_and_filter_but_no_values(project, filled) -> None:
     page = filled.get("/data?column=age&column=pirads&field=age&value=64")
     text = page.content.decode()
-    assert page.status_code == 200 and "<td>64</td>" in text and "<td>65</td>" not in text
+    assert page.status_code == 200 and ">64</td>" in text and ">65</td>" not in text
     line = last_line("data.look")
     assert line.facts["filter"] == ["age"] and line.facts["page"] == 1 and len(line.facts["reports"]) == 1
     assert "64" not in json.dumps({name: line.facts[name] for name in ("filter", "page")})

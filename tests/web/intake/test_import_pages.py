@@ -206,6 +206,16 @@ def test_report_number_finds_a_duplicate_whatever_the_day(project, version, row,
     assert len(set(hashes)) == 2 and not any("A1" in text for text in hashes)
 
 
+def test_report_with_a_number_is_compared_by_day_with_those_without_one(project, version, row, member) -> None:
+    from pydplib.web.intake.recording import accept_rows
+
+    owner = member("owner")
+    accept_rows(project, version, [row("P1")], actor=owner.user)
+    batch = go_through(owner, table([row("P1", Accession="A1"), row("P2", Accession="A2")]))
+    assert (batch.good, batch.bad) == (1, 1)
+    assert batch.problem_rows.get().number == 2
+
+
 def test_excel_is_imported(project, version, row, member) -> None:
     from openpyxl import Workbook
 

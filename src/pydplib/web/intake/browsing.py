@@ -65,9 +65,13 @@ def page_of(reports: Any, number: object) -> Page:  # type: ignore[type-arg]
 
 
 def rows_of(reports: Any, questions: Mapping[str, Question], columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return reports as rows for a table."""
+    """Return reports as rows for a table: each cell in words, with the class of its column."""
+    shown = [(questions[name], _cell_class(questions[name])) for name in columns]
     return [
-        {"report": report, "cells": [cell_words(questions[name], report.values.get(name)) for name in columns]}
+        {
+            "report": report,
+            "cells": [(cell_words(question, report.values.get(question.id)), kind) for question, kind in shown],
+        }
         for report in reports
     ]
 
@@ -79,6 +83,11 @@ def cell_words(question: Question, value: Any) -> str:
     words = show_value(question, value)
     # Titles such as "4 (high: ...)" are for forms; a table has little room.
     return str(value) if question.kind == "choice" and len(words) > 30 else words
+
+
+def _cell_class(question: Question) -> str:
+    """Return the class of a column's cells: numbers stand right, days stay on one line."""
+    return "num" if question.kind in ("integer", "decimal") else "nowrap" if question.kind == "date" else ""
 
 
 def chosen_columns(asked: Sequence[str], questions: Mapping[str, Question]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from pydplib.capture import Problem, field_name
+from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.duplicates import Duplicates
@@ -29,7 +29,7 @@ def check_rows(batch: ImportBatch) -> None:
     worker = Worker(batch, _State.CHECKING, among=(_State.UPLOADED, _State.CHECKING, _State.CHECKED))
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
-    titles = titles_of(template)
+    columns = _names(batch, template)
     good = bad = kept = done = 0
     with transaction.atomic():
         worker.save(done=0, good=0, bad=0)
@@ -45,7 +45,7 @@ def check_rows(batch: ImportBatch) -> None:
             good, bad = good + (not is_bad), bad + is_bad
             if kept < MOST_PROBLEM_ROWS:
                 kept += 1
-                rows.append(_problem_row(batch, row, repeated.get(row.number, ""), titles))
+                rows.append(_problem_row(batch, row, repeated.get(row.number, ""), columns))
         done += len(chunk)
         with transaction.atomic():
             ImportRow.objects.bulk_create(rows)
@@ -74,7 +74,7 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
     tried = reader.evaluated(row.number, merged, special)
     repeated = Duplicates(row.batch.project, template).find([tried]).get(row.number, "")
     row.fields = merged | special
-    row.problems = _problems(tried, repeated, titles_of(template))
+    row.problems = _problems(tried, repeated, _names(row.batch, template))
     row.decision = _Decision.FIXED if tried.ok and not repeated else _Decision.LEAVE_OUT
     row.save()
     return row.decision == _Decision.FIXED
@@ -102,35 +102,41 @@ def tally(batch: ImportBatch) -> dict[str, int]:
     return {"taken": taken, "left_out": batch.rows - taken, "mended": sum(d == _Decision.FIXED for d, _ in decisions)}
 
 
+def _names(batch: ImportBatch, template: Template) -> dict[str, str]:
+    """Return field -> the column that it came from, or else its title."""
+    columns = zip(batch.mapping, batch.columns, strict=True)
+    return {**titles_of(template), **{name: column for name, column in columns if name}}
+
+
 def _is_bad(problems: list[dict[str, str]]) -> bool:
     return any(each["severity"] != "warning" for each in problems)
 
 
-def _problem_row(batch: ImportBatch, row: FileRow, repeated: str, titles: Mapping[str, str]) -> ImportRow:
+def _problem_row(batch: ImportBatch, row: FileRow, repeated: str, names: Mapping[str, str]) -> ImportRow:
     is_bad = not row.ok or bool(repeated)
     return ImportRow(
         batch=batch,
         number=row.number,
         fields={**row.fields, **row.special},
-        problems=_problems(row, repeated, titles),
+        problems=_problems(row, repeated, names),
         decision=_Decision.LEAVE_OUT if is_bad else _Decision.KEEP,
     )
 
 
-def _problems(row: FileRow, repeated: str, titles: Mapping[str, str]) -> list[dict[str, Any]]:
-    found = [_as_value(problem, titles) for problem in row.problems]
+def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    found = [_as_value(problem, names) for problem in row.problems]
     if repeated:
         message = f"{repeated} Leave it out, or take it in all the same."
-        found.append({"code": "duplicate", "field": "", "title": "", "message": message, "severity": "duplicate"})
+        found.append({"code": "duplicate", "field": "", "column": "", "message": message, "severity": "duplicate"})
     return found
 
 
-def _as_value(problem: Problem, titles: Mapping[str, str]) -> dict[str, Any]:
+def _as_value(problem: Problem, names: Mapping[str, str]) -> dict[str, Any]:
     name = field_name(problem.path)
     return {
         "code": problem.code,
-        "field": name if name in titles else "",
-        "title": titles.get(name, problem.place or problem.item),
+        "field": name if name in names else "",
+        "column": names.get(name, problem.place or problem.item),
         "message": problem.message,
         "severity": problem.severity,
     }

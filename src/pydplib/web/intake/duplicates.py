@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydplib.capture import Template, columns_of
@@ -34,17 +34,22 @@ class Duplicates:
 
     def find(self, rows: Sequence[FileRow]) -> dict[int, str]:
         """Return row number -> what it repeats, in words; rows are remembered for the next call."""
-        keys = self._keys(rows)
-        stored = self._stored([key for _, key in keys])
+        keys = [(row, self.number_of(row), self._day_key(row)) for row in rows]
+        numbers, days, days_without_number = self._stored(keys)
         found: dict[int, str] = {}
-        for row, key in keys:
-            digest = bytes.fromhex(key[-32:]) + key[:-32].encode() if len(key) > 32 else bytes.fromhex(key)
-            first = self.seen.setdefault(digest, row.number)
-            what = "The same report number" if len(key) == 32 else "A report of the same patient and day"
+        for row, number, day in keys:
+            what = "The same report number" if number else "A report of the same patient and day"
+            key = number or day
+            if not key:
+                continue
+            first = self.seen.setdefault(_short(key), row.number)
             if first != row.number:
                 found[row.number] = f"{what} is in row {first} too."
-            elif key in stored:
+            elif number in numbers or (not number and day in days):
                 found[row.number] = f"{what} is in the project already."
+            elif day in days_without_number:
+                # Written here or imported without numbers: only the day can tell.
+                found[row.number] = "A report of the same patient and day is in the project already."
         return found
 
     def number_of(self, row: FileRow) -> str:
@@ -52,30 +57,40 @@ class Duplicates:
         value = row.special.get(NUMBER, "").strip()
         return report_numbers(self.project, [value[:400]])[0] if value else ""
 
-    def _keys(self, rows: Iterable[FileRow]) -> list[tuple[FileRow, str]]:
-        """Return what makes each row unique: the keyed report number, or day and pseudonym; nothing for others."""
-        found: list[tuple[FileRow, str]] = []
-        for row in rows:
-            person = row.answers.get(self.template.person) if self.template.person else None
-            day = row.answers.get(self.day) if self.day else None
-            if number := self.number_of(row):
-                found.append((row, number))
-            elif person is not None and day is not None:
-                try:
-                    (pseudonym,) = pseudonyms_of(self.project, [person])
-                except DataError:
-                    continue
-                found.append((row, f"{day}{pseudonym}"))
-        return found
+    def _day_key(self, row: FileRow) -> str:
+        """Return day and pseudonym of a row; empty if it lacks one."""
+        person = row.answers.get(self.template.person) if self.template.person else None
+        day = row.answers.get(self.day) if self.day else None
+        if person is None or day is None:
+            return ""
+        try:
+            (pseudonym,) = pseudonyms_of(self.project, [person])
+        except DataError:
+            return ""
+        return f"{day}{pseudonym}"
 
-    def _stored(self, keys: Sequence[str]) -> set[str]:
-        numbers = {key for key in keys if len(key) == 32}
-        people = {key[-32:] for key in keys if len(key) > 32}
+    def _stored(self, keys: Sequence[tuple[FileRow, str, str]]) -> tuple[set[str], set[str], set[str]]:
+        """Return what the project has of these: numbers, days of patients, and such days of reports without number."""
+        asked = {number for _, number, _ in keys if number}
+        people = {day[_DAY:] for _, _, day in keys if day}
         reports = Report.objects.filter(project=self.project, state=Report.State.SIGNED)
-        found: set[str] = set()
-        if numbers:
-            found |= set(reports.filter(number_hash__in=numbers).values_list("number_hash", flat=True))
+        numbers = set(reports.filter(number_hash__in=asked).values_list("number_hash", flat=True)) if asked else set()
+        days: set[str] = set()
+        without: set[str] = set()
         if people:
-            held = reports.filter(patient__pseudonym__in=people).values_list("patient__pseudonym", "values")
-            found |= {f"{values.get(self.day)}{pseudonym}" for pseudonym, values in held.iterator(chunk_size=2000)}
-        return found
+            held = reports.filter(patient__pseudonym__in=people)
+            columns = held.values_list("patient__pseudonym", "number_hash", "values")
+            for pseudonym, number, values in columns.iterator(chunk_size=2000):
+                key = f"{values.get(self.day)}{pseudonym}"
+                days.add(key)
+                if not number:
+                    without.add(key)
+        return numbers, days, without
+
+
+_DAY = len("2018-01-01")
+
+
+def _short(key: str) -> bytes:
+    """Return a key in few bytes: hundreds of thousands of them are held at once."""
+    return bytes.fromhex(key) if len(key) == 32 else key[:_DAY].encode() + bytes.fromhex(key[_DAY:])

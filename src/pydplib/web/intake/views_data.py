@@ -100,8 +100,9 @@ def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
     for report in reports:
         questions = questions_of(report.template.template)
         (row,) = rows_of([report], questions, list(questions))
-        pairs = [(question.text, cell) for question, cell in zip(questions.values(), row["cells"], strict=True) if cell]
-        shown.append({"report": report, "pairs": pairs})
+        cells = zip(questions.values(), row["cells"], strict=True)
+        pairs = [(question.text, words) for question, (words, _) in cells if words]
+        shown.append({"report": report, "title": f"Signed {report.signed:%Y-%m-%d}", "pairs": pairs})
     return render(request, "intake/patient.html", {"patient": request.target, "reports": shown, **more})
 
 
