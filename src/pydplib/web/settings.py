@@ -104,8 +104,9 @@ AXES_VERBOSE = False
 # Cookies: the strict names and flags need https; on loopback they are plain.
 _TLS = CONFIGURATION.behind_tls
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
-SESSION_COOKIE_NAME = "__Host-session" if _TLS else "session"
-CSRF_COOKIE_NAME = "__Host-csrf" if _TLS else "csrf"
+# Browsers do not tell ports apart: the demonstration must not sign anybody out of a real server beside it.
+_COOKIES = "__Host-" if _TLS else "demo-" if CONFIGURATION.demo else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIES}session", f"{_COOKIES}csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _TLS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
