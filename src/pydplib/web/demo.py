@@ -60,8 +60,12 @@ def clear(home: Path) -> None:
 
 def seed() -> list[Entrance]:
     """Make organisations, people, projects and reports; return the people's sign-in links."""
+    from pydplib.web.demo_examples import DEPARTMENT, REPORTS, TEXTS
     from pydplib.web.intake.recording import accept_rows
+    from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people import links
+    from pydplib.web.reporting.free_texts import NewText
+    from pydplib.web.reporting.labelling import add_texts
 
     users = _make_people()
     study = _make_project(
@@ -77,12 +81,16 @@ def seed() -> list[Entrance]:
         actor=users["olivia"],
         department_field="department_code",
     )
-    _make_project(
+    publish(make_snapshot(study, actor=users["olivia"]), actor=users["olivia"])
+    desk = _make_project(
         users,
         "Prostate MRI reporting",
         "Structured reports of prostate MRI, written here with PI-RADS 2.1.",
         template="pirads-2.1",
     )
+    accept_rows(desk, desk.templates.get(number=1), REPORTS, actor=users["rosa"], department=DEPARTMENT)
+    texts = [NewText(patient, text, DEPARTMENT) for patient, text in TEXTS]
+    add_texts(desk, texts, readers=1, actor=users["olivia"])
     tokens = [links.make_link(links.Purpose.DEMO, user=users[person.username]) for person in PEOPLE]
     return [Entrance(person, links.link_path(token)) for person, token in zip(PEOPLE, tokens, strict=True)]
 
