@@ -30,7 +30,8 @@ rita = world["rita0"]
 rita.set_password(sys.argv[2])
 rita.save()
 server = create_server(application, host="127.0.0.1", port=0, threads=4)
-print(json.dumps({"port": server.effective_port, "name": rita.username, "session": session_of(rita, second_factor=False)}), flush=True)
+session = session_of(rita, second_factor=False)
+print(json.dumps({"port": server.effective_port, "name": rita.username, "session": session}), flush=True)
 server.run()
 """
 

@@ -194,6 +194,17 @@ def test_the_prior_report_of_the_patient_stands_beside_the_form(reader, write, a
     assert "Prior report of" not in reader.get(f"/reports/{now.key}/edit").content.decode()
 
 
+def test_a_report_on_another_patient_than_the_one_typed_again_is_not_signed(reader, write, answers) -> None:
+    report = write(reader, answers, sign=False)
+    assert post(reader, report, answers, do="finish", check_identifier="B 2").status_code == 302
+    report.refresh_from_db()
+    assert report.state == "draft"
+    assert "on another patient" in reader.get(f"/reports/{report.key}/edit").content.decode()
+    post(reader, report, answers, check_identifier=" A  17")
+    assert "Yes, this report is on that patient" in reader.get(f"/reports/{report.key}/edit").content.decode()
+    assert [line.facts for line in Line.objects.filter(action="patient.check")] == [{"same": False}, {"same": True}]
+
+
 def test_a_withdrawn_consent_is_said_in_the_form(reader, write) -> None:
     report = write(reader, {}, sign=False)
     Patient.objects.filter(pk=report.patient_id).update(consent="withdrawn")

@@ -94,6 +94,7 @@ def report_edit(request: HttpRequest) -> HttpResponse:
         late = _signed_meanwhile(request, report, desk)
         if late is not None:
             return late
+        _check_patient(request, report)
         return answer_form(request, desk, lambda revision: _finish(request, desk, revision), **_reason(request, desk))
     record(request.user, "report.look", report.key, project=request.project, page="form")
     return show_form(request, desk)
@@ -131,7 +132,12 @@ def _desk(request: HttpRequest, report: Report) -> Desk:
     else:
         desk = desk_of_correction(correction_of(report, request.user))
     prior = prior_report(request, report)
-    desk.beside = {"report": report, "patient": report.patient, "reason": getattr(desk.holder, "reason", "")}
+    desk.beside = {
+        "report": report,
+        "patient": report.patient,
+        "named": bool(template_of(report.template).person),
+        "reason": getattr(desk.holder, "reason", ""),
+    }
     if prior is not None:
         if request.method == "GET":
             record(request.user, "report.look", prior.key, project=request.project, page="prior")
@@ -139,6 +145,25 @@ def _desk(request: HttpRequest, report: Report) -> Desk:
     if desk.kind == "correction" and desk.holder.base_version != report.version:
         desk.beside |= {"outdated": differences(desk.template, report.answers, desk.holder.answers)}
     return desk
+
+
+def _check_patient(request: HttpRequest, report: Report) -> None:
+    """Say whether an identifier that was typed again is the patient's; a report on another one is not signed."""
+    typed = request.POST.get("check_identifier", "").strip()
+    person = template_of(report.template).person
+    if not typed or not person:
+        return
+    try:
+        same = find_patient(request.project, {person: typed}) == report.patient
+    except DataError:
+        same = False
+    record(request.user, "patient.check", report.key, project=request.project, same=same)
+    if same:
+        messages.success(request, "Yes, this report is on that patient.")
+        return
+    messages.error(request, "This report is on another patient. Nothing was signed.")
+    request.POST = request.POST.copy()
+    request.POST["do"] = "update"
 
 
 def _reason(request: HttpRequest, desk: Desk) -> dict[str, str]:
