@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
 
+from pydplib.capture import Question, Template, show_value
 from pydplib.web.auditlog.models import Line
+from pydplib.web.auditlog.words import words_of
 from pydplib.web.intake.models import Patient
 from pydplib.web.intake.snapshots import snapshots_with
-from pydplib.web.reporting.models import FreeText, Report
+from pydplib.web.reporting.models import FreeText, Report, ReportVersion
 
 _LOOKS = ("look", "export", "identifiers", "access", "show", "read", "open", "fhir", "print")
 
@@ -23,10 +26,11 @@ def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
         with_values: Whether identifiers and answers are part of it; else only what there is and who looked.
     """
     project = patient.project
-    reports = list(Report.all_objects.filter(patient=patient).order_by("id").prefetch_related("versions__author"))
+    reports = list(Report.all_objects.filter(patient=patient).order_by("id").select_related("batch"))
     keys = [patient.key, *(report.key for report in reports)]
     texts = FreeText.objects.filter(patient=patient).order_by("id")
     keys += [text.key for text in texts]
+    keys += {report.batch.key for report in reports if report.batch is not None}
     content: dict[str, Any] = {
         "made": timezone.now().isoformat(timespec="seconds"),
         "controller": project.hospital.name,
@@ -66,14 +70,41 @@ def _report(report: Report, *, with_values: bool) -> dict[str, Any]:
                 "time": version.time.isoformat(timespec="seconds"),
                 "author": version.author.username,
                 "reason": version.reason,
-                **({"answers": version.answers, "text": version.text} if with_values else {}),
+                **(_values(version) if with_values else {}),
             }
-            for version in report.versions.order_by("number")
+            for version in report.versions.order_by("number").select_related("author", "template")
         ],
     }
     if with_values and not held["versions"]:
         held["answers"] = report.answers
     return held
+
+
+def _values(version: ReportVersion) -> dict[str, Any]:
+    template = version.template.template
+    return {"answers": version.answers, "in_words": in_words(template, version.answers), "text": version.text}
+
+
+def in_words(template: Template, answers: Mapping[str, Any], where: str = "") -> list[list[str]]:
+    """Return answers as people read them: title and value, repetitions counted.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> in_words(builtin("pirads-paper"), {"bph": True, "prostatitis": "chr"})
+        [['BPH', 'yes'], ['Prostatitis', 'chronic']]
+    """
+    pairs: list[list[str]] = []
+    for name, value in answers.items():
+        place = template.index.by_id.get(name)
+        title = place.item.text if place is not None else name
+        if isinstance(value, list):
+            for number, table in enumerate(value, start=1):
+                pairs += in_words(template, table, f"{title} {number}: ")
+        elif place is not None and isinstance(place.item, Question):
+            pairs.append([where + title, show_value(place.item, value)])
+        else:
+            pairs.append([where + title, str(value)])
+    return pairs
 
 
 def history_of(project: Any, keys: list[str]) -> list[dict[str, Any]]:
@@ -87,6 +118,7 @@ def history_of(project: Any, keys: list[str]) -> list[dict[str, Any]]:
             "time": line.time,
             "who": line.actor,
             "what": line.action,
+            "in_words": words_of(line.action),
             "look": line.action.rpartition(".")[2] in _LOOKS,
         }
         for line in lines
