@@ -58,6 +58,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "request.withdraw": "Withdrew a request",
         # Templates, reports, labelling.
         "correction.discard": "Threw an unfinished correction away",
+        "report.correct": "Corrected a signed report",
         "report.discard": "Threw a draft away",
         "report.export": "Exported a report",
         "report.look": "Looked at a report",
@@ -86,6 +87,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "import.mend": "Mended rows of an import",
         "import.upload": "Uploaded a file",
         "patient.access": "Made a patient's access report",
+        "patient.check": "Checked whose report it is",
         "patient.consent": "Changed a patient's consent",
         "patient.erase": "Erased a patient",
         "patient.find": "Searched a patient",
