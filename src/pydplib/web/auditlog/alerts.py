@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from pydplib.web.auditlog.models import Line
+from pydplib.web.auditlog.words import REFUSING
 
 REFUSALS = 5
 MINUTES = 10
@@ -49,11 +50,7 @@ def repeated_refusals(
     place = Q(project__in=list(projects))
     if hospital:
         place |= Q(project="", hospital=hospital)
-    refusals = (
-        Line.objects.filter(place, Q(action__endswith=".refuse") | Q(action__endswith="_fail"), time__gte=since)
-        .exclude(action="request.refuse")  # an owner's decision, not a closed door
-        .order_by("number")
-    )
+    refusals = Line.objects.filter(place, action__in=REFUSING, time__gte=since).order_by("number")
     times: dict[tuple[str, str], list[dt.datetime]] = defaultdict(list)
     for actor, project, time in refusals.values_list("actor", "project", "time"):
         times[actor, project].append(dt.datetime.fromisoformat(time))

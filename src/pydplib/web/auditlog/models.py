@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
 
@@ -32,6 +32,7 @@ class Line(models.Model):
 
     class Meta:
         ordering = ("number",)
+        indexes: ClassVar = [models.Index(fields=["project", "action"], name="lines_of_project")]
 
     @property
     def body(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 
 from pydplib.web.auditlog.models import Line
-from pydplib.web.auditlog.words import facts_words, words_of
+from pydplib.web.auditlog.words import REFUSING, facts_words, words_of
 
 PROJECT, HOSPITAL = "project", "hospital"
 
@@ -77,5 +77,5 @@ def show(line: Line) -> Shown:
         words=words_of(line.action),
         subject=line.subject,
         facts=facts_words(line.facts),
-        refused=line.action.endswith((".refuse", "_fail")) and line.action != "request.refuse",
+        refused=line.action in REFUSING,
     )

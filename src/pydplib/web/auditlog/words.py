@@ -38,6 +38,10 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "user.sign_in_fail": "Failed to sign in",
         "user.sign_out": "Signed out",
         "user.unmake_owner": "No longer lets a user manage the hospital",
+        # Tokens of the API.
+        "token.make": "Made an API token",
+        "token.refuse": "An API token was refused that works no more",
+        "token.revoke": "Revoked an API token",
         # Projects, members, policy, requests.
         "project.create": "Made the project",
         "project.edit": "Edited the project",
@@ -109,6 +113,14 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Action -> words, said of the one who did it."""
+
+
+REFUSING: frozenset[str] = frozenset(
+    action
+    for action in ACTIONS
+    if action.endswith((".refuse", "_fail")) and action != "request.refuse"  # that one is an owner's decision
+)
+"""Actions that say that somebody was turned away."""
 
 
 def words_of(action: str) -> str:
