@@ -39,8 +39,8 @@ class Door:
     """Who may enter a view.
 
     Args:
-        kind: ``"public"``, ``"signed_in"``, ``"hospital_owner"`` or ``"project"``.
-        power: For a project: the power that the role must have.
+        kind: ``"public"``, ``"signed_in"``, ``"hospital_owner"``, ``"project"``, or ``"token"`` (see ``web.api.doors``).
+        power: For a project: the power that the role must have; for a token as well, where the address names an object.
         recent: Whether the password must have been given in the last minutes.
     """
 
@@ -110,7 +110,7 @@ def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -
         project = current_project(request) if target is None else getattr(target, "project", target)
         place = place_of(request, project)
         if place is None:
-            _note_stranger(request, project)
+            note_stranger(request, project)
             raise Http404
         request.target, request.project, request.member = target, project, place  # type: ignore[attr-defined]
         check_use(place.role, power)
@@ -141,7 +141,7 @@ def current_project(request: HttpRequest) -> Any:
     if asked:
         chosen = mine.filter(key=asked).first()
         if chosen is None:
-            _note_stranger(request, Project.objects.filter(key=asked).first())
+            note_stranger(request, Project.objects.filter(key=asked).first())
             raise Http404
         request.session["project"] = chosen.key
         return chosen
@@ -188,7 +188,7 @@ def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse
         try:
             detour = check(request, kwargs)
         except PolicyError as refusal:
-            _note_refusal(request, refusal)
+            note_refusal(request, refusal)
             raise
         if detour is not None:
             return detour
@@ -225,14 +225,15 @@ def _address(name: str) -> str:
     return str(reverse(name))
 
 
-def _note_refusal(request: HttpRequest, refusal: PolicyError) -> None:
+def note_refusal(request: HttpRequest, refusal: PolicyError) -> None:
+    """Write down whom a door refused, and why."""
     from pydplib.web.auditlog.writing import record
 
     route = request.resolver_match.route if request.resolver_match else ""
     record(request.user, "door.refuse", route, project=getattr(request, "project", None), reason=str(refusal))
 
 
-def _note_stranger(request: HttpRequest, project: Any) -> None:
+def note_stranger(request: HttpRequest, project: Any) -> None:
     """Tell the owners of a project in their log that somebody tried who has no place in it."""
     from pydplib.web.auditlog.writing import record
 

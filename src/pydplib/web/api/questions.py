@@ -1,0 +1,129 @@
+"""Questions as JSON, a closed and strict schema: exactly what ``Question.to_dict`` writes, within sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from ninja import Schema
+from pydantic import ConfigDict, Field, StringConstraints
+
+from pydplib.engine import Bins
+from pydplib.errors import QuestionError
+from pydplib.release import Question
+from pydplib.schema import Schema as PublicSchema
+
+MOST_CELLS = 10_000
+"""The most cells of one answer: more would be no statistic, and slow for everybody else."""
+_BIG = 2**53
+
+Name: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Word: TypeAlias = Annotated[str, StringConstraints(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Whole: TypeAlias = Annotated[int, Field(ge=-_BIG, le=_BIG)]
+Real: TypeAlias = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
+Value: TypeAlias = bool | Whole | Real | Word
+Edge: TypeAlias = Whole | Real | Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+Edges: TypeAlias = Annotated[list[Edge], Field(min_length=2, max_length=201)]
+
+
+class Strict(Schema):
+    """Nothing but what is declared, and nothing converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Group(Strict):
+    """Groups of the answer: a column, with public keys or bins where they are not the declared ones."""
+
+    column: Name
+    keys: Annotated[list[Value], Field(min_length=1, max_length=200)] | None = None
+    edges: Edges | None = None
+
+
+class ConditionIn(Strict):
+    """One condition on the rows; all must hold."""
+
+    column: Name
+    op: Literal[
+        "is_in", "not_in", "between", "at_least", "at_most", "more_than", "less_than", "is_missing", "is_present"
+    ]
+    values: Annotated[list[Value], Field(max_length=200)] = Field(default_factory=list)
+
+
+class _Asked(Strict):
+    by: Annotated[list[Group], Field(max_length=3)] = Field(default_factory=list)
+    where: Annotated[list[ConditionIn], Field(max_length=10)] = Field(default_factory=list)
+
+
+class CountIn(_Asked):
+    """How many rows or persons."""
+
+    ask: Literal["count"]
+    of: Literal["rows", "persons"] = "rows"
+
+
+class ColumnIn(_Asked):
+    """One number about a column, or one per group."""
+
+    ask: Literal["sum", "mean", "variance", "median"]
+    of: Name
+
+
+class QuantilesIn(_Asked):
+    """Several quantiles of a column."""
+
+    ask: Literal["quantiles"]
+    of: Name
+    quantiles: Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)]
+
+
+class HistogramIn(_Asked):
+    """How many rows lie in each bin of a column, or have each of its values."""
+
+    ask: Literal["histogram"]
+    of: Name
+    edges: Edges | None = None
+
+
+class CrosstabIn(_Asked):
+    """How many rows have each combination of columns."""
+
+    ask: Literal["crosstab"]
+    by: Annotated[list[Group], Field(min_length=2, max_length=4)]
+
+
+QuestionIn: TypeAlias = Annotated[
+    CountIn | ColumnIn | QuantilesIn | HistogramIn | CrosstabIn, Field(discriminator="ask")
+]
+
+
+class AskIn(Strict):
+    """A question, and how accurate the answer shall be: at most one of the three; none for the role's noise factor."""
+
+    question: QuestionIn
+    epsilon: Annotated[float, Field(gt=0, le=100)] | None = None
+    noise_factor: Literal["low", "medium", "high"] | None = None
+    margin: Annotated[float, Field(gt=0, le=1e12)] | None = None
+
+
+def read_question(sent: Any) -> Question:
+    """Return the question that was sent.
+
+    Raises:
+        QuestionError: If its parts do not fit together.
+    """
+    plain = sent.model_dump(exclude_none=True)
+    names = [group["column"] for group in plain["by"]]
+    if len(set(names)) != len(names):
+        raise QuestionError("Each column can be a group once.")
+    if any("keys" in group and "edges" in group for group in plain["by"]):
+        raise QuestionError("A group has keys or edges, not both.")
+    return Question.from_dict(plain)
+
+
+def check_cells(question: Question, schema: PublicSchema) -> None:
+    """Raise ``QuestionError`` for a question whose answer would have more cells than a platform gives."""
+    cells = len(getattr(question, "quantiles", ())) or 1
+    for keys in question.groups(schema).values():
+        cells *= len(keys.edges) - 1 if isinstance(keys, Bins) else len(keys or (None,))
+    if cells > MOST_CELLS:
+        raise QuestionError(f"The answer would have {cells} cells; at most {MOST_CELLS} are given. Use wider bins.")

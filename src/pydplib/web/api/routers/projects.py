@@ -1,0 +1,116 @@
+"""Who the caller is, the own projects, what may be asked in them, and budgets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
+
+from pydplib.budget.rules import Remaining, remaining
+from pydplib.errors import PolicyError
+from pydplib.web.analyses.offering import offer_for
+from pydplib.web.analyses.sessions import open_session
+from pydplib.web.api.doors import entry
+from pydplib.web.api.values import (
+    Account,
+    BudgetOut,
+    Left,
+    OfferOut,
+    ProjectBrief,
+    ProjectOut,
+    TokenOut,
+    answers,
+    role_title,
+)
+from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import Hospital
+from pydplib.web.projects.models import Member, Project
+
+router = Router(tags=["projects"])
+
+
+@router.get("/token", response=answers(TokenOut), operation_id="read_token")
+@entry()
+def read_token(request: HttpRequest) -> Any:
+    """Who the token belongs to, what it is for and until when."""
+    token: Any = request.token
+    return TokenOut(
+        user=token.user.username,
+        organisation=token.user.hospital.name,
+        name=token.name,
+        scopes=token.scopes,
+        expires=token.expires,
+    )
+
+
+@router.get("/projects", response=answers(list[ProjectBrief]), operation_id="list_projects")
+@entry(scope="read")
+def list_projects(request: HttpRequest) -> Any:
+    """The caller's projects, with the role in each."""
+    places = Member.objects.filter(user=request.user).select_related("project").order_by("project__name", "project__id")
+    return [_brief(place.project, place.role) for place in places]
+
+
+@router.get("/projects/{key}", response=answers(ProjectOut), by_alias=True, operation_id="read_project")
+@entry("read_project", scope="read", of=Project)
+def read_project(request: HttpRequest, key: str) -> Any:
+    """What a project is for, which fields the policy opens to the caller, what is left of the budget."""
+    project, place = request.project, request.member
+    offer = None
+    if place.can("ask"):
+        try:
+            offer = OfferOut.of(offer_for(project, place))
+        except PolicyError:  # nothing is published, or no rule lets the role ask: there is no offer
+            offer = None
+    return ProjectOut(
+        **_brief(project, place.role).model_dump(),
+        role_title=role_title(place.role),
+        offer=offer,
+        left=_own(project, request.user, place),
+    )
+
+
+@router.get("/projects/{key}/budget", response=answers(BudgetOut), operation_id="read_budget")
+@entry("read_project", scope="read", of=Project)
+def read_budget(request: HttpRequest, key: str) -> Any:
+    """What is left of the own budget; for owners and the data protection officer, of every budget."""
+    project, place = request.project, request.member
+    accounts = _all(project) if place.can("read_all_ledgers") else None
+    return BudgetOut(own=_own(project, request.user, place), accounts=accounts)
+
+
+def _brief(project: Project, role: str) -> ProjectBrief:
+    return ProjectBrief(
+        key=project.key, name=project.name, purpose=project.purpose, role=role, is_synthetic=project.is_synthetic
+    )
+
+
+def _own(project: Project, user: Any, place: Any) -> Left | None:
+    """Return what the caller's organisation has left, by the terms of today; none for those who cannot ask."""
+    if not place.can("ask"):
+        return None
+    try:
+        session, _ = open_session(project, user, place, preview=True)
+    except PolicyError:
+        return None
+    with session.table:
+        return Left.of(session.remaining)
+
+
+def _all(project: Project) -> list[Account]:
+    """Return every budget of a project; of those the data set's own is for these eyes only."""
+    found = DatabaseLedger().accounts(lineage=project.key)
+    names = dict(Hospital.objects.filter(key__in=[row.recipient for row in found]).values_list("key", "name"))
+
+    def left(row: Any) -> Remaining:
+        return remaining(row.state, row.limit)
+
+    return [
+        Account(
+            organisation=None if row.recipient is None else names.get(row.recipient, row.recipient),
+            relation=row.limit.relation,
+            left=Left.of(left(row)),
+        )
+        for row in found
+    ]

@@ -1,0 +1,167 @@
+"""Make, find, count and end tokens: random, shown once, stored as a hash, dead with the user's rights."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import math
+import re
+import secrets
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from django.db.models import Case, F, Value, When
+from django.utils import timezone
+
+from pydplib.errors import ParameterError, PolicyError, did_you_mean
+from pydplib.web.api.models import ApiToken
+from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.people import second_factor as factor
+
+Scope: TypeAlias = Literal["read", "ask", "export"]
+"""What a token may be used for."""
+
+SCOPES: Mapping[Scope, str] = MappingProxyType(
+    {
+        "read": "See projects, prices, budgets and answers that are paid for",
+        "ask": "Ask questions, which spends the budget",
+        "export": "Download anonymized exports",
+    }
+)
+"""Scope -> its words for readers."""
+
+PREFIX = "pydp_"
+"""How every token begins, so that scanners find one that was published by mistake."""
+
+MOST_DAYS = 365
+MOST_TOKENS = 20
+USES_PER_MINUTE = 120
+_WINDOW = dt.timedelta(minutes=1)
+_FORM = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
+
+
+class NoToken(Exception):
+    """There is no token, or none that counts; the answer is the same whatever the reason."""
+
+
+class TooOften(Exception):
+    """The token was used too often in the running minute."""
+
+    def __init__(self, wait: int) -> None:
+        super().__init__()
+        self.wait = wait
+
+
+def make_token(
+    user: Any, *, name: str, scopes: Collection[str], days: int, second_factor: bool
+) -> tuple[ApiToken, str]:
+    """Return a new token's row and the token itself, which is shown once and stored nowhere.
+
+    Args:
+        user: Whose token it is.
+        name: What it is for, in the user's words.
+        scopes: What it may be used for.
+        days: How long it works; at most a year.
+        second_factor: Whether the session that makes it has given a second factor.
+    """
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown or not scopes:
+        raise ParameterError(f"A token needs scopes.{did_you_mean(unknown[0] if unknown else '', SCOPES)}")
+    if not 1 <= days <= MOST_DAYS:
+        raise ParameterError(f"A token works from 1 to {MOST_DAYS} days.")
+    token, now = PREFIX + secrets.token_urlsafe(32), timezone.now()
+    with recorded(user) as log:
+        # The user's row is locked, so that two tabs at once cannot pass the limit.
+        type(user).objects.select_for_update().get(pk=user.pk)
+        if ApiToken.objects.filter(user=user, revoked=None, expires__gt=now).count() >= MOST_TOKENS:
+            raise PolicyError(f"You have {MOST_TOKENS} tokens already. Revoke those that you no longer need.")
+        made = ApiToken.objects.create(
+            user=user,
+            name=name,
+            token_hash=hash_of(token),
+            scopes=[scope for scope in SCOPES if scope in scopes],
+            password_mark=user.get_session_auth_hash(),
+            second_factor=second_factor,
+            expires=now + dt.timedelta(days=days),
+        )
+        log.add("token.make", made.key, scopes=made.scopes, days=days)
+    return made, token
+
+
+def revoke(token: ApiToken) -> None:
+    """End a token at once."""
+    with recorded(token.user) as log:
+        if ApiToken.objects.filter(pk=token.pk, revoked=None).update(revoked=timezone.now()):
+            log.add("token.revoke", token.key)
+
+
+def tokens_of(user: Any) -> list[ApiToken]:
+    """Return a user's tokens, the newest first."""
+    return list(ApiToken.objects.filter(user=user))
+
+
+def state_of(token: ApiToken) -> str:
+    """Return where a token stands: ``"active"``, ``"revoked"``, ``"expired"``, or ``"ended"`` by a new password.
+
+    Whether the user is disabled is asked apart.
+    """
+    if token.revoked is not None:
+        return "revoked"
+    if token.expires <= timezone.now():
+        return "expired"
+    if not secrets.compare_digest(token.password_mark, token.user.get_session_auth_hash()):
+        return "ended"
+    return "active"
+
+
+def use(header: str) -> ApiToken:
+    """Return the token of an ``Authorization`` header, counted and checked against what is true now.
+
+    Raises:
+        NoToken: None was given, or it does not work (any more).
+        TooOften: It was used too often.
+    """
+    scheme, _, text = header.partition(" ")
+    text = text.strip()
+    if scheme.lower() != "bearer" or not _FORM.fullmatch(text):
+        raise NoToken
+    token = ApiToken.objects.select_related("user__hospital").filter(token_hash=hash_of(text)).first()
+    if token is None:
+        raise NoToken
+    _count(token)
+    why = state_of(token) if token.user.is_active else "disabled"
+    if why != "active":
+        # Somebody still has it: the user, or whoever found it. That is worth a line.
+        record(token.user, "token.refuse", token.key, reason=why)
+        raise NoToken
+    return token
+
+
+def owner_problem(token: ApiToken, *, demo: bool) -> str:
+    """Return why a token does not open an owner's rights, or nothing if it does: owners need a second factor."""
+    if demo or (token.second_factor and factor.device_of(token.user) is not None):
+        return ""
+    return (
+        "Owners need a second factor, and this token was made without one. Sign in with your phone, revoke it on your "
+        "account page and make a new one."
+    )
+
+
+def hash_of(token: str) -> str:
+    """Return what the database stores (256 random bits: a plain hash is enough)."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _count(token: ApiToken) -> None:
+    """Count one use, in one statement for all servers at once."""
+    now = timezone.now()
+    stale = When(minute__lte=now - _WINDOW, then=Value(now))
+    ApiToken.objects.filter(pk=token.pk).update(
+        uses=Case(When(minute__lte=now - _WINDOW, then=Value(1)), default=F("uses") + 1),
+        minute=Case(stale, default=F("minute")),
+        last_used=now,
+    )
+    token.refresh_from_db(fields=["uses", "minute"])
+    if token.uses > USES_PER_MINUTE:
+        raise TooOften(max(1, math.ceil((token.minute + _WINDOW - now).total_seconds())))

@@ -1,0 +1,276 @@
+"""What the API says: the shapes of its answers, and how the platform's objects become them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import fields
+from typing import Any
+
+from django.http import HttpResponse
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from pydplib.budget.rules import Remaining
+from pydplib.policy import ROLES
+from pydplib.schema import Schema as PublicSchema
+from pydplib.web.analyses.asking import stored_payload
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.offering import Offer
+from pydplib.web.analyses.pricing import Quoted
+
+
+class Problem(Schema):
+    """Why something was not done. ``kind`` is the class of ``pydplib.errors``; asked and left are of a budget."""
+
+    error: str
+    kind: str
+    asked: str | None
+    left: str | None
+
+
+def answers(good: Any, *, public: bool = False) -> dict[int, Any]:
+    """Return the answers of an operation by status, for the OpenAPI document."""
+    bad = (400, 404, 405, 413, 422, 500, 503) + (() if public else (401, 403, 429))
+    return {200: good} | dict.fromkeys(sorted(bad), Problem)
+
+
+class TokenOut(Schema):
+    """Who the caller is, and what the token is for."""
+
+    user: str
+    organisation: str
+    name: str
+    scopes: list[str]
+    expires: dt.datetime
+
+
+class ProjectBrief(Schema):
+    """One of the caller's projects."""
+
+    key: str
+    name: str
+    purpose: str
+    role: str
+    is_synthetic: bool
+
+
+class Left(Schema):
+    """What is left of a budget: the largest epsilon of one further question, and the limit; in whole units too."""
+
+    epsilon: float
+    nano_epsilon: int
+    atto_delta: int
+    limit: dict[str, Any]
+    words: str
+
+    @classmethod
+    def of(cls, left: Remaining) -> Left:
+        """Return a budget as the API says it."""
+        return cls(
+            epsilon=left.epsilon,
+            nano_epsilon=left.nano_epsilon,
+            atto_delta=left.atto_delta,
+            limit=left.limit.to_dict(),
+            words=str(left),
+        )
+
+
+class OfferOut(Schema):
+    """What the policy opens to the caller today: the public facts of these fields, and no others."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    facts: dict[str, Any] = Field(alias="schema", description="pydplib.Schema.to_dict()")
+    fields: list[str]  # that answers may speak of
+    filters: list[str]  # that conditions may use
+    noise_factors: list[str]  # the role's own first
+    most_epsilon: float | None  # of one question
+    snapshot: int
+    published: dt.datetime
+    template: str
+
+    @classmethod
+    def of(cls, offer: Offer) -> OfferOut:
+        """Return an offer as the API says it; fields that are not opened are not even named."""
+        whole, template = offer.schema, offer.snapshot.template.template
+        kept = {
+            name: column
+            for name, column in whole.columns.items()
+            if name in offer.fields or name in offer.filters or name == whole.person
+        }
+        facts = PublicSchema(
+            kept,
+            person=whole.person,
+            max_rows_per_person=whole.max_rows_per_person,
+            max_groups_per_person=whole.max_groups_per_person,
+            size=whole.size,
+            name=whole.name,
+            lineage=whole.lineage,
+        )
+        return cls(
+            facts=facts.to_dict(),
+            fields=list(offer.fields),
+            filters=list(offer.filters),
+            noise_factors=[factor.name for factor in offer.factors],
+            most_epsilon=offer.cap,
+            snapshot=offer.snapshot.number,
+            published=offer.snapshot.published,
+            template=f"{template.id} {template.version}",
+        )
+
+
+class ProjectOut(ProjectBrief):
+    """One project: what it is for, what the caller may ask, what is left."""
+
+    role_title: str
+    offer: OfferOut | None  # none for roles that ask nothing, and while nothing is published
+    left: Left | None
+
+
+class PriceOut(Schema):
+    """What a question would cost. Nothing was spent, and no row was read."""
+
+    question: str
+    cost: dict[str, Any]
+    guarantee: dict[str, Any]
+    free: bool
+    affordable: bool
+    at_most: bool
+    nano_epsilon_in_all: int  # with the number of rows, where that has to be bought along
+    margin95: float | None
+    margin_unit: str
+    unit: str
+    noise_percent: float | None
+    left: Left
+    after: Left | None
+    notes: list[str]
+
+    @classmethod
+    def of(cls, quoted: Quoted) -> PriceOut:
+        """Return a price as the API says it."""
+        price, guarantee = quoted.price, quoted.price.guarantee
+        parts = {spec.name: getattr(guarantee, spec.name) for spec in fields(guarantee)}
+        return cls(
+            question=price.question,
+            cost=price.cost.to_dict(),
+            guarantee={"kind": type(guarantee).__name__, **parts, "sentence": guarantee.sentence},
+            free=price.free,
+            affordable=quoted.affordable,
+            at_most=price.at_most,
+            nano_epsilon_in_all=quoted.nano_cost,
+            margin95=price.margin95,
+            margin_unit=price.margin_unit,
+            unit=price.unit,
+            noise_percent=price.noise_percent,
+            left=Left.of(price.left),
+            after=None if price.after is None else Left.of(price.after),
+            notes=list(price.notes),
+        )
+
+
+class AnalysisBrief(Schema):
+    """A question that was paid for."""
+
+    key: str
+    project: str
+    release_key: str
+    title: str
+    words: str
+    question: dict[str, Any]
+    label: str
+    organisation: str
+    made: dt.datetime
+
+    @classmethod
+    def of(cls, analysis: Analysis) -> AnalysisBrief:
+        """Return an analysis as the API says it."""
+        return cls(
+            key=analysis.key,
+            project=analysis.project.key,
+            release_key=analysis.digest,
+            title=analysis.title,
+            words=analysis.words,
+            question=json.loads(analysis.question),
+            label=analysis.label,
+            organisation=analysis.asked_by.hospital.name,
+            made=analysis.made,
+        )
+
+
+class AnalysesOut(Schema):
+    """Analyses, the newest first."""
+
+    count: int
+    items: list[AnalysisBrief]
+
+
+class ReleaseOut(Schema):
+    """A release as the ledger keeps it: ``pydplib.Release.from_dict`` reads it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    format: str
+    values: list[float]
+    question: dict[str, Any]
+    cost: dict[str, Any]
+    guarantee: dict[str, Any]
+
+
+class AnalysisOut(AnalysisBrief):
+    """An analysis with its answer."""
+
+    release: ReleaseOut
+
+
+def with_release(analysis: Analysis) -> HttpResponse:
+    """Return an analysis whose release is, byte for byte, what the ledger stores."""
+    head = AnalysisBrief.of(analysis).model_dump_json().encode()
+    body = head[:-1] + b', "release": ' + stored_payload(analysis.digest) + b"}"
+    return HttpResponse(body, content_type="application/json")
+
+
+class Account(Schema):
+    """A budget of one organisation, or of the data set over all of them."""
+
+    organisation: str | None  # none: the data set's own
+    relation: str
+    left: Left
+
+
+class BudgetOut(Schema):
+    """What is left: the own organisation's, and all of them for those who watch over the ledger."""
+
+    own: Left | None
+    accounts: list[Account] | None
+
+
+class ReceiptOut(Schema):
+    """A signed receipt: ``pydplib receipt verify`` reads it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    format: str
+    release: str
+    payload_hash: str
+    key_id: str
+    signature: str
+
+
+class KeyOut(Schema):
+    """A public key that receipts are signed with."""
+
+    key_id: str
+    public_key: str
+    current: bool
+
+
+class KeysOut(Schema):
+    """The public keys, the newest first; retired ones still verify old receipts."""
+
+    keys: list[KeyOut]
+
+
+def role_title(role: str) -> str:
+    """Return a role for readers."""
+    return ROLES[role].title
