@@ -44,7 +44,9 @@ def command(demo: bool, host: str, port: int, home: Path | None, behind_tls: boo
     from pydplib.web.server import check_reach, open_socket
 
     # Looked for, not imported: some of them read Django's settings, which are not there yet.
-    if not all(map(find_spec, ("django", "waitress", "ninja", "axes", "csp", "django_otp", "whitenoise", "argon2"))):
+    if not all(
+        map(find_spec, ("django", "waitress", "ninja", "axes", "csp", "django_otp", "whitenoise", "argon2", "segno"))
+    ):
         raise MissingExtraError("The platform in the browser", "web")
 
     configuration = Configuration.from_environment()

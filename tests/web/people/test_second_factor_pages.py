@@ -68,7 +68,8 @@ def test_picture_says_what_the_key_says(owner) -> None:
 
 def test_picture_is_a_qr_code_of_the_text() -> None:
     """The drawn squares are those of the package's own matrix, with a quiet margin of four."""
-    segno = pytest.importorskip("segno")
+    import segno
+
     from pydplib.web.people.qr import qr_code
 
     text = "otpauth://totp/x?secret=ABC"
