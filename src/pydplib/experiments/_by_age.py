@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,12 @@ _FINDINGS = {"chr": "chronic", "y": "yes, not specified", "n": "none"}
 """The paper's short forms -> what readers see."""
 
 
-def figure_2(data: Any, *, original: bool = False) -> PaperFigure:
+def finding_names(kinds: Sequence[str]) -> list[str]:
+    """Return the findings of prostatitis as readers see them."""
+    return [_FINDINGS.get(kind, kind) for kind in kinds]
+
+
+def figure_2(data: Any, *, original: bool = False, levels: Sequence[str] = LEVELS) -> PaperFigure:
     """Return Fig. 2: PI-RADS score against age, at low, medium and high noise.
 
     Our reading of the paper: the scores get noise and are fitted to 1 to 5 (Eq. 4, then the nearest
@@ -48,6 +54,7 @@ def figure_2(data: Any, *, original: bool = False) -> PaperFigure:
     Args:
         data: A table with ``age`` and ``pirads``; reports without a score are left out.
         original: For the owner only: draw the original beside, and keep the ages un-noised.
+        levels: The noise levels to draw; a partner gets one alone.
 
     Examples:
         >>> from pydplib import datasets
@@ -58,7 +65,7 @@ def figure_2(data: Any, *, original: bool = False) -> PaperFigure:
     (ages, moved), scores = read_ages(columns), read_scores(columns)
     results: dict[str, tuple[DPResult, ...]] = {}
     pairs: Pairs = {"original": (ages, scores)} if original else {}
-    for level in LEVELS:
+    for level in levels:
         noisy = dp_calculate(scores, "mean", level, is_range=True, bounds=(1, 5))
         shown, extra = _ages(ages, level, original)
         results[level] = (noisy, *extra)
@@ -109,7 +116,7 @@ def figure_2(data: Any, *, original: bool = False) -> PaperFigure:
     return PaperFigure("2", figure, table_twin, results, original)
 
 
-def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
+def figure_3(data: Any, *, original: bool = False, levels: Sequence[str] = LEVELS) -> PaperFigure:
     """Return Fig. 3: prostatitis against age, at low, medium and high noise.
 
     Our reading of the paper: the five categories (chr, y, n, acute, acute on chronic) are coded in
@@ -119,6 +126,7 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
     Args:
         data: A table with ``age`` and ``prostatitis``.
         original: For the owner only: draw the original beside, and keep the ages un-noised.
+        levels: The noise levels to draw; a partner gets one alone.
 
     Examples:
         >>> from pydplib import datasets
@@ -131,7 +139,7 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
     kinds = [str(value) for value in pirads_schema().column("prostatitis").values]  # type: ignore[union-attr]
     results: dict[str, tuple[DPResult, ...]] = {}
     pairs: Pairs = {"original": (ages, _codes(findings, kinds))} if original else {}
-    for level in LEVELS:
+    for level in levels:
         noisy = dp_calculate(findings, "count", level, is_range=True, data_type="string", categories=kinds)
         shown, extra = _ages(ages, level, original)
         results[level] = (noisy, *extra)
@@ -139,14 +147,14 @@ def figure_3(data: Any, *, original: bool = False) -> PaperFigure:
     shape = (len(kinds), len(AGE_GROUPS))
     tables = {level: count_table(y, age_group(x), shape) for level, (x, y) in pairs.items()}
     limit = max(int(table.max()) for table in tables.values())
-    shown_kinds = [_FINDINGS.get(kind, kind) for kind in kinds]
+    shown_kinds = finding_names(kinds)
     panels = {
         panel_title(level, results): plot.heatmap(
             AGE_GROUPS, shown_kinds, table, limit=limit, value_title="reports", x_title="age in years"
         )
         for level, table in tables.items()
     }
-    changed = ", ".join(f"{results[level][0].noise_percent:.1f} % ({level})" for level in LEVELS)
+    changed = ", ".join(f"{results[level][0].noise_percent:.1f} % ({level})" for level in levels)
     figure = plot.panels(
         panels,
         columns=2 if original else 3,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from pydplib.report import PlusMinus, Table
 _LABELS = [f"PI-RADS {score}" for score in SCORES]
 
 
-def figure_4(data: Any, *, original: bool = False, noised_ages: bool = False) -> PaperFigure:
+def figure_4(
+    data: Any, *, original: bool = False, noised_ages: bool = False, levels: Sequence[str] = LEVELS
+) -> PaperFigure:
     """Return Fig. 4: age per PI-RADS score, at low, medium and high noise.
 
     Our reading of the paper: the scores get noise and the ages, grouped by noisy score, stay as they
@@ -37,6 +40,7 @@ def figure_4(data: Any, *, original: bool = False, noised_ages: bool = False) ->
         data: A table with ``age`` and ``pirads``; reports without a score are left out.
         original: For the owner only: draw the original beside, and keep one axis un-noised.
         noised_ages: The paper's alternative: noise on the ages, not on the scores.
+        levels: The noise levels to draw; a partner gets one alone.
 
     Examples:
         >>> from pydplib import datasets
@@ -47,7 +51,7 @@ def figure_4(data: Any, *, original: bool = False, noised_ages: bool = False) ->
     ages, scores, note = _read(data)
     results: dict[str, tuple[DPResult, ...]] = {}
     series = {"original": (ages, scores)} if original else {}
-    for level in LEVELS:
+    for level in levels:
         of_score = None if original and noised_ages else _noisy_scores(scores, level)
         of_age = None if original and not noised_ages else dp_calculate(ages, "mean", level, bounds=AGE_BOUNDS)
         results[level] = tuple(result for result in (of_age, of_score) if result is not None)
@@ -87,16 +91,27 @@ def _boxes(level: str, parts: list[NDArray[Any]], margins: list[float | None]) -
     seen = [
         (label, part, margin) for label, part, margin in zip(SCORES, parts, margins, strict=True) if part.size >= FEWEST
     ]
-    labels = [str(label) for label, _, _ in seen]
-    boxes = [plot.Box(*np.percentile(part, [5, 25, 50, 75, 95]).tolist()) for _, part, _ in seen]
-    panel = plot.box(labels, {level: boxes}, x_title="PI-RADS score", y_title="age in years")
     spread = [margin for _, _, margin in seen if margin is not None]
+    return box_panel(
+        level,
+        [str(label) for label, _, _ in seen],
+        [plot.Box(*np.percentile(part, [5, 25, 50, 75, 95]).tolist()) for _, part, _ in seen],
+        [float(part.mean()) for _, part, _ in seen],
+        spread or None,
+    )
+
+
+def box_panel(
+    name: str, labels: list[str], boxes: list[plot.Box], means: list[float], margins: list[float] | None
+) -> plot.Figure:
+    """Return boxes of age per PI-RADS score with diamonds for the means, and error bars where margins are known."""
+    panel = plot.box(labels, {name: boxes}, x_title="PI-RADS score", y_title="age in years")
     panel.add_scatter(
         x=labels,
-        y=[float(part.mean()) for _, part, _ in seen],
+        y=means,
         mode="markers",
         name="mean age",
-        error_y={"type": "data", "array": spread} if spread else None,
+        error_y={"type": "data", "array": margins} if margins else None,
         hovertemplate="mean %{y:.1f} years<extra></extra>",
     )
     # A score that is left out keeps its place: panels are compared slot by slot.

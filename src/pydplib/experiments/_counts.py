@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +26,9 @@ FLAGS = MappingProxyType(
 """The columns that hold yes or no, and their names in the figure."""
 
 
-def figure_5(data: Any, *, original: bool = False, from_counts: bool = False) -> PaperFigure:
+def figure_5(
+    data: Any, *, original: bool = False, from_counts: bool = False, levels: Sequence[str] = LEVELS
+) -> PaperFigure:
     """Return Fig. 5: reports with BPH, TURP surgery and other yes/no findings, at three noise levels.
 
     Our reading of the paper: every truth value gets noise (it flips with a known chance p) and the
@@ -38,6 +41,7 @@ def figure_5(data: Any, *, original: bool = False, from_counts: bool = False) ->
         data: A table with ``bph``, ``turp``, ``follow_up`` and ``pca_no_pirads``.
         original: For the owner only: draw the original beside.
         from_counts: The paper's alternative: noise on the counts.
+        levels: The noise levels to draw; a partner gets one alone.
 
     Examples:
         >>> from pydplib import datasets
@@ -51,7 +55,7 @@ def figure_5(data: Any, *, original: bool = False, from_counts: bool = False) ->
     results: dict[str, tuple[DPResult, ...]] = {}
     marks: dict[str, list[float]] = {}
     margins: dict[str, float] = {}
-    for level in LEVELS:
+    for level in levels:
         if from_counts:
             noisy = dp_calculate(counts, "count", level, aggregated=True)
             results[level] = (noisy,)
@@ -66,7 +70,7 @@ def figure_5(data: Any, *, original: bool = False, from_counts: bool = False) ->
     if from_counts:
         shown = "Every count got noise by itself; below 0 is drawn as 0. Error bars: 95 % of the noise lies within."
     else:
-        chances = ", ".join(f"{results[level][0].noise_percent:.1f} % ({level})" for level in LEVELS)
+        chances = ", ".join(f"{results[level][0].noise_percent:.1f} % ({level})" for level in levels)
         shown = (
             f"Bars: reports that say yes after each answer was flipped with a chance of {chances}. "
             "Diamonds: corrected for the flips, with the 95 % margin."

@@ -13,19 +13,18 @@ from pydplib.budget import MemoryLedger
 from pydplib.datasets import pirads_schema
 from pydplib.engine import Table as PrivateTable
 from pydplib.engine import load
-from pydplib.experiments._cohort import AGE_BOUNDS, AGE_GROUPS, LEVELS, SCORES, read_columns, read_scores
+from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORES, read_columns, read_scores
+from pydplib.experiments.sound_figures import SCORE_LABELS, age_by_score, draw_score_by_age, score_by_age
 from pydplib.paper import dp_calculate
 from pydplib.policy.roles import ROLES
-from pydplib.release import Count, Crosstab, Mean, Median, Question, Release, Session, Variance
+from pydplib.release import Count, Mean, Median, Question, Release, Session, Variance
 from pydplib.report import Chart, Note, PlusMinus, Points, Section, Table, Text
 from pydplib.schema import Schema
 
 EPSILON, MORE_EPSILON = 0.5, 1.0
 """The privacy loss of one number, and of a variance or a whole table."""
 
-AGE_EDGES = (18, 50, 60, 70, 80, 100)
 PART = ("patient_id", "age", "pirads")
-_LABELS = [f"PI-RADS {score}" for score in SCORES]
 Data = Mapping[str, NDArray[Any]]
 
 
@@ -59,8 +58,8 @@ def sound_section(data: Data, table: PrivateTable) -> Section:
         ("What is the median age?", session.release(Median("age"), epsilon=EPSILON), float(np.median(ages))),
         ("What is the variance of age?", session.release(Variance("age"), epsilon=MORE_EPSILON), ages.var()),
     ]
-    across = session.release(Crosstab("age", "pirads", bins={"age": AGE_EDGES}), epsilon=MORE_EPSILON)
-    means = session.release(Mean("age", by="pirads"), epsilon=MORE_EPSILON)
+    across = session.release(score_by_age(), epsilon=MORE_EPSILON)
+    means = session.release(age_by_score(), epsilon=MORE_EPSILON)
     rows = [[words, _value(release), exact, _unit(release), release.epsilon] for words, release, exact in asked]
     sentences = {release.epsilon: release.guarantee.sentence for _, release, _ in asked}
     ranks = asked[2][1].margins95
@@ -169,7 +168,7 @@ def _mean_chart(data: Data, release: Release) -> Chart:
     figure.data[1].marker.symbol = "diamond-open"
     rows = [
         [label, PlusMinus(value, margin), mean]
-        for label, value, margin, mean in zip(_LABELS, values, margins, exact, strict=True)
+        for label, value, margin, mean in zip(SCORE_LABELS, values, margins, exact, strict=True)
     ]
     return Chart(
         figure, Table(["score", "released", "exact"], rows, caption="Mean age in years"), eyebrow="Sound release"
@@ -177,27 +176,8 @@ def _mean_chart(data: Data, release: Release) -> Chart:
 
 
 def _table_chart(release: Release) -> Chart:
-    # Whole reports, and the age groups of the paper's figures: 18 to 50 without 50 is "< 50".
-    counts = np.rint(np.asarray(release.value, dtype=float)[:, : len(SCORES)])
-    margin = max(release.margins95 or (0.0,))
-    figure = plot.heatmap(
-        AGE_GROUPS,
-        [str(score) for score in SCORES],
-        counts.T,
-        value_title="reports",
-        x_title="age in years",
-        y_title="PI-RADS score",
-        title="PI-RADS score against age",
-        caption=(
-            f"{release.guarantee.sentence} Cost: {release.cost} for the whole table.\n"
-            f"The noise may have moved each number by {margin:.0f} (95 %). The same question as the paper's Figure 2, "
-            "answered without handing over a single report."
-        ),
+    drawn = draw_score_by_age(
+        [release],
+        note="The same question as the paper's Figure 2, answered without handing over a single report.",
     )
-    rows = [
-        [age, *(PlusMinus(float(value), margin) for value in line)]
-        for age, line in zip(AGE_GROUPS, counts, strict=True)
-    ]
-    return Chart(
-        figure, Table(["age", *_LABELS], rows, caption="Reports per age group and score"), eyebrow="Sound release"
-    )
+    return Chart(drawn.figure, drawn.table, eyebrow="Sound release")
