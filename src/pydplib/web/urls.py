@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("pydplib.web.projects.urls")),
     path("", include("pydplib.web.reporting.urls")),
     path("", include("pydplib.web.intake.urls")),
+    path("", include("pydplib.web.analyses.urls")),
     path("", include("pydplib.web.auditlog.urls")),
     path("", include("pydplib.web.api.urls")),
 ]

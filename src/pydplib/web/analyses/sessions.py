@@ -6,9 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 from pydplib.budget.rules import Limit
+from pydplib.engine.table import Table
 from pydplib.errors import LedgerError, PolicyError
 from pydplib.guarantee import ApproxDP
 from pydplib.release import Session
+from pydplib.schema import Schema
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
@@ -37,7 +39,7 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
         raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
     ledger = DatabaseLedger()
     session = Session(
-        load_snapshot(snapshot),
+        public_facts(snapshot) if preview else load_snapshot(snapshot),
         recipient=recipient_of(user),
         role=place.role,
         ledger=ledger,
@@ -52,6 +54,27 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
     if not preview:
         follow_policy(ledger, session)
     return session, snapshot
+
+
+class NothingToRead:
+    """Stands where a table's engine does when only prices are made: there are no rows behind it."""
+
+    name = "public facts"
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def aggregate(self, plan: Any) -> Any:
+        """Refuse: a price touches no data."""
+        raise LedgerError("A price is made from public facts: no data are read for it.")
+
+    explain = bounded = aggregate
+
+
+def public_facts(snapshot: Snapshot) -> Table:
+    """Return a table that has a snapshot's schema and no rows: its file is not even opened."""
+    schema = Schema.from_json(snapshot.schema)
+    return Table(schema, NothingToRead(schema))
 
 
 def follow_policy(ledger: DatabaseLedger, session: Session) -> None:

@@ -105,7 +105,14 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "snapshot.schedule": "Changed the schedule of snapshots",
         # Analyses.
         "analysis.ask": "Asked for a statistic",
+        "analysis.export": "Downloaded released values",
+        "analysis.original": "Looked at the original of a statistic",
         "analysis.refuse": "Was refused a statistic",
+        "analysis.share": "Changed who sees a statistic",
+        "ledger.accept": "Accepted the ledger as it is",
+        "ledger.head": "Downloaded the head of the ledger",
+        "ledger.verify": "Verified the ledger",
+        "receipt.rotate": "Made a new key for receipts",
         # The log itself.
         "audit.export": "Exported the log",
         "audit.head": "Downloaded the head of the log",

@@ -1,0 +1,238 @@
+"""Budgets for readers: what was spent and is left, by whom, how long it lasts, and when to worry."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from django.utils import timezone
+
+from pydplib.budget.chain import Entry
+from pydplib.budget.rules import Limit, State, spent
+from pydplib.budget.store import Account
+from pydplib.budget.today import stricter
+from pydplib.budget.units import NANO, show_nano
+from pydplib.errors import PolicyError
+from pydplib.policy import Policy, can_use
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.questions import title_of
+from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.ledger import models as rows
+from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import Hospital
+
+WORRY = 0.8
+"""The part of a budget from which on an alert is shown."""
+PACE_DAYS = 30
+KINDS = {
+    "debit": "Paid",
+    "share": "Paid",
+    "refusal": "Refused",
+    "open": "Budget opened",
+    "limit": "Budget changed",
+    "look": "Looked at the original",
+    "no_dp": "Given without a guarantee",
+}
+"""Entries of the ledger that readers see, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """A budget as it stands.
+
+    Args:
+        name: Whose.
+        spent: What is used up of it.
+        total: All of it, by the policy of today.
+        questions: How many questions were paid.
+        last: When the last one was.
+    """
+
+    name: str
+    spent: float
+    total: float
+    questions: int = 0
+    last: dt.datetime | None = None
+
+    @property
+    def left(self) -> float:
+        """What is left."""
+        return max(0.0, self.total - self.spent)
+
+    @property
+    def percent(self) -> int:
+        """How much of it is spent, in percent, rounded down."""
+        return math.floor(100 * self.spent / self.total + 1e-9) if self.total else 100
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it is time to worry."""
+        return self.spent >= WORRY * self.total - 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """How long a budget lasts.
+
+    Args:
+        until: The day on which it ends at the present pace; none if nothing was asked lately, or it lasts ten years.
+        usual: The usual price of a question (the median); none before the first.
+        more: How many further questions of that price it pays at least.
+    """
+
+    until: dt.date | None
+    usual: float | None
+    more: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """One entry of the ledger for readers."""
+
+    number: int
+    time: dt.datetime
+    what: str
+    who: str
+    words: str
+    cost: str
+    role: str
+    analysis: str
+    refused: bool
+
+
+def own_purse(project: Any, user: Any, place: Any) -> Purse | None:
+    """Return the budget of the user's organisation; none for roles that ask nothing."""
+    if not can_use(place.role, "ask"):
+        return None
+    try:
+        terms = project.policy.terms(
+            place.role, groups=tuple(place.groups), project=project.key, on=timezone.localdate()
+        )
+    except PolicyError:
+        return None
+    ledger = DatabaseLedger()
+    name = recipient_of(user)
+    entries = ledger.entries(lineage=project.key, recipient=name)
+    own = terms.budget or terms.data_set_budget
+    for account in ledger.accounts(lineage=project.key, recipient=name):
+        if account.limit.relation == "add_remove":
+            return _purse(user.hospital.name, account, stricter(account.limit, own), entries)
+    return Purse(user.hospital.name, 0.0, own.epsilon)
+
+
+def all_purses(project: Any) -> tuple[list[Purse], Purse]:
+    """Return the budgets of all recipients, and the data set's; for owners and officers alone."""
+    ledger, policy = DatabaseLedger(), project.policy
+    entries = ledger.entries(lineage=project.key)
+    names = {hospital.key: hospital.name for hospital in Hospital.objects.all()}
+    whole = Purse("All recipients together", 0.0, project.data_set_budget)
+    found = []
+    for account in ledger.accounts(lineage=project.key):
+        if account.limit.relation != "add_remove":
+            continue
+        if account.recipient is None:
+            limit = stricter(account.limit, policy.terms("owner").data_set_budget) if _rules_owner(policy) else None
+            paid = [entry for entry in entries if entry.kind == "debit"]
+            whole = _purse(whole.name, account, limit or account.limit, paid)
+        else:
+            mine = [entry for entry in entries if entry.recipient == account.recipient]
+            limit = _limit_today(project, policy, account)
+            found.append(_purse(names.get(account.recipient, account.recipient), account, limit, mine))
+    return sorted(found, key=lambda purse: -purse.percent), whole
+
+
+def _rules_owner(policy: Policy) -> bool:
+    return any(rule.audience == "owner" for rule in policy.rules)
+
+
+def _limit_today(project: Any, policy: Policy, account: Account) -> Limit:
+    """Return what an organisation may spend today: the most that a role of its members gives, or what was opened."""
+    limits = []
+    for member in project.members.filter(user__hospital__key=account.recipient):
+        try:
+            terms = policy.terms(member.role, groups=tuple(member.groups), project=project.key, on=timezone.localdate())
+        except PolicyError:
+            continue
+        limits.append(stricter(account.limit, terms.budget or terms.data_set_budget))
+    return max(limits, key=lambda limit: limit.nano_epsilon, default=account.limit)
+
+
+def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) -> Purse:
+    paid = [entry for entry in entries if entry.kind in ("debit", "share")]
+    last = dt.datetime.fromisoformat(paid[-1].time) if paid else None
+    state: State = account.state
+    return Purse(name, spent(state, limit) / NANO, limit.nano_epsilon / NANO, len(paid), last)
+
+
+def forecast(project: Any, purse: Purse, *, recipient: str | None = None, now: dt.datetime | None = None) -> Forecast:
+    """Return how long a budget lasts at the pace of the last 30 days, and how many usual questions it pays.
+
+    Args:
+        project: The project.
+        purse: The budget.
+        recipient: Whose questions count; none for everybody's.
+        now: The time; now if left out.
+    """
+    now = now or timezone.now()
+    entries = DatabaseLedger().entries(lineage=project.key, recipient=recipient)
+    kinds = ("debit",) if recipient is None else ("debit", "share")
+    paid = [
+        (dt.datetime.fromisoformat(entry.time), entry.cost.nano_epsilon / NANO)
+        for entry in entries
+        if entry.kind in kinds and entry.cost is not None and entry.cost.nano_epsilon
+    ]
+    if not paid:
+        return Forecast(None, None, None)
+    usual = median(cost for _, cost in paid)
+    since = max(paid[0][0], now - dt.timedelta(days=PACE_DAYS))
+    days = max(1.0, (now - since) / dt.timedelta(days=1))
+    pace = sum(cost for time, cost in paid if time >= since) / days
+    left = purse.left / pace if pace else math.inf
+    until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
+    return Forecast(until, usual, math.floor(purse.left / usual + 1e-9))
+
+
+def bookings(project: Any, *, titles: Mapping[str, str], recipient: str | None = None) -> list[Booking]:
+    """Return the entries of the ledger, newest first: of one recipient, or of all for owners and officers."""
+    entries = [e for e in DatabaseLedger().entries(lineage=project.key, recipient=recipient) if e.kind in KINDS]
+    digests = {entry.release for entry in entries if entry.release}
+    questions = dict(rows.Release.objects.filter(digest__in=digests).values_list("digest", "question"))
+    asked = {
+        (item.digest, item.recipient): item
+        for item in Analysis.objects.filter(project=project, digest__in=digests).select_related("asked_by")
+    }
+    names = {hospital.key: hospital.name for hospital in Hospital.objects.all()} if recipient is None else {}
+    found = []
+    for entry in reversed(entries):
+        item = asked.get((entry.release or "", entry.recipient or ""))
+        words = title_of(json.loads(questions[entry.release]), titles) if entry.release in questions else ""
+        if recipient is None:
+            who = names.get(entry.recipient or "", entry.recipient or "All recipients together")
+        else:
+            who = str(item.asked_by) if item else ""
+        found.append(
+            Booking(
+                number=entry.number,
+                time=dt.datetime.fromisoformat(entry.time),
+                what=KINDS[entry.kind],
+                who=who,
+                words=words or _limit_words(entry),
+                cost=""
+                if entry.cost is None or entry.cost.nano_epsilon is None
+                else show_nano(entry.cost.nano_epsilon),
+                role=entry.role or "",
+                analysis=item.key if item else "",
+                refused=entry.kind == "refusal",
+            )
+        )
+    return found
+
+
+def _limit_words(entry: Entry) -> str:
+    limit = entry.details.get("limit")
+    return f"{show_nano(limit['nano_epsilon'])} in all" if isinstance(limit, Mapping) else ""

@@ -1,0 +1,142 @@
+"""Figures and tables of released values, for pages and dashboards; nothing but what was released goes in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pydplib import plot
+from pydplib.plot import Box, Figure
+from pydplib.release import Release
+from pydplib.release.words import is_count, show_margin, show_number, small_groups
+
+UNITS = {"rows": "records", "persons": "people"}
+
+
+def figure_of(release: Release, *, title: str = "", original: Any = None) -> Figure:
+    """Return the figure of a release: bars or points with error bars, colours for tables, boxes for quantiles.
+
+    Args:
+        release: What was released.
+        title: What it shows, in words.
+        original: For the owner only: the exact values, in the shape of ``release.value``.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> figure = figure_of(dp.histogram([61, 67, 70] * 300, edges=[50, 60, 70, 80], epsilon=1.0), title="Ages")
+        >>> figure.words[0]
+        'Ages'
+    """
+    if release.statistic == "quantiles" and release.shape and release.shape[-1] == 5:
+        return _boxes(release, title, original)
+    drawn = plot.draw(release, title=title, original=original)
+    named = UNITS.get(release.unit)
+    if named and drawn.layout.yaxis.title.text == release.unit:
+        drawn.update_yaxes(title_text=named)
+    return drawn
+
+
+def _boxes(release: Release, title: str, original: Any) -> Figure:
+    """Draw boxes from five released quantiles each."""
+    groups = release.axes[:-1]
+    labels = [""]
+    for axis in groups:
+        labels = [f"{name}, {label}" if name else label for name in labels for label in axis.labels]
+    labels = [label or "all" for label in labels]
+    series = {"released": _five(release.values)}
+    if original is not None:
+        series = {"original": _five(np.asarray(original, dtype=float).ravel().tolist()), **series}
+    caption = f"{release.guarantee.sentence} Cost: {release.cost}. Whiskers hold nine tenths of the records."
+    if original is not None:
+        caption += " Shows the original values as well: for the data owner only."
+    measured = str(release.question.get("of", ""))
+    unit = f" ({release.unit})" if release.unit else ""
+    return plot.box(
+        labels,
+        series,
+        x_title=", ".join(axis.title or axis.name for axis in groups),
+        y_title=f"{measured}{unit}",
+        title=title,
+        caption=caption,
+    )
+
+
+def _five(values: Sequence[float]) -> list[Box]:
+    return [Box(*values[start : start + 5]) for start in range(0, len(values), 5)]
+
+
+def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list[list[str]]]:
+    """Return heads and rows of the table twin: keys, value, margin; for the owner the original too.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> heads, rows = table_of(dp.count([1, 2, 3], epsilon=1.0))
+        >>> [head[0] for head in heads]
+        ['Value', 'Margin (95 %)']
+    """
+    unit = UNITS.get(release.unit, release.unit)
+    heads: list[Any] = [axis_title(axis) for axis in release.axes]
+    heads += [(f"Value ({unit})" if unit else "Value", "num"), ("Margin (95 %)", "num")]
+    exact = None if original is None else np.asarray(original, dtype=float).ravel().tolist()
+    if exact is not None:
+        heads.append(("Original", "num"))
+    rows = []
+    for place, key in enumerate(release.keys):
+        row = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
+        row += [value_text(release, place), margin_text(release, place)]
+        if exact is not None:
+            row.append("–" if math.isnan(exact[place]) else show_number(exact[place], whole=is_count(release)))
+        rows.append(row)
+    return heads, rows
+
+
+def axis_title(axis: Any) -> str:
+    """Return the head of an axis in a table."""
+    if axis.kind == "quantile":
+        return "Share below"
+    name = axis.title or axis.name or "from"
+    return f"{name} ({axis.unit})" if axis.unit else str(name)
+
+
+def value_text(release: Release, place: int) -> str:
+    """Return one value with as many digits as its margin deserves."""
+    margin = None if release.margins95 is None or release.margin_unit == "ranks" else release.margins95[place]
+    return show_number(release.values[place], margin, whole=is_count(release))
+
+
+def margin_text(release: Release, place: int) -> str:
+    """Return one margin: ± so much, ranks for quantiles, or from low to high where a value lies at a bound."""
+    if release.margins95 is None:
+        return "–"
+    margin = release.margins95[place]
+    if release.margin_unit == "ranks":
+        return f"± {show_margin(margin, whole=True)} ranks"
+    if not is_count(release) and release.low95 is not None and release.high95 is not None:
+        low, high, value = release.low95[place], release.high95[place], release.values[place]
+        if abs((high - value) - (value - low)) > 0.1 * margin:
+            return f"{show_number(low, margin)} to {show_number(high, margin)}"
+    return f"± {show_margin(margin, whole=is_count(release))}"
+
+
+def headline_of(release: Release) -> str:
+    """Return the one number of a release without groups, with margin and unit; empty for several numbers."""
+    if release.axes:
+        return ""
+    unit = UNITS.get(release.unit, release.unit)
+    return f"{value_text(release, 0)} {unit} ({margin_text(release, 0)})".replace("  ", " ")
+
+
+def sampling_words(release: Release) -> str:
+    """Return what the margin does not say: how far chance alone may move a number."""
+    words = (
+        "The margin is that of the noise alone. How well these records stand for other patients is another question, "
+        "and its uncertainty comes on top."
+    )
+    small = small_groups(release)
+    if small:
+        listed = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
+        words += f" In small groups chance weighs more than the noise: {listed}."
+    return words

@@ -1,0 +1,303 @@
+"""The form of a new analysis: a closed question in plain words; fields by the policy, values from the schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from pydplib.engine import Bins, Condition
+from pydplib.errors import PydplibError
+from pydplib.release import Question
+from pydplib.schema import Column, Date
+from pydplib.web.analyses.asking import Noise
+from pydplib.web.analyses.offering import Offer
+from pydplib.web.analyses.questions import (
+    KINDS,
+    MOST_CONDITIONS,
+    OPERATORS,
+    build_question,
+    can_be_about,
+    default_edges,
+    edges_text,
+    is_binned,
+    make_condition,
+    operators_for,
+    parse_edges,
+    parse_value,
+    values_of,
+)
+
+_FACTOR_WORDS = {
+    "low": "Little noise (up to 5 %)",
+    "medium": "Medium noise (5 to 10 %)",
+    "high": "Much noise (10 to 20 %)",
+}
+_LIVE = {
+    "hx-get": "/analyses/new",
+    "hx-include": "closest form",
+    "hx-swap": "outerHTML",
+    "hx-sync": "closest form:replace",
+}
+# A choice can change what else is to be filled in; a number changes the price alone, and nobody loses the cursor.
+_CHOICE = _LIVE | {"hx-trigger": "change", "hx-target": "#asking", "hx-select": "#asking"}
+_TYPED = _LIVE | {"hx-trigger": "input changed delay:600ms", "hx-target": "#price", "hx-select": "#price"}
+
+
+class QuestionForm(forms.Form):
+    """What, of which field, by which group, of which records, how accurate.
+
+    The form is looked at by GET, so its fields are those of the address. What does not fit any more after a choice
+    was changed (a condition's value, the bins of another field) is dropped, not complained about.
+
+    Args:
+        data: The fields, as a ``QueryDict``.
+        offer: What may be asked.
+    """
+
+    kind = forms.ChoiceField(
+        label="What do you want to know?",
+        choices=[(kind.name, kind.title) for kind in KINDS.values()],
+        widget=forms.RadioSelect(attrs={"class": "pills", **_CHOICE}),
+    )
+
+    def __init__(self, data: Any, *, offer: Offer) -> None:
+        self.offer = offer
+        self.titles = offer.titles
+        values = data.copy()
+        if values.get("kind") not in KINDS:
+            values["kind"] = "count"
+        super().__init__(values)
+        self.shape = KINDS[self.data["kind"]]
+        self.fields["kind"].help_text = self.shape.hint
+        self._add_subject()
+        self._add_groups()
+        self._add_bins()
+        self.conditions = [self._add_condition(place) for place in range(1, MOST_CONDITIONS + 1)]
+        self._add_accuracy()
+
+    # -- what is asked ---------------------------------------------------------------------------
+
+    def _add_subject(self) -> None:
+        if self.shape.of is None:
+            choices = [("rows", "Records"), ("persons", "People")]
+            self._choose("count_of", "Of what?", choices, radio=True, default="rows")
+            return
+        fitting = [name for name, column in self.offer.fields.items() if can_be_about(self.shape, column)]
+        label = "First field" if self.shape.name == "crosstab" else "Of which field?"
+        self._choose("field", label, [("", "Choose a field"), *self._named(fitting)], required=True)
+
+    def _add_groups(self) -> None:
+        own = self.data.get("field") if "field" in self.fields else None
+        table = self.shape.name == "crosstab"
+        labels = ("Second field" if table else "By which group?", "And by which third field?" if table else "And by?")
+        chosen: list[str] = []
+        for place in range(1, self.shape.groups + 1):
+            if place > 1 and not chosen:
+                return  # the second group is asked for once there is a first one
+            name = f"by{place}"
+            fitting = [other for other in self.offer.fields if other not in (own, *chosen)]
+            none = ("", "Choose a field" if table and place == 1 else "All together" if place == 1 else "Nothing else")
+            self._choose(name, labels[place - 1], [none, *self._named(fitting)], required=table and place == 1)
+            if self.data.get(name):
+                chosen.append(self.data[name])
+
+    def _add_bins(self) -> None:
+        for name in self._grouped():
+            column = self.offer.fields.get(name)
+            if column is None or not is_binned(column):
+                continue
+            key = f"bins_{name}"
+            if not self.data.get(key, "").strip():
+                self.data[key] = edges_text(default_edges(column))
+            unit = getattr(column, "unit", "")
+            field = forms.CharField(
+                label=f"Bins of {self.titles[name]}{f' ({unit})' if unit else ''}",
+                max_length=2000,
+                required=False,
+                widget=forms.TextInput(attrs=dict(_TYPED)),
+                help_text="Where one bin ends and the next begins. Wider bins are more accurate.",
+            )
+            self.fields[key] = field
+
+    def _grouped(self) -> list[str]:
+        groups = [self.data.get(f"by{place}", "") for place in (1, 2) if f"by{place}" in self.fields]
+        own = [self.data.get("field", "")] if self.shape.name in ("histogram", "crosstab") else []
+        return [name for name in (*own, *groups) if name]
+
+    # -- of which records ------------------------------------------------------------------------
+
+    def _add_condition(self, place: int) -> dict[str, Any] | None:
+        """Add one condition; the next is offered once this one is chosen. Returns its fields' names for the page."""
+        if not self.offer.filters or (place > 1 and not self.data.get(f"where{place - 1}")):
+            return None
+        first, op = f"where{place}", f"op{place}"
+        none = ("", "All records" if place == 1 else "Nothing else")
+        self._choose(
+            first, "Only records where" if place == 1 else "and where", [none, *self._named(self.offer.filters)]
+        )
+        column = self.offer.filters.get(self.data.get(first, ""))
+        if column is None:
+            return {"names": [first]}
+        operators = operators_for(column)
+        self._choose(op, "", [(name, OPERATORS[name]) for name in operators], default=operators[0])
+        self.fields[op].label = "Condition"
+        return {"names": [first, op, *self._add_values(place, column, self.data[op])]}
+
+    def _add_values(self, place: int, column: Column, operator: str) -> list[str]:
+        listed = values_of(column)
+        if listed and operator in ("is_in", "not_in"):
+            key, known = f"values{place}", [(name, words) for name, _, words in listed]
+            self.data.setlist(key, [value for value in self.data.getlist(key) if value in dict(known)])
+            widget = forms.CheckboxSelectMultiple(attrs={"class": "pills", **_CHOICE})
+            self.fields[key] = forms.MultipleChoiceField(label="Values", choices=known, widget=widget, required=False)
+            return [key]
+        if listed or operator in ("is_present", "is_missing"):
+            return []
+        ends = {"between": ("low", "high")}.get(operator, ("low",))
+        kind = "date" if isinstance(column, Date) else "text"
+        attrs = {"class": "short", "inputmode": "decimal" if kind == "text" else "text", **_TYPED}
+        for end in ends:
+            self.fields[f"{end}{place}"] = forms.CharField(
+                label={"low": "From" if len(ends) == 2 else "Value", "high": "To"}[end],
+                max_length=24,
+                required=False,
+                widget=forms.DateInput(attrs=attrs | {"type": "date"})
+                if kind == "date"
+                else forms.TextInput(attrs=attrs),
+                help_text=f"{column.low} to {column.high} {getattr(column, 'unit', '')}".strip(),  # type: ignore[union-attr]
+            )
+        return [f"{end}{place}" for end in ends]
+
+    # -- how accurate ----------------------------------------------------------------------------
+
+    def _add_accuracy(self) -> None:
+        choices = [
+            *((factor.name, _FACTOR_WORDS[factor.name]) for factor in self.offer.factors if self.offer.cap is not None),
+            ("epsilon", "A privacy loss that I set"),
+            ("margin", "A margin that I need"),
+        ]
+        self._choose("accuracy", "How accurate?", choices, radio=True, default=choices[0][0])
+        self.fields["accuracy"].help_text = (
+            f"Your role's usual noise is {self.offer.factors[0].name}: {self.offer.factors[0].meaning[:1].lower()}"
+            f"{self.offer.factors[0].meaning[1:]} More noise costs less of the budget."
+        )
+        attrs = {"class": "short", "inputmode": "decimal", **_TYPED}
+        if self.data["accuracy"] == "epsilon":
+            cap = "" if self.offer.cap is None else f" At most {self.offer.cap:g} for one question."
+            self.fields["epsilon"] = forms.FloatField(
+                label="Privacy loss (epsilon)",
+                min_value=0.000001,
+                max_value=1000,
+                widget=forms.TextInput(attrs=attrs),
+                help_text=f"Smaller is more private and less accurate, for example 0.1.{cap}",
+            )
+        elif self.data["accuracy"] == "margin":
+            self.fields["margin"] = forms.FloatField(
+                label="Margin (±, 95 %)",
+                min_value=0.000001,
+                max_value=1e12,
+                widget=forms.TextInput(attrs=attrs),
+                help_text="How far the noise may move a number, in its own unit; for medians and boxes, in ranks.",
+            )
+
+    def _choose(
+        self,
+        name: str,
+        label: str,
+        choices: list[tuple[str, str]],
+        *,
+        required: bool = False,
+        radio: bool = False,
+        default: str = "",
+    ) -> None:
+        """Add a choice; what is not among the choices any more becomes the default."""
+        if self.data.get(name, "") not in {value for value, _ in choices if value or not default}:
+            self.data[name] = default
+        widget = forms.RadioSelect(attrs={"class": "pills", **_CHOICE}) if radio else forms.Select(attrs=dict(_CHOICE))
+        message = {"required": "Choose a field."}
+        self.fields[name] = forms.ChoiceField(
+            label=label, choices=choices, widget=widget, required=required, error_messages=message
+        )
+
+    def _named(self, names: Any) -> list[tuple[str, str]]:
+        return [(name, self.titles[name]) for name in names]
+
+    # -- what comes of it ------------------------------------------------------------------------
+
+    question: Question | None = None
+    noise = Noise()
+
+    def clean(self) -> dict[str, Any]:
+        """Make the question; whatever does not fit is said beside its field."""
+        values: dict[str, Any] = super().clean() or {}
+        bins = {name: made for name in self._grouped() if (made := self._bins_of(name)) is not None}
+        where = [found for place in range(1, MOST_CONDITIONS + 1) if (found := self._condition_of(place)) is not None]
+        if self.errors:
+            return values
+        try:
+            self.question = build_question(
+                self.shape.name,
+                field=values.get("field") or None,
+                by=[values[f"by{place}"] for place in (1, 2) if values.get(f"by{place}")],
+                bins=bins,
+                where=where,
+                count_of=values.get("count_of") or "rows",
+            )
+        except PydplibError as error:
+            self.add_error(None, str(error))
+        accuracy = values["accuracy"]
+        if accuracy in ("epsilon", "margin"):
+            self.noise = Noise(**{accuracy: values[accuracy]})
+        else:
+            self.noise = Noise(noise_factor=accuracy)
+        return values
+
+    def _bins_of(self, name: str) -> Bins | None:
+        key = f"bins_{name}"
+        if key not in self.fields:
+            return None
+        try:
+            return parse_edges(self.cleaned_data.get(key) or "", self.offer.fields[name])
+        except PydplibError as error:
+            self.add_error(key, str(error))
+            return None
+
+    def _condition_of(self, place: int) -> Condition | None:
+        name, op = self.cleaned_data.get(f"where{place}"), self.cleaned_data.get(f"op{place}")
+        if not name or not op:
+            return None
+        column = self.offer.filters[name]
+        known = {key: value for key, value, _ in values_of(column)}
+        typed = [end for end in (f"low{place}", f"high{place}") if end in self.fields]
+        try:
+            values = [known[key] for key in self.cleaned_data.get(f"values{place}") or ()]
+            values += [parse_value(self.cleaned_data.get(end) or "", column) for end in typed]
+            return make_condition(name, column, op, values)
+        except PydplibError as error:
+            fields = [f"values{place}"] if f"values{place}" in self.fields else typed
+            self.add_error(fields[0] if fields else f"op{place}", str(error))
+            return None
+
+    # -- parts of the page -----------------------------------------------------------------------
+
+    @property
+    def subject_fields(self) -> list[Any]:
+        """What and of which field, by which group, which bins."""
+        names = [n for n in self.fields if n in ("count_of", "field", "by1", "by2") or n.startswith("bins_")]
+        return [self[name] for name in names]
+
+    @property
+    def condition_rows(self) -> list[list[Any]]:
+        """The conditions, one list of fields each."""
+        return [[self[name] for name in row["names"]] for row in self.conditions if row]
+
+    @property
+    def accuracy_fields(self) -> list[Any]:
+        """How accurate."""
+        return [self[name] for name in ("accuracy", "epsilon", "margin") if name in self.fields]
+
+    @property
+    def sent(self) -> list[tuple[str, str]]:
+        """All fields as name and value, to be sent once more when the question is paid for."""
+        return [(name, value) for name in self.fields for value in self.data.getlist(name)]

@@ -1,0 +1,134 @@
+"""The price of a question as a page shows it: cost, margin and budget in words, from public facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pydplib.budget.rules import Limit, State, add, spent
+from pydplib.budget.units import NANO, show_nano
+from pydplib.errors import CalibrationError, QuestionError
+from pydplib.release import Price, Question
+from pydplib.release.accounts import find_account
+from pydplib.release.session import SIZE_SHARE, Session
+from pydplib.release.words import show_margin
+from pydplib.web.analyses.asking import Noise
+from pydplib.web.analyses.sessions import open_session
+
+UNITS = {"rows": "records", "persons": "people"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A price for readers.
+
+    Args:
+        price: What the session said.
+        cost: The most that it would cost in all, exact to 1e-9; ``"0"`` if it was paid before.
+        nano_cost: The same in nano-epsilon: what the reader agrees to by pressing the button.
+        extra: What buying the number of records costs once, within ``cost``; empty if it need not be bought.
+        margin: The expected accuracy in words.
+        noise: The expected noise in percent, in words; empty where nobody knows.
+        bar: Spent, asked and total epsilon of the organisation's budget.
+        affordable: Whether the organisation's budget can pay.
+        notes: What else to know.
+    """
+
+    price: Price
+    cost: str
+    nano_cost: int
+    extra: str
+    margin: str
+    noise: str
+    bar: tuple[float, float, float]
+    affordable: bool
+    notes: tuple[str, ...]
+
+    @property
+    def free(self) -> bool:
+        """Whether the organisation has paid for it before."""
+        return self.price.free
+
+    @property
+    def left_after(self) -> str:
+        """What would be left."""
+        gone, asked, total = self.bar
+        return f"{max(0.0, total - gone - asked):.4g}"
+
+
+def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise) -> Quoted:
+    """Return what a question would cost the user's organisation; no row is read, nothing is spent.
+
+    Raises:
+        QuestionError: The question does not fit, or the accuracy cannot be promised; in plain words.
+        PolicyError: The policy does not allow it.
+    """
+    session, _ = open_session(project, user, place, preview=True)
+    try:
+        price = session.price(question, **noise.options())
+    except CalibrationError:
+        raise QuestionError(_unknown_size(session, noise)) from None
+    buys = price.at_most and not price.free and session.cap is not None
+    extra = Fraction(str(session.cap)) * SIZE_SHARE if buys else Fraction(0)
+    nano_extra = int(extra * NANO)
+    nano = 0 if price.free else (price.cost.nano_epsilon or 0) + nano_extra
+    gone, asked, total = _bar(session, price, nano_extra)
+    return Quoted(
+        price=price,
+        cost=("at most " if price.at_most and not price.free else "") + show_nano(nano),
+        nano_cost=nano,
+        extra=show_nano(nano_extra) if buys else "",
+        margin=margin_words(price),
+        noise="" if price.noise_percent is None else f"about {price.noise_percent:.2g} %",
+        bar=(gone, asked, total),
+        affordable=price.affordable and (price.free or gone + asked <= total + 1e-12),
+        notes=tuple(note for note in price.notes if not buys or "bought with" not in note),
+    )
+
+
+def margin_words(price: Price) -> str:
+    """Return the accuracy to expect, as one sentence."""
+    if price.margin95 is None:
+        return "How far the noise moves the answer depends on how many records answer it, which is not public."
+    if price.margin_unit == "ranks":
+        return (
+            f"In 95 of 100 such answers at most {show_margin(price.margin95, whole=True)} records lie between the "
+            "number shown and the exact one."
+        )
+    whole = price.unit in UNITS
+    unit = UNITS.get(price.unit, price.unit)
+    shown = f"{show_margin(price.margin95, whole=whole)} {unit}".strip()
+    return f"In 95 of 100 such answers the noise moves a number by at most {shown}."
+
+
+def budget_state(session: Session) -> tuple[State, Limit]:
+    """Return what the organisation has spent, and what it may spend by the terms of today."""
+    account = find_account(session.ledger, session.lineage, session.recipient)
+    if account is not None:
+        return account.state, session.terms_today.limit(account)
+    own = session.terms_today.recipient or session.terms_today.data_set
+    assert own is not None
+    return State(), Limit.of(own)
+
+
+def _bar(session: Session, price: Price, nano_extra: int) -> tuple[float, float, float]:
+    state, limit = budget_state(session)
+    before = spent(state, limit)
+    if price.free:
+        return before / NANO, 0.0, limit.nano_epsilon / NANO
+    # Small questions add up by the better of two rules, so what one adds is the difference of two sums.
+    after = spent(add(state, price.cost), limit) if price.cost.nano_epsilon is not None else limit.nano_epsilon
+    return before / NANO, (after - before + nano_extra) / NANO, limit.nano_epsilon / NANO
+
+
+def _unknown_size(session: Session, noise: Noise) -> str:
+    if noise.margin is not None and session.cap is not None:
+        return (
+            "This margin cannot be promised: it depends on how many records there are (or meet the conditions), which "
+            "is not public. Set a privacy loss instead, or first ask something with your role's usual noise and "
+            "without conditions: a noisy number of records is bought along, once."
+        )
+    if noise.margin is not None:
+        return "This margin depends on how many records answer, which is not public. Set a privacy loss instead."
+    return "The noise factor needs the number of records, which is not public. Set a privacy loss instead."

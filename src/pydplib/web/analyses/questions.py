@@ -1,0 +1,306 @@
+"""Questions in plain words: what forms, dashboards and API calls may ask, as ``pydplib.release`` knows it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pydplib.engine import Bins, Condition
+from pydplib.errors import QuestionError, did_you_mean
+from pydplib.release import Count, Crosstab, Histogram, Mean, Median, Quantiles, Question, Sum, Variance
+from pydplib.release.axes import show_key
+from pydplib.release.grids import nice_edges
+from pydplib.release.questions import MOST_INTEGER_KEYS
+from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Text
+
+BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The five numbers of a box: nine tenths of the records lie between the whiskers."""
+
+MOST_EDGES = 201
+MOST_CONDITIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One thing that can be asked.
+
+    Args:
+        name: Its word in addresses and forms.
+        title: Its words for readers.
+        hint: What comes of it, in one line.
+        of: Which fields it can be about: ``"numbers"``, ``"all"``, or none where it counts.
+        groups: The most groups.
+    """
+
+    name: str
+    title: str
+    hint: str
+    of: str | None
+    groups: int = 2
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind("count", "How many", "A number, or one per group.", None),
+            Kind("mean", "Average", "The mean; of a yes/no field, the share of yes.", "numbers"),
+            Kind("median", "Median", "Half of the records lie below it.", "numbers"),
+            Kind("sum", "Sum", "All values together.", "numbers"),
+            Kind("variance", "Spread", "The variance: how far values lie from their average.", "numbers"),
+            Kind("histogram", "Distribution", "How many records in each bin or with each value.", "all"),
+            Kind("crosstab", "Two fields against each other", "A table of how many have both.", "all"),
+            Kind("quantiles", "Box plot", "Median, quartiles and the middle nine tenths.", "numbers"),
+        )
+    }
+)
+"""What can be asked, in the order of the form."""
+
+OPERATORS: Mapping[str, str] = MappingProxyType(
+    {
+        "is_in": "is one of",
+        "not_in": "is none of",
+        "between": "is between",
+        "at_least": "is at least",
+        "at_most": "is at most",
+        "more_than": "is more than",
+        "less_than": "is less than",
+        "is_present": "is filled in",
+        "is_missing": "is missing",
+    }
+)
+"""Conditions in words; the set is closed."""
+
+_LISTED = ("is_in", "not_in", "is_present", "is_missing")
+_RANGED = ("between", "at_least", "at_most", "more_than", "less_than", "is_present", "is_missing")
+_QUESTIONS = {"mean": Mean, "median": Median, "sum": Sum, "variance": Variance}
+_VALUES = {"between": 2, "at_least": 1, "at_most": 1, "more_than": 1, "less_than": 1}
+
+
+def operators_for(column: Column) -> tuple[str, ...]:
+    """Return the conditions that a column takes.
+
+    Examples:
+        >>> operators_for(Flag())
+        ('is_in', 'not_in', 'is_present', 'is_missing')
+    """
+    if isinstance(column, Text):
+        return ()
+    return _LISTED if isinstance(column, Category | Flag) else _RANGED
+
+
+def is_binned(column: Column) -> bool:
+    """Return whether a column is grouped by bins and not value by value.
+
+    Examples:
+        >>> is_binned(Number(0, 1)), is_binned(Integer(0, 4)), is_binned(Flag())
+        (True, False, False)
+    """
+    if isinstance(column, Integer):
+        return column.width >= MOST_INTEGER_KEYS
+    return isinstance(column, Number | Date)
+
+
+def is_number(column: Column) -> bool:
+    """Return whether averages and sums of a column make sense; days and categories have none."""
+    return isinstance(column, Number | Integer | Flag)
+
+
+def can_be_about(kind: Kind, column: Column) -> bool:
+    """Return whether a kind of question can be about a column."""
+    if isinstance(column, Text) or kind.of is None:
+        return False
+    return kind.of == "all" or is_number(column)
+
+
+def default_edges(column: Column) -> tuple[Any, ...]:
+    """Return public bins from the declared bounds: about ten, at round numbers."""
+    return nice_edges(column)
+
+
+def edges_text(edges: Iterable[Any]) -> str:
+    """Return edges as a form shows them.
+
+    Examples:
+        >>> edges_text((18, 20.5, 30))
+        '18, 20.5, 30'
+    """
+    return ", ".join(show_key(edge) for edge in edges)
+
+
+def parse_edges(text: str, column: Column) -> Bins:
+    """Read bins: numbers or days in ascending order, with commas, semicolons or blanks between.
+
+    Examples:
+        >>> parse_edges("20, 30 40", Number(18, 100)).edges
+        (20, 30, 40)
+    """
+    parts = [part for part in re.split(r"[;\s]+|,\s*", text.strip()) if part]
+    if not 2 <= len(parts) <= MOST_EDGES:
+        raise QuestionError(f"Give the edges of the bins, from 2 to {MOST_EDGES} of them, with commas between.")
+    return Bins(parse_value(part, column) for part in parts)
+
+
+def parse_value(text: str, column: Column) -> Any:
+    """Read a number or a day as a column has it.
+
+    Examples:
+        >>> parse_value("60", Number(18, 100)), parse_value("2018-01-31", Date("2017-01-01", "2018-12-31"))
+        (60, '2018-01-31')
+    """
+    word = text.strip()
+    if isinstance(column, Date):
+        try:
+            return dt.date.fromisoformat(word).isoformat()
+        except ValueError:
+            raise QuestionError("A day is written like 2018-01-31.") from None
+    if not re.fullmatch(r"[+-]?\d{1,12}([.]\d{1,9})?", word):
+        raise QuestionError("Give a number, with a point before decimals.")
+    number = float(word)
+    return int(number) if number.is_integer() else number
+
+
+def values_of(column: Column) -> list[tuple[str, Any, str]]:
+    """Return the public values of a category or yes/no column: a name for forms, the value, and its words.
+
+    Examples:
+        >>> values_of(Flag())
+        [('0', False, 'no'), ('1', True, 'yes')]
+    """
+    if not isinstance(column, Category | Flag):
+        return []
+    return [(str(place), value, show_key(value)) for place, value in enumerate(column.values)]
+
+
+def make_condition(name: str, column: Column, operator: str, values: Sequence[Any]) -> Condition:
+    """Return one condition; the operator must be one that the column takes."""
+    if operator not in operators_for(column):
+        raise QuestionError(f"Unknown condition.{did_you_mean(operator, operators_for(column))}")
+    if operator in ("is_in", "not_in") and not values:
+        raise QuestionError("Choose at least one value.")
+    if operator in _VALUES and len(values) != _VALUES[operator]:
+        raise QuestionError("Give both ends." if operator == "between" else "Give the value.")
+    if operator == "between" and values[0] > values[1]:
+        raise QuestionError("The first number must not be above the second.")
+    return Condition(name, operator, tuple(values))  # type: ignore[arg-type]
+
+
+def build_question(
+    kind: str,
+    *,
+    field: str | None = None,
+    by: Sequence[str] = (),
+    bins: Mapping[str, Bins] | None = None,
+    where: Sequence[Condition] = (),
+    count_of: str = "rows",
+) -> Question:
+    """Return a question of ``pydplib.release`` from the parts of the form.
+
+    Args:
+        kind: One of ``KINDS``.
+        field: What it is about; none for ``count``.
+        by: Up to two groups; for ``crosstab`` the first is what the field is set against.
+        bins: Column -> public bins, where they are not the default ones.
+        where: Conditions, all of which must hold.
+        count_of: ``"rows"`` or ``"persons"``, for ``count``.
+
+    Raises:
+        QuestionError: In plain words, if the parts do not fit together.
+
+    Examples:
+        >>> build_question("mean", field="age", by=["pirads"])
+        Mean('age', by=['pirads'])
+        >>> build_question("count", count_of="persons")
+        Count(of='persons')
+    """
+    if kind not in KINDS:
+        raise QuestionError(f"Unknown question.{did_you_mean(kind, KINDS)}")
+    shape, edges = KINDS[kind], dict(bins or {})
+    if shape.of is not None and not field:
+        raise QuestionError("Choose the field that the question is about.")
+    if len(by) > shape.groups or len(where) > MOST_CONDITIONS:
+        raise QuestionError(f"At most {shape.groups} groups and {MOST_CONDITIONS} conditions.")
+    if len({*by, field}) != len(by) + 1:
+        raise QuestionError("Each field can be chosen once.")
+    groups = {name: edges.get(name, ...) for name in by}
+    if kind == "count":
+        return Count(of=count_of, by=groups, where=where)  # type: ignore[arg-type]
+    assert field is not None
+    if kind == "crosstab":
+        if not by:
+            raise QuestionError("Choose the second field of the table.")
+        return Crosstab(by={field: edges.get(field, ...), **groups}, where=where)
+    if kind == "histogram":
+        return Histogram(field, edges[field].edges if field in edges else None, by=groups, where=where)
+    if kind == "quantiles":
+        return Quantiles(field, BOX, by=groups, where=where)
+    return _QUESTIONS[kind](field, by=groups, where=where)
+
+
+def params_of(question: Question, columns: Mapping[str, Column]) -> list[tuple[str, str]]:
+    """Return a question as the fields of the form, so that an address can open the form filled in."""
+    plain = question.to_dict()
+    kind = plain["ask"]
+    pairs = list(question.pairs)
+    found = [("kind", kind)]
+    if kind == "count":
+        found.append(("count_of", plain["of"]))
+    elif kind == "crosstab":
+        found.append(("field", pairs.pop(0)[0]))
+    else:
+        found.append(("field", plain["of"]))
+    found += [(f"by{place}", name) for place, (name, _) in enumerate(pairs, start=1)]
+    for name, keys in question.pairs:
+        if isinstance(keys, Bins):
+            found.append((f"bins_{name}", edges_text(keys.edges)))
+    if plain.get("edges"):
+        found.append((f"bins_{plain['of']}", edges_text(plain["edges"])))
+    for place, condition in enumerate(question.conditions, start=1):
+        found += [(f"where{place}", condition.column), (f"op{place}", condition.op)]
+        listed = values_of(columns[condition.column]) if condition.column in columns else []
+        if listed:
+            found += [(f"values{place}", name) for name, value, _ in listed if value in condition.values]
+        else:
+            found += [(f"{end}{place}", str(v)) for end, v in zip(("low", "high"), condition.values, strict=False)]
+    return found
+
+
+def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """Return a question's plain values as a reader's sentence; ``titles`` names the fields.
+
+    Examples:
+        >>> title_of({"ask": "mean", "of": "age", "by": [{"column": "pirads"}]}, {"age": "Age"})
+        'Average of Age by pirads'
+    """
+    ask = str(question.get("ask", ""))
+    groups = [titles.get(entry["column"], entry["column"]) for entry in question.get("by", ())]
+    if ask == "count":
+        words = f"How many {'people' if question.get('of') == 'persons' else 'records'}"
+    elif ask == "crosstab":
+        words, groups = " against ".join(groups), []
+    else:
+        name = KINDS[ask].title if ask in KINDS else ask.capitalize()
+        words = f"{name} of {titles.get(question.get('of', ''), question.get('of', ''))}"
+    if groups:
+        words += " by " + " and ".join(groups)
+    where = [condition_words(Condition.from_dict(entry), titles) for entry in question.get("where", ())]
+    return f"{words}, where {' and '.join(where)}" if where else words
+
+
+def condition_words(condition: Condition, titles: Mapping[str, str]) -> str:
+    """Return a condition as a reader's words.
+
+    Examples:
+        >>> condition_words(Condition("age", "between", (60, 70)), {"age": "Age"})
+        'Age is between 60 and 70'
+    """
+    shown = [show_key(value) for value in condition.values]
+    between = " and " if condition.op == "between" else " or "
+    words = f"{titles.get(condition.column, condition.column)} {OPERATORS[condition.op]} {between.join(shown)}"
+    if condition.op in ("is_in", "not_in") and len(shown) == 1:
+        words = words.replace("is one of", "is").replace("is none of", "is not")
+    return words.strip()

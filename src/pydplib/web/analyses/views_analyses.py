@@ -1,0 +1,172 @@
+"""Pages: analyses that were paid for; their figures, tables, files and receipts; sharing; the owner's original."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from pydplib.budget.units import show_nano
+from pydplib.plot import heatmap
+from pydplib.policy import ROLES
+from pydplib.receipt import Receipt
+from pydplib.schema import Schema
+from pydplib.web.analyses.asking import release_of, stored_payload
+from pydplib.web.analyses.exporting import to_csv
+from pydplib.web.analyses.figures import figure_of, headline_of, sampling_words, table_of
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.analyses.questions import params_of, title_of
+from pydplib.web.analyses.seeing import audiences_for, check_see, question_of, share, snapshot_of, visible
+from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door
+from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.projects.words import plain
+
+
+@door("ask")
+@require_safe
+def analyses(request: HttpRequest) -> HttpResponse:
+    """List what the own organisation asked and what is shared with the role; for owners, everything."""
+    found = visible(request.project, request.user, request.member)
+    page = Paginator(found, 25).get_page(request.GET.get("page"))
+    current = published_snapshot(request.project)
+    titles = {} if current is None else titles_of(Schema.from_json(current.schema))
+    values = {
+        "project": request.project,
+        "page_obj": page,
+        "entries": [_entry(item, request, current, titles) for item in page.object_list],
+        "sees_all": request.member.can("read_all_ledgers"),
+        "published": current is not None,
+    }
+    return render(request, "analyses/list.html", values)
+
+
+@door("ask", of=Analysis)
+@require_safe
+def analysis(request: HttpRequest) -> HttpResponse:
+    """Show the released values of one analysis."""
+    return render(request, "analyses/analysis.html", _page(request, check_see(request)))
+
+
+@door("ask", of=Analysis)
+@require_safe
+def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
+    """Give out released values as CSV or JSON, or the signed receipt."""
+    item = check_see(request)
+    if kind == "csv":
+        content: str | bytes = to_csv(release_of(item))
+        content_type = "text/csv; charset=utf-8"
+    elif kind == "json":
+        content, content_type = stored_payload(item.digest), "application/json"
+    elif kind == "receipt" and item.receipt:
+        content, content_type = item.receipt, "application/json"
+    else:
+        raise Http404
+    record(request.user, "analysis.export", item.key, project=request.project, kind=kind)
+    response = HttpResponse(content, content_type=content_type)
+    name = f"receipt-{item.key}.json" if kind == "receipt" else f"analysis-{item.key}.{kind}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@door("edit_policy", of=Analysis)
+@require_POST
+def analysis_share(request: HttpRequest) -> HttpResponse:
+    """Show an analysis to members in other roles, as far as the policy lets it go to them."""
+    share(request.user, request.target, request.POST.getlist("role"))
+    messages.success(request, "Saved: who sees this analysis.")
+    return redirect("analysis", key=request.target.key)
+
+
+@door("manage_data", of=Analysis)
+@require_POST
+def analysis_original(request: HttpRequest) -> HttpResponse:
+    """Show an owner the exact values beside the released ones; logged, and never stored."""
+    original = look_at_original(request.user, request.target)
+    return render(request, "analyses/analysis.html", _page(request, request.target, original=original))
+
+
+def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict[str, Any]:
+    release, snapshot = release_of(item), snapshot_of(item)
+    schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project)
+    titles = titles_of(schema)
+    words = title_of(dict(release.question), titles)
+    columns, rows = table_of(release, original=original)
+    figure = figure_of(release, title=words, original=original)
+    receipt = Receipt.from_json(item.receipt) if item.receipt else None
+    values: dict[str, Any] = {
+        "project": item.project,
+        "item": item,
+        "words": words,
+        "title": item.title or words,
+        "release": release,
+        "headline": headline_of(release),
+        "figure": figure,
+        "columns": columns,
+        "rows": rows,
+        "sampling": sampling_words(release),
+        "cost": show_nano(release.cost.nano_epsilon) if release.cost.nano_epsilon is not None else str(release.cost),
+        "snapshot": snapshot,
+        "is_current": current is not None and current.key == snapshot.key,
+        "receipt": receipt,
+        "own": item.recipient == recipient_of(request.user),
+        "again_url": _again(item, schema),
+        "breadcrumb": [("Analyses", f"/analyses?project={item.project.key}"), (item.title or words, "")],
+    }
+    if request.member.can("edit_policy"):
+        values["audiences"] = [
+            (ROLES[role], role in item.shared_with, decision.allow, plain(decision.reason))
+            for role, decision in audiences_for(item)
+        ]
+        values["can_look"] = bool(snapshot.file)
+    if original is not None:
+        values["original_shown"] = True
+        values["original_figure"] = _original_table(release, original)
+    return values
+
+
+def _original_table(release: Any, original: Any) -> Any:
+    """Return the original of a table of two fields as a figure of its own: colours cannot lie beside colours."""
+    if len(release.axes) != 2 or release.statistic not in ("count", "histogram", "crosstab"):
+        return None
+    down, across = release.axes
+    return heatmap(
+        across.labels,
+        down.labels,
+        original.reshape(release.shape),
+        value_title="original",
+        x_title=across.title or across.name,
+        y_title=down.title or down.name,
+        title="Original",
+        caption="The exact numbers: for the data owner only.",
+    )
+
+
+def _again(item: Analysis, schema: Schema) -> str:
+    question, release = question_of(item), release_of(item)
+    params = [("project", item.project.key), *params_of(question, schema.columns), ("accuracy", "epsilon")]
+    params.append(("epsilon", show_nano(release.cost.nano_epsilon or 0)))
+    return f"/analyses/new?{urlencode(params)}"
+
+
+def _entry(item: Analysis, request: HttpRequest, current: Any, titles: dict[str, str]) -> dict[str, Any]:
+    receipt = Receipt.from_json(item.receipt) if item.receipt else None
+    own = item.recipient == recipient_of(request.user)
+    sees_all = request.member.can("read_all_ledgers")
+    return {
+        "item": item,
+        "words": title_of(question_of(item).to_dict(), titles),
+        "own": own,
+        "who": f"{item.asked_by}, {item.asked_by.hospital.name}" if sees_all else str(item.asked_by) if own else "",
+        "cost": receipt.epsilon if receipt else "",
+        "is_current": current is not None and item.snapshot == current.key,
+        "shared_with": [ROLES[role].title for role in item.shared_with if role in ROLES],
+    }

@@ -1,0 +1,117 @@
+"""Pages: ask. The form is looked at by GET, with its price; only the button that pays is a POST."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
+
+from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError
+from pydplib.web.analyses.asking import ask
+from pydplib.web.analyses.forms import QuestionForm
+from pydplib.web.analyses.offering import Offer, offer_for
+from pydplib.web.analyses.pricing import Quoted, quote
+from pydplib.web.analyses.questions import title_of
+from pydplib.web.doors import door
+from pydplib.web.projects.requesting import binding_row
+from pydplib.web.projects.words import plain
+
+
+@door("ask")
+@require_http_methods(["GET", "HEAD", "POST"])
+def analysis_new(request: HttpRequest) -> HttpResponse:
+    """Ask a question: see what it costs and how accurate it will be, then pay."""
+    try:
+        offer = offer_for(request.project, request.member)
+    except PolicyError as refusal:
+        return render(request, "analyses/new.html", {**_frame(request), "closed": plain(str(refusal))})
+    if request.method == "POST":
+        return _pay(request, offer)
+    begun = "kind" in request.GET
+    form = QuestionForm(request.GET if begun else QueryDict(mutable=True), offer=offer)
+    return render(request, "analyses/new.html", _shown(request, form, begun=begun))
+
+
+def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
+    form = QuestionForm(request.POST, offer=offer)
+    values = _shown(request, form, begun=True)
+    quoted: Quoted | None = values["quoted"]
+    if quoted is None or form.question is None:
+        return render(request, "analyses/new.html", values, status=403 if values["denied"] else 422)
+    if quoted.nano_cost > _agreed(request.POST):
+        values["changed"] = True
+        return render(request, "analyses/new.html", values, status=422)
+    title = " ".join(request.POST.get("title", "").split())[:120]
+    try:
+        made = ask(request.project, request.user, request.member, form.question, form.noise, title=title)
+    except (BudgetError, PolicyError, EngineError) as refusal:
+        values |= {"refusal": _refusal(request, refusal), "quoted": None}
+        return render(request, "analyses/new.html", values, status=refusal.http_status)
+    if quoted.free:
+        messages.info(request, "Your organisation had asked this before: here is the same answer, for nothing.")
+    else:
+        messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
+    return redirect("analysis", key=made.key)
+
+
+def _agreed(data: QueryDict) -> int:
+    """Return the price that stood beside the button, in nano-epsilon."""
+    word = data.get("agreed", "")
+    return int(word) if word.isdecimal() and len(word) < 20 else -1
+
+
+def _shown(request: HttpRequest, form: QuestionForm, *, begun: bool) -> dict[str, Any]:
+    values: dict[str, Any] = {**_frame(request), "form": form, "begun": begun, "quoted": None, "denied": None}
+    if form.is_valid() and form.question is not None:
+        values["words"] = title_of(form.question.to_dict(), form.titles)
+        try:
+            values["quoted"] = quote(request.project, request.user, request.member, form.question, form.noise)
+        except PolicyError as refusal:
+            values["denied"] = plain(str(refusal))
+        except PydplibError as error:
+            if error.http_status >= 500:
+                raise
+            form.add_error(None, str(error))
+    if values["quoted"] is not None and not values["quoted"].affordable:
+        values["more_url"] = more_url(request, values["quoted"].nano_cost / 1e9)
+    if not begun:
+        form.errors.clear()  # nobody has chosen anything yet
+    return values
+
+
+def _frame(request: HttpRequest) -> dict[str, Any]:
+    project = request.project
+    return {
+        "project": project,
+        "breadcrumb": [("Analyses", f"/analyses?project={project.key}"), ("New", "")],
+    }
+
+
+def _refusal(request: HttpRequest, error: PydplibError) -> dict[str, Any]:
+    """Return a refusal in words, with asked, left and the next step."""
+    words = str(error).replace(f"'{request.user.hospital.key}'", f"{request.user.hospital.name}")
+    found: dict[str, Any] = {"words": plain(words)}
+    if isinstance(error, BudgetError):
+        found |= {"title": "The budget cannot pay for this question", "asked": error.asked, "left": error.left}
+        # What is left of the data set's budget is the owner's knowledge; a larger own budget would not help.
+        found["more_url"] = more_url(request, None) if error.left else ""
+    elif isinstance(error, EngineError):
+        found["title"] = "Paid, but not answered yet"
+    else:
+        found["title"] = "The policy does not allow this question"
+    return found
+
+
+def more_url(request: HttpRequest, cost: float | None) -> str:
+    """Return the address of the request for more budget, filled in so that this question fits; empty for owners."""
+    if not request.member.can("make_request") or request.member.preview:
+        return ""
+    row = binding_row(request.project, request.member)
+    wanted = {"project": request.project.key}
+    if row is not None and row.budget is not None:
+        wanted["budget"] = f"{row.budget + max(cost or 0.0, row.budget / 2):.2g}"
+    return f"/requests/ask/budget?{urlencode(wanted)}"

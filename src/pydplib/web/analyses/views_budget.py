@@ -1,0 +1,106 @@
+"""Pages: the budget; own organisation's for those who ask, all of them for owners and officers; the ledger's health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from pydplib.errors import LedgerError
+from pydplib.policy import can_read_ledger
+from pydplib.schema import Schema
+from pydplib.web.analyses.budgets import all_purses, bookings, forecast, own_purse
+from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.views_ask import more_url
+from pydplib.web.auditlog.reading import lines_of, show
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door
+from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.ledger.database import DatabaseLedger
+
+REFUSALS = 20
+
+
+@door("read_project")
+@require_safe
+def budget(request: HttpRequest) -> HttpResponse:
+    """Show what was spent and what is left."""
+    project, place = request.project, request.member
+    everything = can_read_ledger(place.role, own=False)
+    values: dict[str, Any] = {"project": project, "everything": everything}
+    try:
+        values |= _all(request) if everything else _own(request)
+    except LedgerError as error:
+        values["fault"] = str(error) if everything else "The ledger cannot be read now. The operator has to look at it."
+        return render(request, "analyses/budget.html", values, status=503)
+    return render(request, "analyses/budget.html", values)
+
+
+@door("read_all_ledgers")
+@require_POST
+def budget_verify(request: HttpRequest) -> HttpResponse:
+    """Replay the whole ledger and say whether chain, sums, payments and stored answers agree."""
+    try:
+        head = DatabaseLedger().verify()
+    except LedgerError as error:
+        record(request.user, "ledger.verify", project=request.project, sound=False)
+        messages.error(request, f"{error} Tell whoever runs this server, at once.")
+    else:
+        record(request.user, "ledger.verify", project=request.project, sound=True, entries=head.entries)
+        messages.success(
+            request, "The ledger is sound: chain, sums, payments and stored answers agree, and nothing was rolled back."
+        )
+    return redirect(f"/budget?project={request.project.key}")
+
+
+@door("read_all_ledgers")
+@require_safe
+def budget_head(request: HttpRequest) -> HttpResponse:
+    """Give out the end of the ledger's chain, to be kept where this server's operator cannot write."""
+    content = DatabaseLedger().head().to_json()
+    record(request.user, "ledger.head", project=request.project)
+    response = HttpResponse(content, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="ledger-head-{timezone.localdate():%Y-%m-%d}.json"'
+    return response
+
+
+def _own(request: HttpRequest) -> dict[str, Any]:
+    project, user = request.project, request.user
+    purse = own_purse(project, user, request.member)
+    if purse is None or request.member.preview:
+        return {"purse": purse, "more_url": ""}
+    name = recipient_of(user)
+    page = Paginator(bookings(project, titles=_titles(project), recipient=name), 25)
+    return {
+        "purse": purse,
+        "forecast": forecast(project, purse, recipient=name),
+        "page_obj": page.get_page(request.GET.get("page")),
+        "more_url": more_url(request, None),
+    }
+
+
+def _all(request: HttpRequest) -> dict[str, Any]:
+    project = request.project
+    purses, whole = all_purses(project)
+    page = Paginator(bookings(project, titles=_titles(project)), 25)
+    refused = lines_of([project.key]).filter(action__in=("analysis.refuse", "flow.refuse")).order_by("-number")
+    return {
+        "purses": purses,
+        "whole": whole,
+        "forecast": forecast(project, whole),
+        "low": [purse for purse in (whole, *purses) if purse.is_low],
+        "refusals": [show(line) for line in refused[:REFUSALS]],
+        "page_obj": page.get_page(request.GET.get("page")),
+        "can_propose": request.member.can("edit_policy"),
+    }
+
+
+def _titles(project: Any) -> dict[str, str]:
+    snapshot = published_snapshot(project)
+    return {} if snapshot is None else titles_of(Schema.from_json(snapshot.schema))

@@ -1,0 +1,111 @@
+"""Public pages: verify a receipt, look a release up by its key, get the public keys. No login, and no data."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from pydplib.errors import ReceiptError
+from pydplib.receipt import Receipt, key_id, public_key_text
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.signing import public_keys
+from pydplib.web.doors import public
+from pydplib.web.ledger import models as rows
+
+KEYS_FORMAT = "pydplib-receipt-keys/1"
+
+
+class ReceiptForm(forms.Form):
+    """A receipt to verify."""
+
+    receipt = forms.CharField(
+        label="The receipt",
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off"}),
+        help_text="The whole text of the file, from the first brace to the last.",
+    )
+
+
+@public
+@require_http_methods(["GET", "HEAD", "POST"])
+def receipts(request: HttpRequest) -> HttpResponse:
+    """Verify a pasted receipt by this server's keys; nothing of it is kept."""
+    form = ReceiptForm(request.POST or None)
+    values: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        try:
+            receipt = Receipt.from_json(form.cleaned_data["receipt"]).verify([key for key, _ in public_keys()])
+        except ReceiptError as error:
+            form.add_error("receipt", str(error))
+        else:
+            values |= {"receipt": receipt, "facts": facts_of(receipt), "paid": _is_paid(receipt.release)}
+    status = 422 if form.is_bound and form.errors else 200
+    return render(request, "analyses/receipts.html", values, status=status)
+
+
+@public
+@require_safe
+def receipt(request: HttpRequest, digest: str) -> HttpResponse:
+    """Say whether a release of this key was paid and signed here."""
+    found = _receipt_of(digest)
+    values = {
+        "digest": digest if _is_key(digest) else "",
+        "paid": _is_paid(digest),
+        "receipt": found,
+        "facts": facts_of(found) if found else [],
+    }
+    return render(request, "analyses/receipt.html", values, status=200 if values["paid"] else 404)
+
+
+@public
+@require_safe
+def receipt_keys(request: HttpRequest) -> HttpResponse:
+    """Give out the public keys, current and retired, as ``pydplib receipt verify --keys`` reads them."""
+    keys = [
+        {"key_id": key_id(key), "public_key": public_key_text(key), "current": current, "algorithm": "Ed25519"}
+        for key, current in public_keys()
+    ]
+    return JsonResponse({"format": KEYS_FORMAT, "keys": keys}, json_dumps_params={"indent": 2})
+
+
+def facts_of(receipt: Receipt) -> list[tuple[str, str]]:
+    """Return what a receipt says, as names and values; it holds no released value."""
+    named = (
+        ("Privacy loss (epsilon)", receipt.epsilon),
+        ("Delta", receipt.delta),
+        ("Guarantee", receipt.guarantee),
+        ("Noise", receipt.mechanism),
+        ("Data", receipt.data),
+        ("Template", receipt.template),
+        ("Question (hash)", receipt.question_hash),
+        ("Released text (hash)", receipt.payload_hash),
+        ("Release (key)", receipt.release),
+        ("Signed by", receipt.issuer),
+        ("Signed on", receipt.issued),
+        ("Signing key", receipt.key_id),
+    )
+    return [(name, value) for name, value in named if value]
+
+
+def _is_key(digest: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{64}", digest) is not None
+
+
+def _is_paid(digest: str) -> bool:
+    return _is_key(digest) and rows.Payment.objects.filter(release_id=digest, release__payload__isnull=False).exists()
+
+
+def _receipt_of(digest: str) -> Receipt | None:
+    """Return a signed receipt that verifies by our own keys; the oldest, if several organisations have one."""
+    if not _is_key(digest):
+        return None
+    stored = Analysis.objects.filter(digest=digest).exclude(receipt="").order_by("id").values_list("receipt", flat=True)
+    try:
+        return Receipt.from_json(stored[0]).verify([key for key, _ in public_keys()]) if stored else None
+    except ReceiptError:
+        return None
