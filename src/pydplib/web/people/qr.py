@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString
 
 def qr_code(text: str) -> SafeString:
     """Return an SVG element that shows ``text`` as a QR code."""
-
     matrix = [list(row) for row in segno.make(text, error="m", micro=False).matrix]
     quiet = 4
     size = len(matrix) + 2 * quiet
