@@ -11,12 +11,13 @@ from django.utils import timezone
 
 from pydplib.errors import BudgetError, LedgerError, PolicyError
 from pydplib.receipt import Receipt
-from pydplib.release import Price, Question, Release
+from pydplib.release import Price, Question, Release, Session
 from pydplib.release.words import words_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.sessions import open_session, recipient_of
+from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import sign
 from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger import models as rows
 
 
@@ -64,8 +65,16 @@ def ask(project: Any, user: Any, place: Any, question: Question, noise: Noise, *
     except (BudgetError, PolicyError) as refusal:
         record(user, "analysis.refuse", project=project, reason=str(refusal), role=place.role)
         raise
+    return keep(project, user, session, snapshot, question, release, title=title)
+
+
+def keep(
+    project: Any, user: Any, session: Session, snapshot: Snapshot, question: Question, release: Release, *, title: str
+) -> Analysis:
+    """Return the analysis of a release that the session's recipient has paid for; made with its receipt if new."""
     assert release.key is not None
-    found = Analysis.objects.filter(project=project, recipient=recipient_of(user), digest=release.key).first()
+    own = {"project": project, "recipient": session.recipient, "digest": release.key}
+    found = Analysis.objects.filter(**own).first()
     if found is not None:
         return found
     payload, template = stored_payload(release.key), snapshot.template.template
@@ -80,22 +89,20 @@ def ask(project: Any, user: Any, place: Any, question: Question, noise: Noise, *
     try:
         with recorded(user, project=project) as log:
             made = Analysis.objects.create(
-                project=project,
+                **own,
                 asked_by=user,
-                recipient=recipient_of(user),
-                role=place.role,
+                role=session.role,
                 label=session.policy.label_of_epsilon(release.cost.epsilon),
                 snapshot=snapshot.key,
-                digest=release.key,
                 question=json.dumps(question.to_dict(), sort_keys=True),
                 words=words_of(dict(release.question)),
                 title=title,
                 receipt=sign(receipt).to_json(),
             )
-            log.add("analysis.ask", made.key, role=place.role, cost=str(release.cost))
+            log.add("analysis.ask", made.key, role=session.role, cost=str(release.cost))
     except IntegrityError:  # asked twice at once: one row, one answer
         with transaction.atomic():
-            made = Analysis.objects.get(project=project, recipient=recipient_of(user), digest=release.key)
+            made = Analysis.objects.get(**own)
     return made
 
 
