@@ -113,8 +113,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
         "columns": columns,
         "rows": rows,
         "sampling": sampling_words(release),
-        "cost": show_nano(release.cost.nano_epsilon) if release.cost.nano_epsilon is not None else str(release.cost),
-        "snapshot": snapshot,
+        "facts": _facts(request, item, release, snapshot),
         "is_current": current is not None and current.key == snapshot.key,
         "receipt": receipt,
         "own": item.recipient == recipient_of(request.user),
@@ -131,6 +130,19 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
         values["original_shown"] = True
         values["original_figure"] = _original_table(release, original)
     return values
+
+
+def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) -> list[tuple[str, str]]:
+    template, nano = snapshot.template.template, release.cost.nano_epsilon
+    published = f", published {snapshot.published:%-d %B %Y}" if snapshot.published else ""
+    by = f" by {item.asked_by}" if item.recipient == recipient_of(request.user) else ""
+    return [
+        ("Cost", f"{show_nano(nano)} epsilon" if nano is not None else str(release.cost)),
+        ("Noise", release.mechanism),
+        ("Data", f"Snapshot {snapshot.number}{published}"),
+        ("Template", f"{template.id} {template.version}"),
+        ("Asked", f"{item.made:%-d %B %Y, %H:%M}{by}"),
+    ]
 
 
 def _original_table(release: Any, original: Any) -> Any:

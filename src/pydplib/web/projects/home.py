@@ -78,7 +78,39 @@ def card_of(project: Project, place: Place, user: Any) -> Card:
     if all(step.done for step in setup):
         setup = []
     steps = [step for step in _next_steps(project, place, count) if not (setup and step.icon == "upload")]
-    return Card(project, place, count, steps, setup)
+    return Card(project, place, count, steps, setup, _budget(project, place, user))
+
+
+def _budget(project: Project, place: Place, user: Any) -> Budget | None:
+    """Return the bar of those who ask; owners and officers see all budgets on their own page."""
+    from pydplib.errors import LedgerError
+    from pydplib.web.analyses.budgets import own_purse
+
+    if place.can("read_all_ledgers") or place.preview:
+        return None
+    try:
+        purse = own_purse(project, user, place)
+    except LedgerError:  # said on the page of the budget
+        return None
+    return None if purse is None else Budget(purse.spent, purse.total)
+
+
+def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
+    """Return budgets of which most is spent: the own ones, and for owners and officers everybody's."""
+    from pydplib.errors import LedgerError
+    from pydplib.web.analyses.budgets import WORRY, Purse, all_purses
+
+    found: list[tuple[Card, Any]] = []
+    for card in cards:
+        if card.place.can("read_all_ledgers"):
+            try:
+                purses, whole = all_purses(card.project)
+            except LedgerError:
+                continue
+            found += [(card, purse) for purse in (whole, *purses) if purse.is_low]
+        elif card.budget is not None and card.budget.spent >= WORRY * card.budget.total:
+            found.append((card, Purse("Your organisation", card.budget.spent, card.budget.total)))
+    return found
 
 
 def _next_steps(project: Project, place: Place, open_requests: int) -> Iterator[Step]:

@@ -64,7 +64,13 @@ def ask(request: HttpRequest, kind: str) -> HttpResponse:
         raise Http404
     project: Project = request.project
     place = request.member
-    form = ASKING[kind](request.POST or None, project=project, user=request.user, role=place.role)
+    form = ASKING[kind](
+        request.POST or None,
+        project=project,
+        user=request.user,
+        role=place.role,
+        initial={"budget": request.GET.get("budget", "")[:12]},
+    )
     if request.method == "POST" and form.is_valid():
         try:
             with noting_refusals(request):
