@@ -123,7 +123,8 @@ def test_a_report_with_two_lesions_is_written_by_keyboard_signed_and_found_again
     page.locator("[id='f:tumour_status'] input:focus").wait_for()
     desk.field("prostate_volume").fill("45,5")
     page.keyboard.press("Enter")
-    desk.field("image_quality").locator("input").first.focus()
+    assert desk.focused() == "image_quality"
+    assert "All sequences are of diagnostic quality." in page.locator("[data-at-hand]").inner_text()
     page.keyboard.press("o")
 
     for number, (sector, zone, size, scores) in enumerate(

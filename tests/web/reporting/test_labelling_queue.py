@@ -233,3 +233,20 @@ def test_texts_reach_readers_and_owners_only(owner, member) -> None:
             answer = client.get(page)
             assert answer.status_code == 403 and "Canary" not in answer.content.decode()
     assert not any("Canary" in line.body for line in Line.objects.all())
+
+
+def test_erasing_a_patient_takes_texts_readings_and_corrections_along(owner, reader, rob, write, answers) -> None:
+    from pydplib.web.intake.erasing import erase
+    from pydplib.web.reporting.drafting import keep_as_correction
+    from pydplib.web.reporting.models import Correction, ReportVersion
+
+    _paste(owner, count=2, readers=2)
+    _finish(reader, _take(reader), answers)
+    _take(rob)
+    report = write(reader, answers, patient="P 0")
+    keep_as_correction(report, report.answers, user=rob.user)
+    other = FreeText.objects.exclude(patient=report.patient).get()
+    erase(report.patient, actor=owner.user)
+    assert list(FreeText.objects.all()) == [other]
+    for model in (Reading, Report, ReportVersion, Correction):
+        assert not model.objects.exists()

@@ -243,13 +243,17 @@
   });
   form.addEventListener("change", (event) => { if (event.target.name !== "seen") later(0); });
 
+  let stepping = false; // a key may press the button twice: ours and the browser's own access key
   form.addEventListener("click", async (event) => {
     const button = event.target.closest("button[data-step]");
     if (!button) return;
     event.preventDefault();
+    if (stepping) return;
+    stepping = true;
     const step = button.value;
     const before = new Set([...root.querySelectorAll("[data-repetition]")].map((each) => each.dataset.item));
     await send(step);
+    stepping = false;
     const added = [...root.querySelectorAll("[data-repetition]")].filter((each) => !before.has(each.dataset.item)).pop();
     const first = added?.querySelector(CONTROLS);
     (first || form.querySelector("[data-add]") || root).focus();
