@@ -51,6 +51,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "member.remove": "Removed a member",
         "policy.add": "Added a row to the policy",
         "policy.change": "Changed a row of the policy",
+        "policy.dashboard_budget": "Lowered the budget of an audience's dashboards",
         "policy.data_set_budget": "Lowered the budget of the data set",
         "policy.open_fields": "Opened fields to an audience",
         "policy.raise_budget": "Raised a budget, two owners agreeing",

@@ -12,6 +12,7 @@ from pydplib.web.projects.changing import Change, changing
 from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.joining import give_role
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project, Rule
+from pydplib.web.projects.words import DASHBOARD
 
 Kind, State = AccessRequest.Kind, AccessRequest.State
 
@@ -106,6 +107,11 @@ def _apply_budget(change: Change, request: AccessRequest, owners: list[str]) -> 
         _check_unchanged(change.project.data_set_budget, before)
         change.project.data_set_budget = asked
         change.project.save(update_fields=["data_set_budget"])
+    elif request.beneficiary.startswith(DASHBOARD):
+        audience = request.beneficiary.removeprefix(DASHBOARD)
+        _check_unchanged(change.project.dashboard_budget(audience), before)
+        change.project.dashboard_budgets[audience] = asked
+        change.project.save(update_fields=["dashboard_budgets"])
     else:
         row = _row(change, request.beneficiary)
         _check_unchanged(row.budget, before)

@@ -37,6 +37,8 @@ class Project(models.Model):
     # What all recipients together may learn; the rows are `rules`.
     data_set_budget = models.FloatField(default=Policy().data_set_budget)
     delta = models.FloatField(default=Policy().delta)
+    # Audience -> what its dashboards may spend together, where that is not what its row says.
+    dashboard_budgets = models.JSONField(default=dict, blank=True)
 
     class Meta:
         ordering = ("name", "id")
@@ -49,6 +51,14 @@ class Project(models.Model):
         """The data flow policy as ``pydplib.policy`` reads it; no row means no."""
         rules = tuple(row.to_rule() for row in self.rules.all())
         return Policy(rules=rules, data_set_budget=self.data_set_budget, delta=self.delta)
+
+    def dashboard_budget(self, audience: str) -> float | None:
+        """Return what the dashboards of an audience may spend together; none if no row speaks of it."""
+        row = self.rules.filter(audience=audience).first()
+        if row is None:
+            return None
+        own = self.dashboard_budgets.get(audience)
+        return float(own) if own is not None else row.budget or self.data_set_budget
 
 
 class Member(models.Model):

@@ -14,6 +14,7 @@ from pydplib.web.projects.changing import Change, changing
 from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.joining import check_have_role
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project, Rule
+from pydplib.web.projects.words import DASHBOARD
 
 Kind, State = AccessRequest.Kind, AccessRequest.State
 
@@ -100,9 +101,11 @@ def propose_budget(actor: Any, project: Project, *, audience: str, budget: float
 
 
 def budget_of(project: Project, audience: str) -> float | None:
-    """Return the budget of an audience, or of the whole data set for ``"*"``; none if there is none."""
+    """Return the budget of an audience, its dashboards, or (``"*"``) the whole data set; none if there is none."""
     if audience == ANY:
         return project.data_set_budget
+    if audience.startswith(DASHBOARD):
+        return project.dashboard_budget(audience.removeprefix(DASHBOARD))
     row = project.rules.filter(audience=audience).first()
     return None if row is None else row.budget
 

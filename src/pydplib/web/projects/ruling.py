@@ -124,6 +124,24 @@ def lower_data_set_budget(actor: Any, project: Project, budget: float) -> None:
         change.log.add("policy.data_set_budget", project.key, before=before, after=budget)
 
 
+def lower_dashboard_budget(actor: Any, project: Project, audience: str, budget: float) -> None:
+    """Make what the dashboards of an audience may spend together smaller; making it larger takes two owners."""
+    with changing(actor, project) as change:
+        check_use(change.role, "edit_policy")
+        before = change.project.dashboard_budget(audience)
+        if before is None:
+            raise ParameterError("No row of the policy speaks of this audience, so it has no dashboards.")
+        if is_raise(before, budget):
+            raise PolicyError("Raising a budget takes two owners. Propose it; it counts once another owner agrees.")
+        if budget <= 0:
+            raise ParameterError("A budget is a positive number.")
+        if budget == before:
+            return
+        change.project.dashboard_budgets[audience] = budget
+        change.project.save(update_fields=["dashboard_budgets"])
+        change.log.add("policy.dashboard_budget", audience, before=before, after=budget)
+
+
 def _fresh(rule: Rule, change: Change) -> Rule:
     found = Rule.objects.select_for_update().filter(pk=rule.pk, project=change.project).first()
     if found is None:

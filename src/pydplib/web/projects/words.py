@@ -11,6 +11,9 @@ from django.utils import timezone
 
 from pydplib.policy import ALL, ANY, GROUP, LABELS, ROLES, PolicyRule
 
+DASHBOARD = "dashboard:"
+"""How the account of an audience's dashboards begins, in the ledger and in requests: ``dashboard:third_party``."""
+
 LABEL_WORDS: Mapping[str, str] = {
     "raw": "raw rows",
     "k_anonymous": "k-anonymous tables",
@@ -47,6 +50,8 @@ def audience_words(audience: str) -> str:
     """
     if audience == ANY:
         return "All recipients together"
+    if audience.startswith(DASHBOARD):
+        return f"Dashboards for {audience_words(audience.removeprefix(DASHBOARD)).lower()}"
     if audience.startswith(GROUP):
         return f"Group {audience.removeprefix(GROUP)}"
     return ROLES[audience].title if audience in ROLES else audience
