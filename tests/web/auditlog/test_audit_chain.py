@@ -69,3 +69,15 @@ def test_a_noted_head_shows_a_rollback() -> None:
     assert verify(expected=(1, Line.objects.get().hash))
     assert "rolled back" in (verify(expected=(2, "0" * 64)).problem or "")
     assert "rewritten" in (verify(expected=(1, "0" * 64)).problem or "")
+
+
+def test_the_triggers_are_there_after_all_migrations() -> None:
+    """SQLite drops them with a table that is altered; see pydplib.web.auditlog.triggers."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'auditlog_line'")
+        else:
+            cursor.execute(
+                "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'auditlog_line'::regclass AND NOT tgisinternal"
+            )
+        assert cursor.fetchone()[0] == 2

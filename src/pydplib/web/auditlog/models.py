@@ -22,7 +22,7 @@ class Line(models.Model):
     number = models.PositiveBigIntegerField(primary_key=True)
     time = models.CharField(max_length=32)  # ISO 8601 in UTC, exactly as hashed
     hospital = models.CharField(max_length=64, blank=True, db_index=True)  # the hospital's key
-    project = models.CharField(max_length=64, blank=True, db_index=True)  # the project's key
+    project = models.CharField(max_length=64, blank=True)  # the project's key
     actor = models.CharField(max_length=150)  # a user name, or "system"
     action = models.CharField(max_length=64)  # "report.sign": thing.verb
     subject = models.CharField(max_length=200, blank=True)  # what it was done to: a key, never a patient's name
@@ -32,7 +32,10 @@ class Line(models.Model):
 
     class Meta:
         ordering = ("number",)
-        indexes: ClassVar = [models.Index(fields=["project", "action"], name="lines_of_project")]
+        indexes: ClassVar = [
+            models.Index(fields=["project", "number"], name="lines_of_project"),
+            models.Index(fields=["project", "action"], name="actions_of_project"),
+        ]
 
     @property
     def body(self) -> str:

@@ -1,4 +1,8 @@
-"""The database's own refusal to change or delete a line of the log."""
+"""The database's own refusal to change or delete a line of the log.
+
+SQLite alters a table by making a new one, without triggers: a migration that alters ``auditlog_line`` must call
+``add_triggers`` again at its end. A test looks whether the triggers are there after all migrations.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ("number", models.PositiveBigIntegerField(primary_key=True, serialize=False)),
                 ("time", models.CharField(max_length=32)),
                 ("hospital", models.CharField(blank=True, db_index=True, max_length=64)),
-                ("project", models.CharField(blank=True, db_index=True, max_length=64)),
+                ("project", models.CharField(blank=True, max_length=64)),
                 ("actor", models.CharField(max_length=150)),
                 ("action", models.CharField(max_length=64)),
                 ("subject", models.CharField(blank=True, max_length=200)),
@@ -38,6 +38,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("number",),
+                # Here and not in a later step: SQLite alters a table by making it anew, without its triggers.
+                "indexes": [
+                    models.Index(fields=["project", "number"], name="lines_of_project"),
+                    models.Index(fields=["project", "action"], name="actions_of_project"),
+                ],
             },
         ),
     ]
