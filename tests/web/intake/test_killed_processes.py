@@ -265,3 +265,49 @@ def test_erasure_killed_is_whole_or_not_at_all(run: Steps, point: str, patch: st
         "patient": False, "identifier": False, "reports": 58, "in_published": 0, "stray": [], "lines": 1,
         "data_version": 2, "chain": True,
     }  # fmt: skip
+
+
+SET_UP_BIG = (
+    SET_UP
+    + """
+import resource
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def big(count):
+    names = [*row(0), "physician_name"]
+    batch = ImportBatch.objects.create(project=project, template=version, by=ada, format="csv", rows=count,
+        columns=names, mapping=names)
+    with uploads.path_of(batch.key).open("w") as out:
+        out.write(",".join(names) + "\\n")
+        for i in range(count):
+            each = row(i) | {"patient_id": f"{batch.key} {i}", "physician_name": "x" * 150}
+            out.write(",".join(str(each[name]) for name in names) + "\\n")
+    return batch
+"""
+)
+
+
+def grown(run: Steps, step: str, few: int, many: int, planted: str = "") -> float:
+    """Return how many MB more the larger import needs."""
+    work = """
+def accept(batch):
+    ImportBatch.objects.filter(pk=batch.pk).update(state="checked")
+    accepting.accept_batch(batch)
+def at(count):
+    STEP(big(count))
+    return peak()
+print(json.dumps([at(FEW), at(MANY)]))
+"""
+    for word, value in (("STEP", step), ("FEW", few), ("MANY", many)):
+        work = work.replace(word, str(value))
+    small, large = run(SET_UP_BIG, planted, work)
+    return float(large - small)
+
+
+@pytest.mark.parametrize(("step", "few", "many"), [("checking.check_rows", 1000, 15000), ("accept", 500, 4000)])
+def test_memory_of_an_import_does_not_grow_with_its_rows(run: Steps, step: str, few: int, many: int) -> None:
+    assert grown(run, step, few, many) < 15
+
+
+def test_memory_test_notices_rows_that_are_held(run: Steps) -> None:
+    assert grown(run, "checking.check_rows", 1000, 15000, "checking.CHUNK = 10**9") > 15

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from django.db import transaction
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.capture import Template
 from pydplib.errors import DataError
+from pydplib.web.configuration import Configuration
 from pydplib.web.intake.models import Identifier, Patient
 
 LONGEST = 400
@@ -49,8 +51,13 @@ def report_numbers(project: Any, values: Iterable[object]) -> list[str]:
 
 
 def _keyed(domain: str, values: Sequence[str]) -> list[str]:
-    key = settings.CONFIGURATION.key("pseudonyms")
-    return [str(name) for name in Pseudonym(key=key, consistent=True).names(domain, values)]
+    return [str(name) for name in _namer(settings.CONFIGURATION).names(domain, values)]
+
+
+@lru_cache(maxsize=4)
+def _namer(configuration: Configuration) -> Pseudonym:
+    """Read the key once: it stays the same while the server runs."""
+    return Pseudonym(key=configuration.key("pseudonyms"), consistent=True)
 
 
 def find_patient(project: Any, identifiers: Mapping[str, str]) -> Patient | None:
