@@ -163,6 +163,43 @@ def _snapshot(world: World) -> Any:
     )
 
 
+@maker("analyses.Analysis")
+def make_analysis(world: World) -> Any:
+    """What somebody of the world's organisation has paid for, with so much noise that every role may see it."""
+    import json
+
+    import pydplib as dp
+    from pydplib.web.analyses.models import Analysis
+    from pydplib.web.intake.models import Snapshot
+    from pydplib.web.ledger import models as rows
+
+    snapshot = Snapshot.objects.filter(project=world.project).first() or MAKERS["intake.Snapshot"](world)
+    digest = world.project.key.encode().hex().ljust(64, "0")[:64]
+    payload = dp.count([1, 2, 3], epsilon=0.1).to_json().encode()
+    rows.Release.objects.create(
+        digest=digest, lineage=world.project.key, snapshot=snapshot.key, question="{}", payload=payload, answer=1
+    )
+    return Analysis.objects.create(
+        project=world.project,
+        asked_by=world.people["collaborator"],
+        recipient=world.hospital.key,
+        role="collaborator",
+        label="dp_high",
+        snapshot=snapshot.key,
+        digest=digest,
+        question=json.dumps(dp.Count().to_dict()),
+        words="count",
+        receipt="{}",
+    )
+
+
+@maker("api.ApiToken")
+def _token(world: World) -> Any:
+    from pydplib.web.api.tokens import make_token
+
+    return make_token(world.owner, name="notebook", scopes=["read"], days=1, second_factor=True)[0]
+
+
 @maker("people.User")
 def _user(world: World) -> Any:
     return world.people.get("radiologist", world.owner)

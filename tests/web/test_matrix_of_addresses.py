@@ -16,9 +16,11 @@ from web_objects import MAKERS, MEMBERS, World, make_project
 TABLE: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "addresses.toml").read_text("utf-8"))
 ROLES = ("anonymous", "outsider", "colleague", "manager", *MEMBERS)
 WORDS = {"all": ROLES, "members": tuple(MEMBERS), "strangers": ("outsider", "colleague", "manager")}
-OUTCOMES = ("ok", "redirect", "403", "404", "405")
-# What a look may write: log lines, the session that looks, and how often links were guessed.
-WRITTEN_BY_LOOKS = ("auditlog_line", "auditlog_head", "django_session", "people_signedinsession", "people_trycount")
+OUTCOMES = ("ok", "redirect", "401", "403", "404", "405")
+# What a look may write: log lines, the session or token that looks, and how often links were guessed.
+WRITTEN_BY_LOOKS = (
+    "auditlog_line", "auditlog_head", "django_session", "people_signedinsession", "people_trycount", "api_apitoken",
+)  # fmt: skip
 
 
 def expected_of(row: Mapping[str, Any]) -> dict[str, str]:
@@ -102,6 +104,20 @@ def browser(session_key: str | None = None, **options: Any) -> Any:
     return client
 
 
+def programs(here: World, there: World) -> dict[str, Any]:
+    """Return a program per role, each with a token of its own and no cookie; the API's doors are for them."""
+    from django.test import Client
+
+    from pydplib.web.api.tokens import make_token
+
+    def program(user: Any) -> Any:
+        _, token = make_token(user, name="matrix", scopes=["read", "ask", "export"], days=1, second_factor=True)
+        return Client(headers={"authorization": f"Bearer {token}"})
+
+    users = here.people | {"outsider": there.owner}
+    return {"anonymous": Client()} | {role: program(user) for role, user in users.items()}
+
+
 def address(route: str, row: Mapping[str, Any], view: Any, world: World) -> str:
     """Return the address of this world's object."""
     values = dict(row.get("with", {}))
@@ -154,11 +170,14 @@ def test_each_role_gets_what_the_table_says(route: str, worlds: tuple[World, Wor
         pytest.skip("gone: see the test above")
     expected = expected_of(row)
     own = address(route, row, view, here)
+    if view.door.kind == "token":
+        assert clients["owner"].get(own).status_code == 401, "a session opens nothing here"
+        clients = programs(here, there)
     for role, client in clients.items():
         with nothing_written():
             response = client.get(own)
         assert outcome_of(response) == expected[role], f"{role} at {own}"
-        if role == "anonymous" and view.door.kind != "public":
+        if role == "anonymous" and view.door.kind not in ("public", "token"):
             assert response.url.startswith("/login?next="), "anonymous visitors are sent to the sign-in"
         if expected[role] in ("403", "404"):
             assert outcome_of(client.post(own)) in (expected[role], "405"), f"{role} posting to {own}"
@@ -172,7 +191,7 @@ def test_each_role_gets_what_the_table_says(route: str, worlds: tuple[World, Wor
 def test_posting_without_token_and_after_a_loss_of_rights(
     route: str, worlds: tuple[World, World, dict[str, Any]], sign_in: Any
 ) -> None:
-    here, _, clients = worlds
+    here, there, clients = worlds
     view, row = _views().get(route), TABLE[route]
     if view is None:
         pytest.skip("gone: see the test above")
@@ -181,7 +200,10 @@ def test_posting_without_token_and_after_a_loss_of_rights(
         strict = browser(enforce_csrf_checks=True)
         strict.cookies = clients[role].cookies
         # 405: a public page that answers looks alone says so before anything else.
-        allowed = (403, 405) if entry.kind == "public" else (403,)
+        # The API takes no cookies, so it needs no form's token: without its own there is no way in.
+        allowed = {"public": (403, 405), "token": (401,)}.get(entry.kind, (403,))
+        if route.startswith("api/v1") and expected[role] == "404":
+            allowed = (404, 405)
         assert strict.post(own).status_code in allowed, f"{role} without a token"
     insider = "manager" if entry.kind == "hospital_owner" else "owner"
     enters = expected[insider] in ("ok", "405") and entry.kind != "public"
@@ -191,6 +213,13 @@ def test_posting_without_token_and_after_a_loss_of_rights(
     if entry.kind in ("project", "hospital_owner") and enters:
         client = sign_in(here.people[insider], second_factor=False)
         assert "second" in client.get(own).url, "owners need a second factor"
+    if entry.kind == "token":
+        callers = programs(here, there)
+        here.project.members.all().delete()
+        for role in MEMBERS:
+            assert "of" not in row or outcome_of(callers[role].get(own)) == "404", f"{role} was removed and still enters"
+        type(here.owner).objects.update(is_active=False)
+        assert {outcome_of(caller.get(own)) for caller in callers.values()} == {"401"}, "disabled users are out"
     if entry.kind != "project":
         return
     refused = [role for role in MEMBERS if expected[role] in ("403", "404")]
