@@ -311,3 +311,40 @@ def test_memory_of_an_import_does_not_grow_with_its_rows(run: Steps, step: str, 
 
 def test_memory_test_notices_rows_that_are_held(run: Steps) -> None:
     assert grown(run, "checking.check_rows", 1000, 15000, "checking.CHUNK = 10**9") > 15
+
+
+IN_THE_BACKGROUND = """
+import time
+jobs.INLINE_ROWS = 0
+batch = ImportBatch.objects.get(key=sys.argv[1])
+jobs.start(accepting.accept_batch, batch)
+seen = set()
+for _ in range(600):
+    batch.refresh_from_db()
+    seen.add(batch.done)
+    if batch.state == "accepted" or batch.problem:
+        break
+    time.sleep(0.05)
+print(json.dumps([batch.state, batch.problem, batch.worker, len(seen) > 0]))
+"""
+
+
+def test_large_import_runs_in_the_background(run: Steps) -> None:
+    key, _ = run(SET_UP_IMPORT)
+    assert run(IN_THE_BACKGROUND, args=(key,)) == ["accepted", "", "", True]
+    assert run(STATE, args=(key,))["seen"] == ROWS - 1
+
+
+def test_step_that_fails_says_so_without_quoting_data_and_can_be_resumed(run: Steps) -> None:
+    key, _ = run(SET_UP_IMPORT)
+    planted = """
+import logging
+def fail(*args, **more):
+    raise ValueError("ZZCANARY-7731")
+accepting._show = fail
+"""
+    state, problem, worker, _ = run(planted, IN_THE_BACKGROUND, args=(key,))
+    assert (state, worker) == ("accepting", "") and "our side" in problem and "CANARY" not in problem
+    assert run(STATE, args=(key,))["seen"] == 0
+    run("accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    assert run(STATE, args=(key,))["seen"] == ROWS - 1
