@@ -39,6 +39,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "TemplateError",
     ),
     "pydplib.budget": ("Cost", "MemoryLedger", "SqliteLedger"),
+    "pydplib.client": ("Client",),
     "pydplib.policy": ("Policy", "PolicyRule"),
     "pydplib.release": (
         "Count",

@@ -30,6 +30,7 @@ from pydplib.anonymity import verify as verify
 from pydplib.budget import Cost as Cost
 from pydplib.budget import MemoryLedger as MemoryLedger
 from pydplib.budget import SqliteLedger as SqliteLedger
+from pydplib.client import Client as Client
 from pydplib.engine import Bins as Bins
 from pydplib.engine import Table as Table
 from pydplib.engine import Where as Where

@@ -217,7 +217,7 @@ def test_posting_without_token_and_after_a_loss_of_rights(
         callers = programs(here, there)
         here.project.members.all().delete()
         for role in MEMBERS:
-            assert "of" not in row or outcome_of(callers[role].get(own)) == "404", f"{role} was removed and still enters"
+            assert "of" not in row or outcome_of(callers[role].get(own)) == "404", f"{role} was removed, enters {own}"
         type(here.owner).objects.update(is_active=False)
         assert {outcome_of(caller.get(own)) for caller in callers.values()} == {"401"}, "disabled users are out"
     if entry.kind != "project":

@@ -26,6 +26,7 @@ from django.urls import URLPattern, path
 from pydplib.errors import PolicyError
 from pydplib.policy import Power, can_use, check_use
 from pydplib.web.api import tokens
+from pydplib.web.api.models import ApiToken
 from pydplib.web.api.parsing import check_length
 from pydplib.web.api.problems import answer, problem
 from pydplib.web.doors import Door, Place, find, note_refusal, note_stranger
@@ -136,12 +137,12 @@ def place_in(user: Any, project: Any) -> Place | None:
     return None if member is None else Place(member.role, member.department, tuple(member.groups))
 
 
-def _check_scope(token: tokens.ApiToken, scope: tokens.Scope | None) -> None:
+def _check_scope(token: ApiToken, scope: tokens.Scope | None) -> None:
     if scope is not None and scope not in token.scopes:
         raise PolicyError(f"This token is not for that: it lacks the scope '{scope}'. Make one that has it.")
 
 
-def _check_owner(token: tokens.ApiToken) -> None:
+def _check_owner(token: ApiToken) -> None:
     why = tokens.owner_problem(token, demo=settings.CONFIGURATION.demo)
     if why:
         raise PolicyError(why)

@@ -15,13 +15,15 @@ from pydplib.web.api.tokens import NoToken, TooOften
 _log = logging.getLogger("pydplib.web.api")
 
 FAULT = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
-NO_TOKEN = (
-    "A token is needed that works: send 'Authorization: Bearer TOKEN'. Make one on your account page (/account/tokens); "
-    "tokens end when they expire, are revoked, or the password changes."
+UNKNOWN_CALLER = (
+    "A token is needed that works: send 'Authorization: Bearer TOKEN'. Make one on your account page "
+    "(/account/tokens). Tokens end when they expire or are revoked, and with the password."
 )
 
 
-def problem(status: int, error: str, *, kind: str = "", headers: dict[str, str] | None = None, **more: Any) -> HttpResponse:
+def problem(
+    status: int, error: str, *, kind: str = "", headers: dict[str, str] | None = None, **more: Any
+) -> HttpResponse:
     """Return an error as JSON; ``kind`` is the class in ``pydplib.errors``, for clients."""
     body = {"error": error, "kind": kind, "asked": None, "left": None} | more
     return JsonResponse(body, status=status, headers=headers)
@@ -30,10 +32,12 @@ def problem(status: int, error: str, *, kind: str = "", headers: dict[str, str] 
 def answer(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return what a caller is told about an exception."""
     if isinstance(exception, PydplibError) and exception.http_status < 500:
-        more = {"asked": exception.asked, "left": exception.left} if isinstance(exception, BudgetError) else {}
+        more: dict[str, Any] = (
+            {"asked": exception.asked, "left": exception.left} if isinstance(exception, BudgetError) else {}
+        )
         return problem(exception.http_status, str(exception), kind=type(exception).__name__, **more)
     if isinstance(exception, NoToken):
-        return problem(401, NO_TOKEN, kind="PolicyError", headers={"WWW-Authenticate": 'Bearer realm="pydplib"'})
+        return problem(401, UNKNOWN_CALLER, kind="PolicyError", headers={"WWW-Authenticate": 'Bearer realm="pydplib"'})
     if isinstance(exception, TooOften):
         words = f"Too many requests with this token. Wait {exception.wait} s, then go on."
         return problem(429, words, kind="EngineError", headers={"Retry-After": str(exception.wait)})
@@ -60,7 +64,7 @@ def _validation_words(errors: list[dict[str, Any]]) -> str:
 
 def _place(loc: Any) -> str:
     parts = [str(part) for part in loc if part not in ("body", "query", "path")]
-    shown = [part if part.isidentifier() and len(part) <= 40 or part.isdigit() else "?" for part in parts]
+    shown = [part if (part.isidentifier() and len(part) <= 40) or part.isdigit() else "?" for part in parts]
     return ".".join(shown) or "the body"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -31,7 +32,7 @@ def list_receipt_keys(request: HttpRequest) -> Any:
 def find_receipt(request: HttpRequest, key: str) -> Any:
     """The receipt of a release, by the release's key (64 hexadecimal digits). It holds no released value."""
     found = None
-    if len(key) == 64 and key.isalnum():
+    if re.fullmatch(r"[0-9a-f]{64}", key):
         found = Analysis.objects.filter(digest=key).exclude(receipt="").order_by("pk").first()
     if found is None:
         raise Http404
