@@ -114,6 +114,9 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "ledger.head": "Downloaded the head of the ledger",
         "ledger.verify": "Verified the ledger",
         "receipt.rotate": "Made a new key for receipts",
+        "dashboard.edit": "Edited a dashboard",
+        "dashboard.make": "Made a dashboard",
+        "dashboard.withdraw": "Withdrew a dashboard",
         # The log itself.
         "audit.export": "Exported the log",
         "audit.head": "Downloaded the head of the log",

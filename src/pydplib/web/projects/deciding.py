@@ -55,7 +55,7 @@ def beneficiaries(project: Project, request: AccessRequest) -> set[str]:
     names = set() if request.asked.get("proposal") else {request.by.username}
     if request.kind == Kind.ROLE:
         return names | {request.beneficiary}
-    row = project.rules.filter(audience=request.beneficiary).first()
+    row = project.rules.filter(audience=request.beneficiary.removeprefix(DASHBOARD)).first()
     if row is not None:
         rule = row.to_rule()
         names |= {

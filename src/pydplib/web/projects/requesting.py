@@ -131,7 +131,7 @@ def _asker(change: Change, actor: Any, kind: object) -> Member:
 
 
 def _is_own(project: Project, actor: Any, audience: str) -> bool:
-    row = project.rules.filter(audience=audience).first()
+    row = project.rules.filter(audience=audience.removeprefix(DASHBOARD)).first()
     member = Member.objects.get(project=project, user=actor)
     return row is not None and row.to_rule().is_for(member.role, tuple(member.groups))
 
