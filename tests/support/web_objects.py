@@ -167,15 +167,19 @@ def _snapshot(world: World) -> Any:
 def make_analysis(world: World) -> Any:
     """What somebody of the world's organisation has paid for, with so much noise that every role may see it."""
     import json
+    from dataclasses import replace
 
     import pydplib as dp
+    from pydplib.receipt import Receipt, new_signing_key
     from pydplib.web.analyses.models import Analysis
     from pydplib.web.intake.models import Snapshot
     from pydplib.web.ledger import models as rows
 
     snapshot = Snapshot.objects.filter(project=world.project).first() or MAKERS["intake.Snapshot"](world)
     digest = world.project.key.encode().hex().ljust(64, "0")[:64]
-    payload = dp.count([1, 2, 3], epsilon=0.1).to_json().encode()
+    release = replace(dp.count([1, 2, 3], epsilon=0.1), key=digest)
+    payload = release.to_json().encode()
+    receipt = Receipt.of(release, payload, data="snapshot 1", issued="2026-01-01T00:00:00+00:00")
     rows.Release.objects.create(
         digest=digest, lineage=world.project.key, snapshot=snapshot.key, question="{}", payload=payload, answer=1
     )
@@ -189,7 +193,7 @@ def make_analysis(world: World) -> Any:
         digest=digest,
         question=json.dumps(dp.Count().to_dict()),
         words="count",
-        receipt="{}",
+        receipt=receipt.signed(new_signing_key()).to_json(),
     )
 
 

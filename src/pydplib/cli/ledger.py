@@ -1,4 +1,4 @@
-"""``pydplib ledger show|verify|export``: who was told how much, what is left, and whether the book is sound."""
+"""``pydplib ledger show|verify|export|accept``: who was told how much, what is left, whether the book is sound."""
 
 from __future__ import annotations
 
@@ -89,6 +89,43 @@ def verify(file: Path, head_file: Path | None, as_json: bool) -> None:
         click.echo("Not compared with an exported head: a rolled-back or replaced file would not be noticed (--head).")
     else:
         click.echo("It continues the exported head: nothing was rolled back or replaced.")
+
+
+@command.command("accept")
+@click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the server. [default: PYDPLIB_HOME or ./pydplib-data; DATABASE_URL for PostgreSQL]",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def accept(home: Path | None, yes: bool) -> None:
+    """Take a platform's ledger as it is now, after you know why it does not fit its head.
+
+    The platform keeps the end of its ledger in a file of its folder (ledger.head.json), outside the database. If the
+    database was restored from an older backup, or the file is lost, it stops answering questions: what was paid since
+    is missing, and would be paid a second time. This makes it go on with the ledger at hand. It is written down in the
+    audit log. The ledger's own chain and sums are verified first.
+
+    \b
+    Examples:
+      pydplib ledger accept --home /srv/pydplib
+    """  # noqa: D301 - click needs the backspace itself
+    from pydplib.cli._platform import open_platform
+
+    open_platform(home)
+    from pydplib.web.ledger.accepting import accept_ledger, entries_missing
+
+    lost = entries_missing()
+    if lost is None:
+        click.echo("The head that this server remembers is missing, or belongs to another ledger.")
+    elif lost > 0:
+        click.echo(f"{lost} entries that this server remembers are not in the database.")
+    else:
+        click.echo("No entry is missing.")
+    if not yes:
+        click.confirm("Go on with the ledger as it is?", abort=True)
+    head = accept_ledger()
+    click.echo(f"Accepted: {head.entries} entries, hash {head.hash[:16]}. Keep a copy of the head elsewhere.")
 
 
 @command.command("export")

@@ -1,4 +1,4 @@
-"""``pydplib receipt verify``: check a signed receipt offline."""
+"""``pydplib receipt verify|keys|rotate``: check a signed receipt offline; for the operator, the keys that sign."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group("receipt", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Verify the signed receipt of a release, without a server."""
+    """Verify the signed receipt of a release without a server; show or renew a server's keys."""
 
 
 @command.command("verify")
@@ -60,6 +60,47 @@ def verify(file: Path, keys: Path, release_file: Path | None, as_json: bool) -> 
     click.echo("Genuine: signed by the issuer, and unchanged since." + (" The values fit." if release_file else ""))
     for name, value in _words(receipt).items():
         click.echo(f"  {name.replace('_', ' '):14} {value}")
+
+
+_HOME = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the server. [default: PYDPLIB_HOME or ./pydplib-data; DATABASE_URL for PostgreSQL]",
+)
+
+
+@command.command("keys")
+@_HOME
+def keys(home: Path | None) -> None:
+    """Print the public keys of a server, current and retired, as JSON: what its /receipts/keys address shows."""
+    from pydplib.cli._platform import open_platform
+
+    open_platform(home)
+    from pydplib.web.analyses.signing import keys_document
+
+    click.echo(json.dumps(keys_document(), indent=2))
+
+
+@command.command("rotate")
+@_HOME
+def rotate(home: Path | None) -> None:
+    r"""Make a new key that signs from now on; the old ones are kept and still verify what they signed.
+
+    The running server signs with the new key at once. Tell partners the new public key: pydplib receipt keys.
+
+    \b
+    Examples:
+      pydplib receipt rotate --home /srv/pydplib
+    """
+    from pydplib.cli._platform import open_platform
+
+    open_platform(home)
+    from pydplib.web.analyses.signing import rotate as make_key
+    from pydplib.web.auditlog.writing import record
+
+    name = make_key()
+    record("system", "receipt.rotate", name)
+    click.echo(f"Receipts are signed with the new key {name} from now on. Keys used before still verify.")
 
 
 def _words(receipt: object) -> dict[str, str]:

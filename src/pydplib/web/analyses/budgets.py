@@ -190,7 +190,7 @@ def forecast(project: Any, purse: Purse, *, recipient: str | None = None, now: d
         return Forecast(None, None, None)
     usual = median(cost for _, cost in paid)
     since = max(paid[0][0], now - dt.timedelta(days=PACE_DAYS))
-    days = max(1.0, (now - since) / dt.timedelta(days=1))
+    days = max(7.0, (now - since) / dt.timedelta(days=1))  # one busy first day is no pace
     pace = sum(cost for time, cost in paid if time >= since) / days
     left = purse.left / pace if pace else math.inf
     until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
@@ -221,7 +221,7 @@ def bookings(project: Any, *, titles: Mapping[str, str], recipient: str | None =
                 time=dt.datetime.fromisoformat(entry.time),
                 what=KINDS[entry.kind],
                 who=who,
-                words=words or _limit_words(entry),
+                words=words + _along(entry, item) if words else _limit_words(entry),
                 cost=""
                 if entry.cost is None or entry.cost.nano_epsilon is None
                 else show_nano(entry.cost.nano_epsilon),
@@ -231,6 +231,10 @@ def bookings(project: Any, *, titles: Mapping[str, str], recipient: str | None =
             )
         )
     return found
+
+
+def _along(entry: Entry, item: Analysis | None) -> str:
+    return " (bought along: prices need it)" if item is None and entry.kind in ("debit", "share") else ""
 
 
 def _limit_words(entry: Entry) -> str:

@@ -32,11 +32,32 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
     """
     if release.statistic == "quantiles" and release.shape and release.shape[-1] == 5:
         return _boxes(release, title, original)
+    if is_count(release) and len(release.axes) == 2:
+        return _colours(release, title)
     drawn = plot.draw(release, title=title, original=original)
     named = UNITS.get(release.unit)
     if named and drawn.layout.yaxis.title.text == release.unit:
         drawn.update_yaxes(title_text=named)
     return drawn
+
+
+def _colours(release: Release, title: str) -> Figure:
+    """Draw a table of two fields: the released numbers themselves, as its table twin has them."""
+    down, across = release.axes
+    margin = show_margin(max(release.margins95 or (0,)), whole=True)
+    caption = (
+        f"{release.guarantee.sentence} Cost: {release.cost}. The noise may have moved each number by {margin} (95 %)."
+    )
+    return plot.heatmap(
+        across.labels,
+        down.labels,
+        np.rint(np.asarray(release.value, dtype=float)),
+        value_title=UNITS.get(release.unit, release.unit),
+        x_title=axis_title(across),
+        y_title=axis_title(down),
+        title=title,
+        caption=caption,
+    )
 
 
 def _boxes(release: Release, title: str, original: Any) -> Figure:

@@ -37,7 +37,7 @@ _LIVE = {
     "hx-get": "/analyses/new",
     "hx-include": "closest form",
     "hx-swap": "outerHTML",
-    "hx-sync": "closest form:replace",
+    "hx-sync": "closest form:queue last",
 }
 # A choice can change what else is to be filled in; a number changes the price alone, and nobody loses the cursor.
 _CHOICE = _LIVE | {"hx-trigger": "change", "hx-target": "#asking", "hx-select": "#asking"}
@@ -55,6 +55,8 @@ class QuestionForm(forms.Form):
         offer: What may be asked.
     """
 
+    use_required_attribute = False  # a choice may be changed while another is still open
+
     kind = forms.ChoiceField(
         label="What do you want to know?",
         choices=[(kind.name, kind.title) for kind in KINDS.values()],
@@ -63,6 +65,7 @@ class QuestionForm(forms.Form):
 
     def __init__(self, data: Any, *, offer: Offer) -> None:
         self.offer = offer
+        self.gaps: list[str] = []
         self.titles = offer.titles
         values = data.copy()
         if values.get("kind") not in KINDS:
@@ -81,7 +84,7 @@ class QuestionForm(forms.Form):
     def _add_subject(self) -> None:
         if self.shape.of is None:
             choices = [("rows", "Records"), ("persons", "People")]
-            self._choose("count_of", "Of what?", choices, radio=True, default="rows")
+            self._choose("count_of", "Of what?", choices, required=True, radio=True, default="rows")
             return
         fitting = [name for name, column in self.offer.fields.items() if can_be_about(self.shape, column)]
         label = "First field" if self.shape.name == "crosstab" else "Of which field?"
@@ -140,8 +143,8 @@ class QuestionForm(forms.Form):
         if column is None:
             return {"names": [first]}
         operators = operators_for(column)
-        self._choose(op, "", [(name, OPERATORS[name]) for name in operators], default=operators[0])
-        self.fields[op].label = "Condition"
+        choices = [(name, OPERATORS[name]) for name in operators]
+        self._choose(op, "Condition", choices, required=True, default=operators[0])
         return {"names": [first, op, *self._add_values(place, column, self.data[op])]}
 
     def _add_values(self, place: int, column: Column, operator: str) -> list[str]:
@@ -150,7 +153,9 @@ class QuestionForm(forms.Form):
             key, known = f"values{place}", [(name, words) for name, _, words in listed]
             self.data.setlist(key, [value for value in self.data.getlist(key) if value in dict(known)])
             widget = forms.CheckboxSelectMultiple(attrs={"class": "pills", **_CHOICE})
-            self.fields[key] = forms.MultipleChoiceField(label="Values", choices=known, widget=widget, required=False)
+            self.fields[key] = forms.MultipleChoiceField(
+                label="Values", choices=known, widget=widget, error_messages={"required": "Choose at least one value."}
+            )
             return [key]
         if listed or operator in ("is_present", "is_missing"):
             return []
@@ -161,7 +166,7 @@ class QuestionForm(forms.Form):
             self.fields[f"{end}{place}"] = forms.CharField(
                 label={"low": "From" if len(ends) == 2 else "Value", "high": "To"}[end],
                 max_length=24,
-                required=False,
+                error_messages={"required": "Give the value."},
                 widget=forms.DateInput(attrs=attrs | {"type": "date"})
                 if kind == "date"
                 else forms.TextInput(attrs=attrs),
@@ -177,7 +182,7 @@ class QuestionForm(forms.Form):
             ("epsilon", "A privacy loss that I set"),
             ("margin", "A margin that I need"),
         ]
-        self._choose("accuracy", "How accurate?", choices, radio=True, default=choices[0][0])
+        self._choose("accuracy", "How accurate?", choices, required=True, radio=True, default=choices[0][0])
         self.fields["accuracy"].help_text = (
             f"Your role's usual noise is {self.offer.factors[0].name}: {self.offer.factors[0].meaning[:1].lower()}"
             f"{self.offer.factors[0].meaning[1:]} More noise costs less of the budget."
@@ -265,7 +270,7 @@ class QuestionForm(forms.Form):
 
     def _condition_of(self, place: int) -> Condition | None:
         name, op = self.cleaned_data.get(f"where{place}"), self.cleaned_data.get(f"op{place}")
-        if not name or not op:
+        if not name or not op or any(key in self.errors for key in self._condition_keys(place)):
             return None
         column = self.offer.filters[name]
         known = {key: value for key, value, _ in values_of(column)}
@@ -278,6 +283,16 @@ class QuestionForm(forms.Form):
             fields = [f"values{place}"] if f"values{place}" in self.fields else typed
             self.add_error(fields[0] if fields else f"op{place}", str(error))
             return None
+
+    def _condition_keys(self, place: int) -> list[str]:
+        return [key for key in (f"values{place}", f"low{place}", f"high{place}") if key in self.fields]
+
+    def forgive_gaps(self) -> None:
+        """Turn errors of fields that are still empty into ``gaps``: while somebody chooses, nothing is wrong yet."""
+        for name in list(self.errors):
+            if name in self.fields and not any(value.strip() for value in self.data.getlist(name)):
+                del self.errors[name]
+                self.gaps.append(str(self[name].label))
 
     # -- parts of the page -----------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ROLES, Audience, Decision, Output, Source, may_flow
+from pydplib.receipt import Receipt
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
@@ -21,6 +22,14 @@ from pydplib.web.intake.models import Snapshot
 
 AUDIENCES = tuple(name for name, role in ROLES.items() if "ask" in role.powers and name != "owner")
 """Whom an owner can show an analysis to: the roles that get statistics."""
+
+
+_SMALL = 1e-6  # within any cap
+
+
+def epsilon_of(analysis: Analysis) -> float:
+    """Return the privacy loss of a release, as its receipt says."""
+    return float(Receipt.from_json(analysis.receipt).epsilon or "inf")
 
 
 def question_of(analysis: Analysis) -> Question:
@@ -34,25 +43,38 @@ def snapshot_of(analysis: Analysis) -> Snapshot:
     return found
 
 
-def decision_for(analysis: Analysis, place: Any, *, policy: Any = None, schema: Schema | None = None) -> Decision:
-    """Ask the door whether the released values may go to somebody's role and groups, by the policy of today."""
+def decision_for(
+    analysis: Analysis, place: Any, *, own: bool = False, policy: Any = None, schema: Schema | None = None
+) -> Decision:
+    """Ask the door whether the released values may go to somebody's role and groups, by the policy of today.
+
+    Args:
+        analysis: What was released.
+        place: Whoever has a ``role`` and ``groups``.
+        own: Whether they paid for it: then a cap per question that was lowered since closes nothing.
+        policy: The project's policy, if it was read before.
+        schema: The snapshot's schema, if it was read before.
+    """
     question = question_of(analysis)
     facts = schema or Schema.from_json(snapshot_of(analysis).schema)
     project = analysis.project
     source = Source.of(facts, project=project.key, fields=question.fields, filters=question.filters)
     audience = Audience(place.role, tuple(place.groups))
-    output = Output(analysis.label)  # type: ignore[arg-type]
+    output = Output(analysis.label, epsilon=_SMALL if own else epsilon_of(analysis))  # type: ignore[arg-type]
     rules = project.policy if policy is None else policy
     return may_flow(source, audience, output, project.purpose, policy=rules, on=timezone.localdate())
+
+
+def is_own(analysis: Analysis, user: Any, place: Any) -> bool:
+    """Return whether the user's organisation paid; who looks through another role's eyes belongs to no partner."""
+    return not place.preview and analysis.recipient == recipient_of(user)
 
 
 def concerns(analysis: Analysis, user: Any, place: Any) -> bool:
     """Return whether an analysis is somebody's business: own organisation's, shared with the role, or all of them."""
     if place.can("read_all_ledgers"):
         return True
-    # An owner who looks through a role's eyes belongs to no partner.
-    own = not place.preview and analysis.recipient == recipient_of(user)
-    return own or place.role in analysis.shared_with
+    return is_own(analysis, user, place) or place.role in analysis.shared_with
 
 
 def visible(project: Any, user: Any, place: Any) -> list[Analysis]:
@@ -64,7 +86,8 @@ def visible(project: Any, user: Any, place: Any) -> list[Analysis]:
             continue
         if analysis.snapshot not in facts:
             facts[analysis.snapshot] = Schema.from_json(snapshot_of(analysis).schema)
-        if decision_for(analysis, place, policy=policy, schema=facts[analysis.snapshot]):
+        own = is_own(analysis, user, place)
+        if decision_for(analysis, place, own=own, policy=policy, schema=facts[analysis.snapshot]):
             found.append(analysis)
     return found
 
@@ -79,7 +102,7 @@ def check_see(request: Any) -> Analysis:
     analysis: Analysis = request.target
     if not concerns(analysis, request.user, request.member):
         raise Http404
-    decision = decision_for(analysis, request.member)
+    decision = decision_for(analysis, request.member, own=is_own(analysis, request.user, request.member))
     if not decision:
         record(request.user, "flow.refuse", analysis.key, project=request.project, reason=decision.reason)
         raise PolicyError(f"{decision.reason} Ask the owner of the data to change the policy.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from pydplib.errors import ReceiptError
-from pydplib.receipt import Receipt, key_id, new_signing_key
+from pydplib.receipt import Receipt, key_id, new_signing_key, public_key_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -32,6 +32,15 @@ def public_keys() -> list[tuple[Ed25519PublicKey, bool]]:
     _current()
     found = [_read(path).public_key() for path in sorted(_folder().glob("*.key"), reverse=True)]
     return [(key, number == 0) for number, key in enumerate(found)]
+
+
+def keys_document() -> dict[str, Any]:
+    """Return the public keys as ``/receipts/keys`` shows them and ``pydplib receipt verify --keys`` reads them."""
+    keys = [
+        {"key_id": key_id(key), "public_key": public_key_text(key), "current": current, "algorithm": "Ed25519"}
+        for key, current in public_keys()
+    ]
+    return {"format": "pydplib-receipt-keys/1", "keys": keys}
 
 
 def rotate() -> str:

@@ -112,6 +112,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
         "figure": figure,
         "columns": columns,
         "rows": rows,
+        "unfolded": len(rows) <= 24,
         "sampling": sampling_words(release),
         "facts": _facts(request, item, release, snapshot),
         "is_current": current is not None and current.key == snapshot.key,

@@ -31,14 +31,12 @@ def analysis_new(request: HttpRequest) -> HttpResponse:
         return render(request, "analyses/new.html", {**_frame(request), "closed": plain(str(refusal))})
     if request.method == "POST":
         return _pay(request, offer)
-    begun = "kind" in request.GET
-    form = QuestionForm(request.GET if begun else QueryDict(mutable=True), offer=offer)
-    return render(request, "analyses/new.html", _shown(request, form, begun=begun))
+    return render(request, "analyses/new.html", _shown(request, QuestionForm(request.GET, offer=offer)))
 
 
 def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
     form = QuestionForm(request.POST, offer=offer)
-    values = _shown(request, form, begun=True)
+    values = _shown(request, form)
     quoted: Quoted | None = values["quoted"]
     if quoted is None or form.question is None:
         return render(request, "analyses/new.html", values, status=403 if values["denied"] else 422)
@@ -64,8 +62,8 @@ def _agreed(data: QueryDict) -> int:
     return int(word) if word.isdecimal() and len(word) < 20 else -1
 
 
-def _shown(request: HttpRequest, form: QuestionForm, *, begun: bool) -> dict[str, Any]:
-    values: dict[str, Any] = {**_frame(request), "form": form, "begun": begun, "quoted": None, "denied": None}
+def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
+    values: dict[str, Any] = {**_frame(request), "form": form, "quoted": None, "denied": None}
     if form.is_valid() and form.question is not None:
         values["words"] = title_of(form.question.to_dict(), form.titles)
         try:
@@ -78,8 +76,8 @@ def _shown(request: HttpRequest, form: QuestionForm, *, begun: bool) -> dict[str
             form.add_error(None, str(error))
     if values["quoted"] is not None and not values["quoted"].affordable:
         values["more_url"] = more_url(request, values["quoted"].nano_cost / 1e9)
-    if not begun:
-        form.errors.clear()  # nobody has chosen anything yet
+    if request.method != "POST":
+        form.forgive_gaps()
     return values
 
 

@@ -11,13 +11,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
-from pydplib.receipt import Receipt, key_id, public_key_text
+from pydplib.receipt import Receipt
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.signing import public_keys
+from pydplib.web.analyses.signing import keys_document, public_keys
 from pydplib.web.doors import public
 from pydplib.web.ledger import models as rows
-
-KEYS_FORMAT = "pydplib-receipt-keys/1"
 
 
 class ReceiptForm(forms.Form):
@@ -66,11 +64,7 @@ def receipt(request: HttpRequest, digest: str) -> HttpResponse:
 @require_safe
 def receipt_keys(request: HttpRequest) -> HttpResponse:
     """Give out the public keys, current and retired, as ``pydplib receipt verify --keys`` reads them."""
-    keys = [
-        {"key_id": key_id(key), "public_key": public_key_text(key), "current": current, "algorithm": "Ed25519"}
-        for key, current in public_keys()
-    ]
-    return JsonResponse({"format": KEYS_FORMAT, "keys": keys}, json_dumps_params={"indent": 2})
+    return JsonResponse(keys_document(), json_dumps_params={"indent": 2})
 
 
 def facts_of(receipt: Receipt) -> list[tuple[str, str]]:
