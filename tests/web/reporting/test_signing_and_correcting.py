@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 from report_forms import as_fields, post
 
@@ -203,6 +204,15 @@ def test_a_report_on_another_patient_than_the_one_typed_again_is_not_signed(read
     post(reader, report, answers, check_identifier=" A  17")
     assert "Yes, this report is on that patient" in reader.get(f"/reports/{report.key}/edit").content.decode()
     assert [line.facts for line in Line.objects.filter(action="patient.check")] == [{"same": False}, {"same": True}]
+
+
+def test_the_database_refuses_to_change_a_signed_version(reader, write, answers) -> None:
+    version = write(reader, answers).versions.get()
+    for change in ({"text": "Nothing found."}, {"answers": {}}, {"reason": "later"}):
+        with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
+            ReportVersion.objects.filter(pk=version.pk).update(**change)
+    version.refresh_from_db()
+    assert "category 4" in version.text
 
 
 def test_a_withdrawn_consent_is_said_in_the_form(reader, write) -> None:
