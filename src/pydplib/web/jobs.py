@@ -1,0 +1,167 @@
+"""Work that takes a while: one worker at a time, progress in the database, taken up again after a crash.
+
+A row that is worked on has the columns ``state``, ``worker``, ``heartbeat`` and ``problem``; see ``Work``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import DatabaseError, connection, models
+from django.db.models import Q
+from django.utils import timezone
+
+from pydplib.errors import PydplibError
+
+STALE = dt.timedelta(seconds=90)
+"""A worker that was silent this long is gone."""
+
+BEAT = 20.0
+"""Seconds between two signs of life of a step that saves no progress by itself."""
+
+_log = logging.getLogger("pydplib.web")
+
+
+class LostClaimError(Exception):
+    """Another worker took over, or the step was ended from elsewhere."""
+
+
+class Work(models.Model):
+    """The columns of a row that is worked on in the background."""
+
+    worker = models.CharField(max_length=16, blank=True)  # who works on it; one at a time
+    heartbeat = models.DateTimeField(null=True)
+    progress = models.PositiveSmallIntegerField(null=True)  # in percent; none while the end is not known
+    progress_words = models.CharField(max_length=200, blank=True)
+    problem = models.CharField(max_length=600, blank=True)  # why a step ended early, in words without data
+
+    class Meta:
+        abstract = True
+
+
+class Claim:
+    """A claim on a row: nobody else works on it while the claim lasts.
+
+    Args:
+        row: The row.
+        state: The state in which it is while it is worked on.
+        among: The states from which work may begin.
+        stale: After how long a silent worker is taken for gone.
+    """
+
+    def __init__(self, row: Any, state: str, *, among: Iterable[str], stale: dt.timedelta | None = None) -> None:
+        self.token, self.pk, self.state = secrets.token_hex(8), row.pk, state
+        self.rows = type(row)._default_manager
+        claimed = self.rows.filter(is_free(stale), pk=row.pk, state__in=tuple(among)).update(
+            worker=self.token, heartbeat=timezone.now(), state=state, problem=""
+        )
+        if not claimed:
+            raise LostClaimError
+        row.claim = self
+
+    def save(self, **values: Any) -> None:
+        """Write progress, if the claim still holds; inside a transaction this also keeps others from taking over."""
+        kept = self.rows.filter(pk=self.pk, worker=self.token, state=self.state)
+        if not kept.update(heartbeat=timezone.now(), **values):
+            raise LostClaimError
+
+    def release(self, **values: Any) -> None:
+        """End the claim."""
+        self.rows.filter(pk=self.pk, worker=self.token).update(worker="", **values)
+
+    @contextmanager
+    def beating(self, *, most: float, every: float | None = None) -> Iterator[None]:
+        """Give signs of life from a thread of its own while something long runs.
+
+        Args:
+            most: Seconds after which no further sign is given: whatever still runs then has got stuck.
+            every: Seconds between two signs.
+        """
+        ended = threading.Event()
+
+        def beat() -> None:
+            begun = time.monotonic()
+            try:
+                while not ended.wait(BEAT if every is None else every) and time.monotonic() - begun < most:
+                    try:
+                        self.save()
+                    except LostClaimError:
+                        return
+                    except DatabaseError:  # busy: the next sign will do
+                        continue
+            finally:
+                connection.close()
+
+        thread = threading.Thread(target=beat, daemon=True, name="heartbeat")
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join(timeout=5)
+
+
+def is_free(stale: dt.timedelta | None = None) -> Q:
+    """Return the condition that nobody works on a row, or somebody who is gone."""
+    old = timezone.now() - (STALE if stale is None else stale)
+    return Q(worker="") | Q(heartbeat__isnull=True) | Q(heartbeat__lt=old)
+
+
+def is_stalled(row: Any, states: Iterable[str], *, stale: dt.timedelta | None = None) -> bool:
+    """Return whether a step was begun and nobody works on it any more.
+
+    Args:
+        row: The row.
+        states: The states in which it should be worked on.
+        stale: After how long a silent worker is taken for gone.
+    """
+    if row.state not in tuple(states):
+        return False
+    old = timezone.now() - (STALE if stale is None else stale)
+    return not row.worker or row.heartbeat is None or row.heartbeat < old
+
+
+def start(step: Callable[[Any], None], row: Any, *, inline: bool, related: Iterable[str] = ()) -> None:
+    """Run a step on a row: at once, or in a thread of its own.
+
+    Args:
+        step: What is done; it makes a ``Claim`` first.
+        row: The row.
+        inline: Whether the user waits for it.
+        related: What is read together with the row.
+    """
+    model, pk, with_it = type(row), row.pk, tuple(related)
+    if inline:
+        _run(step, model, pk, with_it)
+        return
+    name = f"{model._meta.model_name}-{pk}"
+    threading.Thread(target=_run_and_close, args=(step, model, pk, with_it), daemon=True, name=name).start()
+
+
+def _run_and_close(step: Callable[[Any], None], model: Any, pk: int, related: tuple[str, ...]) -> None:
+    try:
+        _run(step, model, pk, related)
+    finally:
+        connection.close()
+
+
+def _run(step: Callable[[Any], None], model: Any, pk: int, related: tuple[str, ...]) -> None:
+    row = model._default_manager.select_related(*related).get(pk=pk)
+    try:
+        step(row)
+    except LostClaimError:
+        return
+    except Exception as error:
+        # The text of a foreign error may quote a cell: only its kind is logged.
+        _log.error("%s %s: %s", model._meta.model_name, row.key, type(error).__name__)
+        said = str(error)[:400] if isinstance(error, PydplibError) else "Something went wrong on our side. Try again."
+        claim = getattr(row, "claim", None)
+        mine = model._default_manager.filter(pk=pk, worker__in=("", claim.token if claim else ""))
+        mine.update(worker="", heartbeat=None, problem=said)
