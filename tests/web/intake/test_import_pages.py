@@ -296,6 +296,14 @@ def test_paper_cohort_of_920_rows_is_imported_with_two_rows_mended(project, vers
     assert verify()
 
 
+def test_department_comes_from_its_column_the_form_or_the_answers(project, version, row, member) -> None:
+    owner = member("owner")
+    rows = [row("P1", department_code="SYN-ONC", Department="URO"), row("P2", department_code="SYN-ONC", Department="")]
+    batch = go_through(owner, table(rows))
+    owner.post(f"/import/{batch.key}/accept")
+    assert sorted(Report.objects.values_list("department", flat=True)) == ["SYN-ONC", "URO"]
+
+
 def test_radiologist_imports_into_the_own_department_alone(project, version, row, member) -> None:
     doctor = member("radiologist", department="RAD")
     rows = [row("P1", Department="URO"), row("P2", Department="URO")]

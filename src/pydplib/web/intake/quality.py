@@ -79,14 +79,14 @@ def quality_of(project: Any) -> Quality:
     current = project.templates.filter(is_current=True).first()
     if current is None:
         return Quality()
-    return _measured(project.pk, project.data_version, current.pk)
+    return _measured(project.key, project.data_version, current.key)
 
 
 @lru_cache(maxsize=8)
-def _measured(project: int, data_version: int, template: int) -> Quality:
-    reports = Report.objects.filter(project_id=project, state=Report.State.SIGNED).order_by("id")
+def _measured(project: str, data_version: int, template: str) -> Quality:
+    reports = Report.objects.filter(project__key=project, state=Report.State.SIGNED).order_by("id")
     rows = reports.values_list("key", "patient_id", "signed", "answers", "values").iterator(chunk_size=1000)
-    return measure(TemplateVersion.objects.get(pk=template).template, rows)
+    return measure(TemplateVersion.objects.get(key=template).template, rows)
 
 
 def measure(template: Template, rows: Any) -> Quality:

@@ -13,6 +13,7 @@ from pydplib.engine.columns import FALSE_WORDS, TRUE_WORDS
 from pydplib.web.intake import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
 
+_DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it, in templates that have one
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
 _GERMAN_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d.*")
@@ -117,8 +118,10 @@ class Reader:
 
 
 def department_of(row: FileRow, own: str) -> str:
-    """Return whose report a row is: what the file says (radiologists cannot map that), or else the import's own."""
-    return row.special.get(DEPARTMENT, "").strip()[:80] or own
+    """Return whose report a row is: a column for that (radiologists cannot map one), the import's own, or an answer."""
+    said = row.special.get(DEPARTMENT, "").strip() or own
+    answered = next((row.answers[name] for name in _DEPARTMENT_FIELDS if name in row.answers), "")
+    return (said or str(answered))[:80]
 
 
 def identifiers_of(row: FileRow) -> dict[str, str]:
