@@ -239,3 +239,23 @@ def _reading(world: World) -> Any:
     from pydplib.web.reporting.models import Reading
 
     return Reading.objects.create(text=make_text(world), number=1, reader=world.owner, template=make_template(world))
+
+
+@maker("dashboards.Dashboard")
+def make_dashboard(world: World) -> Any:
+    """A dashboard that is published for third parties, without figures."""
+    from pydplib.web.dashboards.models import Dashboard, Edition
+
+    made = Dashboard.objects.create(
+        project=world.project, title="Trends", audience="third_party", state="published", made_by=world.owner
+    )
+    snapshot = world.project.snapshots.first() or _snapshot(world)
+    Edition.objects.create(dashboard=made, number=1, title=made.title, snapshot=snapshot, made_by=world.owner)
+    return made
+
+
+@maker("dashboards.Figure")
+def _figure(world: World) -> Any:
+    from pydplib.web.dashboards.models import Figure
+
+    return Figure.objects.create(dashboard=make_dashboard(world), position=1, kind="ready", name="reports-by-year")

@@ -60,6 +60,7 @@ def clear(home: Path) -> None:
 
 def seed() -> list[Entrance]:
     """Make organisations, people, projects and reports; return the people's sign-in links."""
+    from pydplib.web.dashboards.example import publish_examples
     from pydplib.web.demo_examples import DEPARTMENT, REPORTS, TEXTS
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
@@ -82,6 +83,7 @@ def seed() -> list[Entrance]:
         department_field="department_code",
     )
     publish(make_snapshot(study, actor=users["olivia"]), actor=users["olivia"])
+    publish_examples(users["olivia"], study)
     desk = _make_project(
         users,
         "Prostate MRI reporting",

@@ -32,6 +32,7 @@ INSTALLED_APPS = [
     "pydplib.web.intake",
     "pydplib.web.ledger",
     "pydplib.web.analyses",
+    "pydplib.web.dashboards",
     "pydplib.web.api",
 ]
 

@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("pydplib.web.reporting.urls")),
     path("", include("pydplib.web.intake.urls")),
     path("", include("pydplib.web.analyses.urls")),
+    path("", include("pydplib.web.dashboards.urls")),
     path("", include("pydplib.web.auditlog.urls")),
     path("", include("pydplib.web.api.urls")),
 ]

@@ -117,6 +117,14 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "dashboard.edit": "Edited a dashboard",
         "dashboard.make": "Made a dashboard",
         "dashboard.withdraw": "Withdrew a dashboard",
+        # Dashboards.
+        "dashboard.count": "Bought the number of records for a dashboard",
+        "dashboard.edit": "Edited a dashboard",
+        "dashboard.make": "Made a dashboard",
+        "dashboard.originals": "Looked at the originals behind a dashboard",
+        "dashboard.publish": "Published a dashboard",
+        "dashboard.refuse": "Was refused the publishing of a dashboard",
+        "dashboard.withdraw": "Withdrew a dashboard",
         # The log itself.
         "audit.export": "Exported the log",
         "audit.head": "Downloaded the head of the log",

@@ -11,6 +11,7 @@ from pydplib.errors import ParameterError
 from pydplib.policy import ROLES, parse_role
 from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door, signed_in
+from pydplib.web.people.addresses import safe_path
 from pydplib.web.projects.access import access_of
 from pydplib.web.projects.tabs import project_tabs
 
@@ -40,7 +41,7 @@ def preview_start(request: HttpRequest) -> HttpResponse:
     request.session["preview"] = {"project": request.project.key, "role": role.name}
     request.session["project"] = request.project.key
     record(request.user, "preview.start", request.project.key, project=request.project, role=role.name)
-    return redirect("access")
+    return redirect(safe_path(request, request.POST.get("next"), default="/policy/access"))
 
 
 @signed_in

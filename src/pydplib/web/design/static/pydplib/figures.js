@@ -1,5 +1,6 @@
 // Draws every figure of a page in the reader's look, stacks panels on narrow screens, and turns to the
-// light look for print. Figures that arrive later through htmx are drawn too. Plotly stands before this script.
+// light look for print. Figures that arrive later through htmx are drawn too; those far below the fold wait until
+// the reader comes near them. Plotly stands before this script.
 (() => {
   "use strict";
   const NARROW = 620;
@@ -9,6 +10,7 @@
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const specs = new Map();
   const drawnAs = new WeakMap();
+  const near = new WeakSet();
   let printing = false;
 
   const isPlain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -40,7 +42,18 @@
     place.style.minHeight = `${layout.height || 420}px`;
     window.Plotly.react(place, spec.data, layout, config);
   };
-  const drawAll = () => document.querySelectorAll("[data-figure]").forEach(draw);
+  const coming = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      coming.unobserve(entry.target);
+      near.add(entry.target);
+      draw(entry.target);
+    }
+  }, { rootMargin: "600px 0px" });
+  const drawAll = () => document.querySelectorAll("[data-figure]").forEach((place) => {
+    if (printing || near.has(place)) draw(place);
+    else coming.observe(place);
+  });
 
   drawAll();
   document.addEventListener("pydplib:theme", drawAll);

@@ -1,0 +1,37 @@
+"""The budgets of audiences' dashboards, for their owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydplib.budget.rules import State, remaining
+from pydplib.release.accounts import find_account
+from pydplib.web.dashboards.models import AUDIENCES
+from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.words import DASHBOARD
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardPurse:
+    """What the dashboards of an audience may spend together, and what they have spent."""
+
+    audience: str
+    title: str
+    spent: float
+    total: float
+
+
+def purses(project: Any) -> list[DashboardPurse]:
+    """Return the budget of every audience that the policy speaks of."""
+    ledger = DatabaseLedger()
+    found = []
+    for audience, title in AUDIENCES:
+        total = project.dashboard_budget(audience)
+        if total is None:
+            continue
+        account = find_account(ledger, project.key, f"{DASHBOARD}{audience}")
+        state = State() if account is None else account.state
+        spent = 0.0 if account is None else account.limit.nano_epsilon / 1e9 - remaining(state, account.limit).epsilon
+        found.append(DashboardPurse(audience, title, spent, total))
+    return found

@@ -1,0 +1,119 @@
+"""Forms of dashboards: make one, put figures on it, its audience's budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from pydplib.errors import QuestionError
+from pydplib.release import Question
+from pydplib.schema import Schema, Text
+from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.questions import KINDS, build_question
+from pydplib.web.dashboards.models import AUDIENCES
+
+_NUMBER = {"step": "any", "class": "short", "inputmode": "decimal"}
+
+
+class DashboardForm(forms.Form):
+    """A new dashboard."""
+
+    title = forms.CharField(label="Title", max_length=120)
+    audience = forms.ChoiceField(
+        label="For whom",
+        choices=AUDIENCES,
+        widget=forms.RadioSelect,
+        help_text="It decides the noise and whose budget pays, and stays as it is.",
+    )
+    intro = forms.CharField(
+        label="Introduction",
+        max_length=400,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One or two sentences for its readers.",
+    )
+
+
+class WordsForm(forms.Form):
+    """Title and introduction."""
+
+    title = forms.CharField(label="Title", max_length=120)
+    intro = forms.CharField(
+        label="Introduction", max_length=400, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
+class PickForm(forms.Form):
+    """Figures to put on the plan."""
+
+    ready = forms.MultipleChoiceField(label="Ready-made", required=False, widget=forms.CheckboxSelectMultiple)
+    paper = forms.MultipleChoiceField(label="Paper mode", required=False, widget=forms.CheckboxSelectMultiple)
+    analysis = forms.ChoiceField(label="An analysis of your organisation", required=False)
+
+    def __init__(self, *args: Any, ready: Any, paper: Any, analyses: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, choices in (("ready", ready), ("paper", paper)):
+            if choices:
+                self.fields[name].choices = [(c.name, f"{c.label}: {c.title}. {c.hint}") for c in choices]
+            else:
+                del self.fields[name]
+        if analyses:
+            self.fields["analysis"].choices = [("", "None"), *((key, words) for key, words in analyses)]
+        else:
+            del self.fields["analysis"]
+        if "paper" in self.fields:
+            self.fields["paper"].help_text = "Noisy records without a guarantee; shown with a warning."
+
+
+class QuestionForm(forms.Form):
+    """A question of the owner's own."""
+
+    kind = forms.ChoiceField(label="What", choices=[(kind.name, kind.title) for kind in KINDS.values()])
+    field = forms.ChoiceField(label="Of which field", required=False)
+    by1 = forms.ChoiceField(label="By", required=False)
+    by2 = forms.ChoiceField(label="And by", required=False)
+    title = forms.CharField(label="Title", max_length=120, required=False)
+
+    def __init__(self, *args: Any, schema: Schema, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        titles = titles_of(schema)
+        fields = [("", "–")] + [
+            (name, titles[name])
+            for name, column in schema.columns.items()
+            if not isinstance(column, Text) and name != schema.person
+        ]
+        for name in ("field", "by1", "by2"):
+            self.fields[name].choices = fields
+
+    def clean(self) -> dict[str, Any]:
+        """Make the question; what does not fit together is said in words."""
+        values = super().clean() or {}
+        if self.errors:
+            return values
+        by = [values[name] for name in ("by1", "by2") if values.get(name)]
+        try:
+            made: Question = build_question(values["kind"], field=values.get("field") or None, by=by)
+        except QuestionError as error:
+            raise forms.ValidationError(str(error)) from None
+        values["question"] = made
+        return values
+
+
+class BudgetForm(forms.Form):
+    """What the dashboards of an audience may spend together."""
+
+    budget = forms.FloatField(
+        label="Budget (epsilon)",
+        min_value=0.000001,
+        max_value=1000,
+        widget=forms.NumberInput(attrs=_NUMBER),
+        help_text="Smaller counts at once. Larger is a proposal: it counts when a second owner agrees.",
+    )
+    reason = forms.CharField(
+        label="Reason",
+        max_length=1000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Needed for a larger budget: the other owners read it.",
+    )

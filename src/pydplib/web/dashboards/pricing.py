@@ -1,0 +1,291 @@
+"""What publishing a dashboard would cost: every figure, the sum, and what is left; from public facts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from pydplib.budget.keys import canonical_json
+from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
+from pydplib.budget.units import ATTO, NANO, show_nano
+from pydplib.errors import PolicyError, PydplibError
+from pydplib.experiments.sound_figures import SOUND_FIGURES
+from pydplib.guarantee import ApproxDP
+from pydplib.policy import ROLES
+from pydplib.release import Price, Question, Session
+from pydplib.release.accounts import find_account
+from pydplib.release.session import SIZE_SHARE
+from pydplib.schema import Schema
+from pydplib.web.analyses.asking import Noise
+from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.pricing import margin_words
+from pydplib.web.analyses.questions import title_of
+from pydplib.web.analyses.sessions import follow_policy, public_facts
+from pydplib.web.dashboards.models import Dashboard, Figure, Kind
+from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
+from pydplib.web.doors import Place
+from pydplib.web.intake.models import Snapshot
+from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
+from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.door import flow_for
+from pydplib.web.projects.words import plain
+
+OWNER_SIZE = Fraction(1, 10)
+"""What the number of records costs for an audience without a cap per question; the page says it before it is paid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One figure of the plan with its price.
+
+    Args:
+        figure: The figure.
+        title: What it shows.
+        label: What the paper calls it, or where it comes from.
+        nano: What it adds to the price, in nano-epsilon; none where the number of records must be bought first.
+        margins: The accuracy to expect, in words.
+        problem: Why it cannot be published; empty if it can.
+    """
+
+    figure: Figure
+    title: str
+    label: str
+    nano: int | None
+    margins: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def cost(self) -> str:
+        """The price for readers."""
+        if self.figure.kind == Kind.PAPER:
+            return "no guarantee, no price"
+        if self.nano is None:
+            return "after counting"
+        return f"ε {show_nano(self.nano)}" if self.nano else "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """The price of a whole dashboard.
+
+    Args:
+        snapshot: What it would show.
+        lines: One per figure, in order.
+        size: What the number of records costs, in nano-epsilon, where it must be bought first; else none.
+        nano: The sum of all figures.
+        left: What is left of the audience's dashboards' budget; ``after`` when it is paid, none if it cannot pay.
+        whole_left: What is left of the data set's budget, for the owner's eyes; ``whole_after`` as above.
+        limit: The budget of the audience's dashboards.
+    """
+
+    snapshot: Snapshot
+    lines: tuple[Line, ...]
+    size: int | None
+    nano: int
+    left: Remaining
+    after: Remaining | None
+    whole_left: Remaining
+    whole_after: Remaining | None
+    limit: float
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def total(self) -> str:
+        """The sum for readers."""
+        return show_nano(self.nano)
+
+    @property
+    def size_cost(self) -> str:
+        """The price of the number of records."""
+        return show_nano(self.size or 0)
+
+    @property
+    def bar(self) -> tuple[float, float, float]:
+        """Spent, asked and total of the audience's budget, for the bar."""
+        after = self.left.epsilon - self.after.epsilon if self.after is not None else self.nano / NANO
+        return self.limit - self.left.epsilon, after, self.limit
+
+    @property
+    def can_publish(self) -> bool:
+        """Whether the button is open."""
+        return bool(self.lines) and not self.problems and self.size is None and self.affordable
+
+    @property
+    def affordable(self) -> bool:
+        """Whether both budgets can pay."""
+        return self.after is not None and self.whole_after is not None
+
+
+def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Noise], ...]:
+    """Return the questions of a figure and how accurate they shall be."""
+    if figure.kind == Kind.READY:
+        return tuple((question, Noise()) for question in SOUND_FIGURES[figure.name].ask(schema))
+    if figure.kind == Kind.QUESTION:
+        noise = Noise() if figure.nano_epsilon is None else Noise(epsilon=figure.nano_epsilon / NANO)
+        return ((Question.from_dict(figure.question), noise),)
+    return ()
+
+
+def title_for(figure: Any, schema: Schema | None) -> str:
+    """Return what a figure shows, in words."""
+    if figure.title:
+        return str(figure.title)
+    if figure.kind == Kind.QUESTION:
+        titles = {} if schema is None else titles_of(schema)
+        return title_of(figure.question, titles)
+    words = SOUND_FIGURES[figure.name].title
+    return f"{words}, paper mode" if figure.kind == Kind.PAPER else words
+
+
+def label_for(figure: Any) -> str:
+    """Return what the paper calls a figure, or that it is a question of the own."""
+    return "Question" if figure.kind == Kind.QUESTION else SOUND_FIGURES[figure.name].label
+
+
+def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]:
+    """Return a session of the audience's dashboards on the published snapshot; in a preview nothing is opened.
+
+    Raises:
+        PolicyError: Nothing is published, or no row of the policy lets the audience get statistics.
+    """
+    project = dashboard.project
+    snapshot = published_snapshot(project)
+    if snapshot is None:
+        raise PolicyError("No snapshot is published yet: publish one first, dashboards show nothing else.")
+    epsilon = project.dashboard_budget(dashboard.audience)
+    if epsilon is None:
+        raise PolicyError("No row of the policy speaks of this audience, so it gets no dashboards.")
+    ledger = DatabaseLedger()
+    delta = Fraction(str(project.policy.delta_for(Schema.from_json(snapshot.schema).size)))
+    account = find_account(ledger, project.key, dashboard.recipient)
+    if account is not None:
+        delta = Fraction(account.limit.atto_delta, ATTO)
+    budget = ApproxDP(epsilon, float(delta))
+    if account is not None and not preview and Limit.of(budget).nano_epsilon != account.limit.nano_epsilon:
+        ledger.change_limit(lineage=project.key, recipient=dashboard.recipient, limit=budget, by="policy")
+    session = Session(
+        public_facts(snapshot) if preview else load_snapshot(snapshot),
+        recipient=dashboard.recipient,
+        role=dashboard.audience,
+        budget=budget,
+        ledger=ledger,
+        policy=project.policy,
+        purpose=project.purpose,
+        snapshot=snapshot.key,
+        preview=preview,
+    )
+    if session.cap is None:
+        session._size_epsilon = OWNER_SIZE  # no cap to take a part of
+    if not preview:
+        follow_policy(ledger, session)
+    return session, snapshot
+
+
+def bill_for(dashboard: Dashboard) -> Bill:
+    """Return what publishing the plan would cost now; no row is read, nothing is spent."""
+    session, snapshot = open_for(dashboard, preview=True)
+    figures = list(dashboard.figures.all())
+    schema = session.table.schema
+    needs_size = session.size is None and any(
+        not noise.options() for figure in figures for _, noise in _questions(figure, schema)
+    )
+    share = OWNER_SIZE if session.cap is None else Fraction(str(session.cap)) * SIZE_SHARE
+    state, limit = _account(session, session.recipient, dashboard.project.dashboard_budget(dashboard.audience) or 0.0)
+    whole, whole_limit = _account(session, None, dashboard.project.data_set_budget)
+    left, whole_left = remaining(state, limit), remaining(whole, whole_limit)
+    seen: set[str] = set()
+    after: State | None = state
+    whole_after: State | None = whole
+    lines, nano = [], 0
+    for figure in figures:
+        line, prices = _line(dashboard, figure, session, seen, needs_size)
+        lines.append(line)
+        nano += line.nano or 0
+        for price in prices:
+            after = _paid(after, price, limit)
+            whole_after = _paid(whole_after, price, whole_limit)
+    return Bill(
+        snapshot=snapshot,
+        lines=tuple(lines),
+        size=int(share * NANO) if needs_size else None,
+        nano=nano,
+        left=left,
+        after=None if after is None else remaining(after, limit),
+        whole_left=whole_left,
+        whole_after=None if whole_after is None else remaining(whole_after, whole_limit),
+        limit=limit.nano_epsilon / NANO,
+        problems=tuple(line.problem for line in lines if line.problem),
+    )
+
+
+def _questions(figure: Figure, schema: Schema) -> tuple[tuple[Question, Noise], ...]:
+    try:
+        return asked_by(figure, schema)
+    except PydplibError:
+        return ()
+
+
+def _line(
+    dashboard: Dashboard, figure: Figure, session: Session, seen: set[str], needs_size: bool
+) -> tuple[Line, list[Price]]:
+    schema = session.table.schema
+    facts: dict[str, Any] = {"figure": figure, "title": title_for(figure, schema), "label": label_for(figure)}
+    if figure.kind == Kind.PAPER:
+        return Line(**facts, nano=0, problem=_paper_problem(dashboard, figure, schema)), []
+    try:
+        asked = asked_by(figure, schema)
+        if not asked:
+            return Line(**facts, nano=0, problem=f"{facts['title']}: the snapshot has not its fields."), []
+        if needs_size:
+            for question, noise in asked if session.cap is not None else ():
+                session.price(question, **noise.options())  # whether the policy opens it can be told already
+            return Line(**facts, nano=None), []
+        new = list(_new_prices(asked, session, seen))
+    except PydplibError as error:
+        return Line(**facts, nano=0, problem=f"{facts['title']}: {plain(str(error))}"), []
+    paid = [price for price in new if not price.free]
+    words = tuple(dict.fromkeys(margin_words(price) for price in new))
+    return Line(**facts, nano=sum(price.cost.nano_epsilon or 0 for price in paid), margins=words), paid
+
+
+def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]:
+    for question, noise in asked:
+        name = canonical_json({"question": question.canonical(session.table.schema), "noise": noise.options()})
+        if name not in seen:
+            seen.add(name)
+            yield session.price(question, **noise.options())
+
+
+def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
+    fields = PAPER_FIELDS[figure.name]
+    if not set(fields) <= set(schema.columns):
+        return f"{title_for(figure, schema)}: the snapshot has not its fields."
+    place = Place(dashboard.audience)
+    decision = flow_for(
+        dashboard.project, place, paper_output(dashboard.audience), purpose=dashboard.project.purpose, fields=fields
+    )
+    return "" if decision else f"{title_for(figure, schema)}: {plain(decision.reason)}"
+
+
+def _account(session: Session, recipient: str | None, epsilon: float) -> tuple[State, Limit]:
+    account = find_account(session.ledger, session.lineage, recipient)
+    if account is None:
+        delta = session.policy.delta_for(session.table.schema.size)
+        return State(), Limit.of(ApproxDP(epsilon, delta))
+    limit = Limit.of(ApproxDP(epsilon, float(Fraction(account.limit.atto_delta, ATTO))))
+    return account.state, limit
+
+
+def _paid(state: State | None, price: Price, limit: Limit) -> State | None:
+    if state is None:
+        return None
+    after = pay(state, price.cost, limit)
+    return None if isinstance(after, Refusal) else after
+
+
+def noise_words(audience: str) -> str:
+    """Return the noise factor of an audience in words."""
+    factor = ROLES[audience].noise_factor
+    return "" if factor is None else f"{factor.name} noise ({factor.low:g} to {factor.high:g} %)"

@@ -1,0 +1,180 @@
+"""Publish a dashboard: pay for every figure once, then put a new edition in the old one's place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+from django.db.models import Max
+
+from pydplib import plot
+from pydplib._duckdb_files import exact_name, parquet_source
+from pydplib.errors import BudgetError, DataError, ParameterError, PolicyError
+from pydplib.experiments.figures import FIGURES
+from pydplib.policy import ROLES
+from pydplib.release import Release, Session
+from pydplib.web.analyses.asking import keep
+from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.dashboards.models import Dashboard, Edition, Figure, Kind, Shown
+from pydplib.web.dashboards.planning import PAPER_FIELDS
+from pydplib.web.dashboards.pricing import Bill, asked_by, bill_for, open_for, title_for
+from pydplib.web.intake.models import Snapshot
+from pydplib.web.intake.snapshots import folder
+
+
+def count_records(actor: Any, dashboard: Dashboard) -> None:
+    """Buy the noisy number of records for the audience, from which its prices are made: once per snapshot.
+
+    Raises:
+        BudgetError: The budget cannot pay; the refusal is logged.
+    """
+    with _refusals(actor, dashboard):
+        session, _ = open_for(dashboard, preview=False)
+        with session.table:
+            bought = session.buy_size() if session.cap is not None else session.buy_size(epsilon=_owner_size(session))
+    record(actor, "dashboard.count", dashboard.key, project=dashboard.project, cost=str(bought.cost))
+
+
+def publish(actor: Any, dashboard: Dashboard, *, agreed: int) -> Edition:
+    """Pay for every figure of the plan, and show them to the audience from now on.
+
+    Every debit is committed by the ledger before a row is read. A crash in the middle shows nothing new and wastes
+    nothing: what was paid is free when it is published again.
+
+    Args:
+        actor: The owner.
+        dashboard: The dashboard.
+        agreed: The price that the owner saw, in nano-epsilon; another one is refused and shown first.
+
+    Raises:
+        ParameterError: The price changed, or a figure cannot be published.
+        BudgetError: The audience's or the data set's budget cannot pay for all of it; nothing was spent.
+    """
+    with _refusals(actor, dashboard):
+        _check(bill_for(dashboard), agreed)
+        session, snapshot = open_for(dashboard, preview=False)
+        with session.table:
+            shown = [_answered(actor, dashboard, figure, session, snapshot) for figure in dashboard.figures.all()]
+    with recorded(actor, project=dashboard.project) as log:
+        locked = Dashboard.objects.select_for_update().get(pk=dashboard.pk)
+        last = locked.editions.aggregate(last=Max("number"))["last"] or 0
+        edition = Edition.objects.create(
+            dashboard=locked,
+            number=last + 1,
+            title=locked.title,
+            intro=locked.intro,
+            snapshot=snapshot,
+            made_by=actor,
+        )
+        for position, item in enumerate(shown, start=1):
+            item.edition, item.position = edition, position
+        Shown.objects.bulk_create(shown)
+        # Noisy records of an older edition have no guarantee: nobody keeps them longer than they are shown.
+        Shown.objects.filter(edition__dashboard=locked, kind=Kind.PAPER).exclude(edition=edition).update(paper=None)
+        locked.state = Dashboard.State.PUBLISHED
+        locked.save(update_fields=["state"])
+        log.add(
+            "dashboard.publish",
+            locked.key,
+            audience=locked.audience,
+            edition=edition.number,
+            snapshot=snapshot.number,
+            figures=len(shown),
+            cost=agreed / 10**9,
+        )
+    dashboard.state = locked.state
+    return edition
+
+
+def _check(bill: Bill, agreed: int) -> None:
+    if not bill.lines:
+        raise ParameterError("There is no figure to publish yet.")
+    if bill.problems:
+        raise ParameterError(bill.problems[0])
+    if bill.size is not None:
+        raise ParameterError("Prices need the number of records: count them for this audience first.")
+    if bill.nano != agreed:
+        raise ParameterError(f"The price is epsilon {bill.total} now, not what you agreed to. Look at it again.")
+    if bill.after is None:
+        raise BudgetError(
+            f"The budget of this audience's dashboards cannot pay for all figures: asked epsilon {bill.total}, left "
+            f"{bill.left}. Nothing was spent. Take figures off, or propose a larger budget to the other owners.",
+            asked=f"epsilon {bill.total}",
+            left=str(bill.left),
+        )
+    if bill.whole_after is None:
+        raise BudgetError(
+            f"The data set's own budget, shared by all recipients, cannot pay for all figures: asked epsilon "
+            f"{bill.total}, left {bill.whole_left}. Nothing was spent.",
+            asked=f"epsilon {bill.total}",
+            left=str(bill.whole_left),
+        )
+
+
+def _answered(actor: Any, dashboard: Dashboard, figure: Figure, session: Session, snapshot: Snapshot) -> Shown:
+    schema = session.table.schema
+    made = Shown(kind=figure.kind, name=figure.name, title=title_for(figure, schema))
+    if figure.kind == Kind.PAPER:
+        made.paper = _paper(dashboard, figure, session, snapshot)
+        return made
+    for question, noise in asked_by(figure, schema):
+        release: Release = session.release(question, **noise.options())
+        kept = keep(dashboard.project, actor, session, snapshot, question, release, title=made.title)
+        made.answers.append(kept.key)
+    return made
+
+
+def _paper(dashboard: Dashboard, figure: Figure, session: Session, snapshot: Snapshot) -> dict[str, Any]:
+    """Return a paper-mode figure at the audience's noise factor, drawn once; the ledger says that it has no DP."""
+    factor = ROLES[dashboard.audience].noise_factor
+    assert factor is not None
+    session.ledger.enter_no_dp(
+        lineage=session.lineage,
+        recipient=session.recipient,
+        role=dashboard.audience,
+        mechanism="paper mode",
+        note=f"figure {figure.name} on a dashboard",
+    )
+    drawn = FIGURES[figure.name](_columns(snapshot, PAPER_FIELDS[figure.name]), levels=(factor.name,))
+    return {
+        "figure": json.loads(plot.figure_json(drawn.figure)),
+        "columns": list(drawn.table.columns),
+        "rows": [["" if cell is None else str(cell) for cell in row] for row in drawn.table.rows],
+    }
+
+
+def _columns(snapshot: Snapshot, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return columns of a snapshot as arrays, for this process alone. The caller has loaded it: its file is sound."""
+    listed = ", ".join(f'"{name}"' for name in names)  # from PAPER_FIELDS alone
+    source = parquet_source(exact_name(folder() / snapshot.file))
+    try:
+        with duckdb.connect() as connection:
+            relation = connection.sql(f"SELECT {listed} FROM {source}")  # noqa: S608
+            rows = relation.fetchall()
+    except duckdb.Error:
+        raise DataError("The snapshot cannot be read. Check the disk, or publish a new one.") from None
+    import numpy as np
+
+    return {name: np.array([row[place] for row in rows], dtype=object) for place, name in enumerate(names)}
+
+
+def _owner_size(session: Session) -> float:
+    from pydplib.web.dashboards.pricing import OWNER_SIZE
+
+    return float(OWNER_SIZE)
+
+
+class _refusals:
+    """Writes a line for what budget or policy refused."""
+
+    def __init__(self, actor: Any, dashboard: Dashboard) -> None:
+        self.actor, self.dashboard = actor, dashboard
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, BudgetError | PolicyError):
+            project = self.dashboard.project
+            record(self.actor, "dashboard.refuse", self.dashboard.key, project=project, reason=str(error))

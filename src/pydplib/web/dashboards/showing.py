@@ -1,0 +1,161 @@
+"""What a viewer sees of a dashboard: released values, drawn anew at every look; nothing is paid and nothing is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydplib import plot
+from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
+from pydplib.policy import ROLES
+from pydplib.release import Release
+from pydplib.schema import Schema
+from pydplib.web.analyses.asking import release_of
+from pydplib.web.analyses.figures import figure_of, table_of
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.analyses.seeing import decision_for
+from pydplib.web.auditlog.writing import record
+from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
+from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
+from pydplib.web.dashboards.pricing import label_for
+from pydplib.web.projects.door import decide
+from pydplib.web.projects.fields import fields_of, template_of
+from pydplib.web.projects.words import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One figure as a page shows it.
+
+    Args:
+        id: Unique on the page.
+        title: What it shows.
+        label: What the paper calls it.
+        figure: The drawing; none if the policy has closed it since.
+        columns: Heads of the table twin.
+        rows: Its rows.
+        cost: What it cost, for all of the audience together.
+        receipts: Keys of the releases.
+        paper: Whether it is paper mode, which has no guarantee.
+        closed: Why it is not shown; empty if it is.
+    """
+
+    id: str
+    title: str
+    label: str
+    figure: plot.Figure | None = None
+    columns: list[Any] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
+    cost: str = ""
+    receipts: tuple[str, ...] = ()
+    paper: bool = False
+    closed: str = ""
+
+
+def can_view(dashboard: Dashboard, place: Any) -> bool:
+    """Return whether a dashboard is somebody's business: owners', and its audience's once it is published."""
+    if place.can("edit_policy"):
+        return True
+    return bool(place.role == dashboard.audience and dashboard.state == Dashboard.State.PUBLISHED)
+
+
+def visible(project: Any, place: Any) -> list[Dashboard]:
+    """Return the dashboards that somebody may see now."""
+    found = Dashboard.objects.filter(project=project).select_related("project")
+    return [dashboard for dashboard in found if can_view(dashboard, place)]
+
+
+def panels_of(edition: Edition, place: Any, *, originals_for: Any = None) -> list[Panel]:
+    """Return the figures of an edition, each let through by the policy's door as it is today.
+
+    Args:
+        edition: What was published.
+        place: The viewer's role as it counts now.
+        originals_for: The owner who looks at the originals beside; every look is logged. None for everybody else.
+    """
+    shown = list(edition.shown.all())
+    keys = {key for item in shown for key in item.answers}
+    answers = {item.key: item for item in Analysis.objects.filter(key__in=keys).select_related("project")}
+    project, schema = edition.dashboard.project, Schema.from_json(edition.snapshot.schema)
+    policy, known = project.policy, fields_of(template_of(project))
+    exact: dict[str, Any] = {}
+    if originals_for is not None:
+        record(originals_for, "dashboard.originals", edition.dashboard.key, project=project)
+        exact = {key: look_at_original(originals_for, answers[key]) for key in sorted(keys)}
+    panels = []
+    for number, item in enumerate(shown, start=1):
+        facts: dict[str, Any] = {"id": f"figure-{number}", "title": item.title, "label": label_for(item)}
+        if item.kind == Kind.PAPER:
+            panels.append(_paper_panel(item, edition, place, known, policy, facts))
+            continue
+        mine = [answers[key] for key in item.answers]
+        denied = _denied(mine, place, policy, schema)
+        if denied:
+            panels.append(Panel(**facts, closed=denied))
+            continue
+        panels.append(_panel(item, mine, exact, facts))
+    return panels
+
+
+def releases_of(item: Shown) -> list[Release]:
+    """Return the released values of a figure."""
+    answers = {analysis.key: analysis for analysis in Analysis.objects.filter(key__in=item.answers)}
+    return [release_of(answers[key]) for key in item.answers]
+
+
+def _denied(answers: Iterable[Analysis], place: Any, policy: Any, schema: Schema) -> str:
+    for answer in answers:
+        decision = decision_for(answer, place, policy=policy, schema=schema)
+        if not decision:
+            return plain(decision.reason)
+    return ""
+
+
+def _panel(item: Shown, answers: list[Analysis], exact: Mapping[str, Any], facts: dict[str, Any]) -> Panel:
+    releases = [release_of(answer) for answer in answers]
+    originals = [exact[answer.key] for answer in answers] if exact else None
+    if item.kind == Kind.READY:
+        drawn = SOUND_FIGURES[item.name].draw(releases, originals)
+        figure, columns, rows = drawn.figure, list(drawn.table.columns), [list(row) for row in drawn.table.rows]
+    else:
+        original = None if originals is None else originals[0]
+        figure = figure_of(releases[0], title=item.title, original=original)
+        columns, rows = table_of(releases[0], original=original)
+    words = guarantee_of(releases)
+    return Panel(
+        **facts,
+        figure=figure.with_words(title=item.title),
+        columns=columns,
+        rows=rows,
+        cost=words,
+        receipts=tuple(answer.digest for answer in answers),
+    )
+
+
+def _paper_panel(item: Shown, edition: Edition, place: Any, known: Any, policy: Any, facts: dict[str, Any]) -> Panel:
+    project, audience = edition.dashboard.project, edition.dashboard.audience
+    decision = decide(
+        project,
+        place,
+        paper_output(audience),
+        purpose=project.purpose,
+        fields=PAPER_FIELDS[item.name],
+        known=known,
+        policy=policy,
+    )
+    if not decision:
+        return Panel(**facts, paper=True, closed=plain(decision.reason))
+    if item.paper is None or not edition.snapshot.file:
+        return Panel(**facts, paper=True, closed="The data behind it are gone. The owner can refresh the dashboard.")
+    figure = plot.Figure(item.paper["figure"])
+    rows = [list(row) for row in item.paper["rows"]]
+    return Panel(
+        **facts, paper=True, figure=figure.with_words(title=item.title), columns=item.paper["columns"], rows=rows
+    )
+
+
+def audience_title(dashboard: Dashboard) -> str:
+    """Return the audience for readers."""
+    return ROLES[dashboard.audience].title

@@ -1,0 +1,88 @@
+"""Pages: dashboards as their audience sees them; for the owner the originals beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST, require_safe
+
+from pydplib.errors import ParameterError
+from pydplib.web.dashboards.models import Dashboard
+from pydplib.web.dashboards.pricing import noise_words
+from pydplib.web.dashboards.showing import audience_title, can_view, panels_of, visible
+from pydplib.web.doors import door
+from pydplib.web.intake.snapshots import published_snapshot
+
+
+@door("ask")
+@require_safe
+def dashboards(request: HttpRequest) -> HttpResponse:
+    """List the dashboards of the viewer's audience; for owners all, and who has which budget."""
+    edits = request.member.can("edit_policy")
+    found = visible(request.project, request.member)
+    current = published_snapshot(request.project)
+    values: dict[str, Any] = {
+        "project": request.project,
+        "edits": edits,
+        "published": current is not None,
+        "entries": [_entry(dashboard, current) for dashboard in found],
+    }
+    if edits:
+        from pydplib.web.dashboards.budgets import purses
+
+        values["purses"] = purses(request.project)
+    return render(request, "dashboards/list.html", values)
+
+
+@door("ask", of=Dashboard)
+@require_safe
+def dashboard(request: HttpRequest) -> HttpResponse:
+    """Show the published edition: free for everybody of the audience."""
+    return render(request, "dashboards/dashboard.html", _page(request))
+
+
+@door("edit_policy", of=Dashboard)
+@require_POST
+def originals(request: HttpRequest) -> HttpResponse:
+    """Show an owner the exact values beside the released ones; logged, and never stored."""
+    return render(request, "dashboards/dashboard.html", _page(request, originals_for=request.user))
+
+
+def _page(request: HttpRequest, *, originals_for: Any = None) -> dict[str, Any]:
+    item: Dashboard = request.target
+    if not can_view(item, request.member):
+        raise Http404
+    edition = item.edition
+    if originals_for is not None and edition is None:
+        raise ParameterError("Nothing is published here, so there is no original to look at.")
+    edits = request.member.can("edit_policy")
+    current = published_snapshot(item.project)
+    values: dict[str, Any] = {
+        "project": item.project,
+        "item": item,
+        "edition": edition,
+        "edits": edits,
+        "audience": audience_title(item),
+        "noise": noise_words(item.audience),
+        "title": edition.title if edition is not None and not edits else item.title,
+        "originals_shown": originals_for is not None,
+        "can_look": edits and edition is not None and bool(edition.snapshot.file),
+        "stale": edits and edition is not None and current is not None and current.key != edition.snapshot.key,
+        "breadcrumb": [("Dashboards", f"/dashboards?project={item.project.key}"), (item.title, "")],
+    }
+    if edition is not None:
+        values["panels"] = panels_of(edition, request.member, originals_for=originals_for)
+    return values
+
+
+def _entry(item: Dashboard, current: Any) -> dict[str, Any]:
+    edition = item.edition
+    return {
+        "item": item,
+        "edition": edition,
+        "audience": audience_title(item),
+        "figures": edition.shown.count() if edition is not None else item.figures.count(),
+        "stale": edition is not None and current is not None and current.key != edition.snapshot.key,
+    }

@@ -1,0 +1,232 @@
+"""Pages for owners: make a dashboard, choose and order its figures, see the price, publish, withdraw, its budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from pydplib.errors import ParameterError, PolicyError
+from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.questions import title_of
+from pydplib.web.analyses.seeing import question_of
+from pydplib.web.dashboards import planning
+from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, PickForm, QuestionForm, WordsForm
+from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
+from pydplib.web.dashboards.pricing import bill_for, noise_words
+from pydplib.web.dashboards.publishing import count_records, publish
+from pydplib.web.dashboards.showing import audience_title
+from pydplib.web.doors import door
+from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.projects.changing import noting_refusals
+from pydplib.web.projects.requesting import propose_budget
+from pydplib.web.projects.ruling import is_raise, lower_dashboard_budget
+from pydplib.web.projects.words import DASHBOARD
+
+
+@door("edit_policy")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_dashboard(request: HttpRequest) -> HttpResponse:
+    """Make a dashboard; the ready-made figures are put on it at once where the template has their fields."""
+    project = request.project
+    form = DashboardForm(request.POST or None)
+    choices = planning.ready_made(planning.schema_of(project))
+    if request.method == "POST" and form.is_valid():
+        made = planning.make_dashboard(request.user, project, **form.cleaned_data)
+        if request.POST.get("ready"):
+            planning.add_ready_made(request.user, made, [choice.name for choice in choices])
+        return redirect("dashboard_edit", key=made.key)
+    values = {
+        "form": form,
+        "project": project,
+        "choices": choices,
+        "breadcrumb": [("Dashboards", f"/dashboards?project={project.key}"), ("New", "")],
+    }
+    return render(request, "dashboards/new.html", values, status=422 if form.is_bound else 200)
+
+
+@door("edit_policy", of=Dashboard)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest) -> HttpResponse:
+    """Show the plan with the price of every figure; a POST changes title and introduction."""
+    item: Dashboard = request.target
+    form = WordsForm(request.POST or None, initial={"title": item.title, "intro": item.intro})
+    if request.method == "POST" and form.is_valid():
+        planning.edit_dashboard(request.user, item, **form.cleaned_data)
+        messages.success(request, "Saved. The audience sees it from the next edition on.")
+        return redirect("dashboard_edit", key=item.key)
+    return render(request, "dashboards/edit.html", _plan(request, words=form), status=422 if form.is_bound else 200)
+
+
+@door("edit_policy", of=Dashboard)
+@require_POST
+def pick(request: HttpRequest) -> HttpResponse:
+    """Put ready-made or paper-mode figures, or an analysis, on the plan."""
+    item: Dashboard = request.target
+    form = _pick_form(item, request.POST)
+    if not form.is_valid():
+        return render(request, "dashboards/edit.html", _plan(request, picks=form), status=422)
+    chosen = form.cleaned_data
+    added = planning.add_ready_made(request.user, item, chosen.get("ready", ()))
+    added += planning.add_paper_mode(request.user, item, chosen.get("paper", ()))
+    if chosen.get("analysis"):
+        added += planning.add_analysis(request.user, item, chosen["analysis"])
+    messages.success(request, f"Added: {added}." if added else "Nothing was chosen.")
+    return redirect("dashboard_edit", key=item.key)
+
+
+@door("edit_policy", of=Dashboard)
+@require_POST
+def question(request: HttpRequest) -> HttpResponse:
+    """Put a question of the owner's own on the plan."""
+    item: Dashboard = request.target
+    schema = planning.schema_of(item.project)
+    if schema is None:
+        raise ParameterError("The project has no template yet: choose one first.")
+    form = QuestionForm(request.POST, schema=schema)
+    if not form.is_valid():
+        return render(request, "dashboards/edit.html", _plan(request, asks=form), status=422)
+    planning.add_question(request.user, item, form.cleaned_data["question"], title=form.cleaned_data["title"])
+    messages.success(request, "Added: 1.")
+    return redirect("dashboard_edit", key=item.key)
+
+
+@door("edit_policy", of=Figure)
+@require_POST
+def figure_move(request: HttpRequest, way: str) -> HttpResponse:
+    """Move a figure up or down."""
+    if way not in ("up", "down"):
+        raise Http404
+    planning.move_figure(request.user, request.target, up=way == "up")
+    return redirect("dashboard_edit", key=request.target.dashboard.key)
+
+
+@door("edit_policy", of=Figure)
+@require_POST
+def figure_remove(request: HttpRequest) -> HttpResponse:
+    """Take a figure off the plan."""
+    planning.remove_figure(request.user, request.target)
+    return redirect("dashboard_edit", key=request.target.dashboard.key)
+
+
+@door("edit_policy", of=Dashboard)
+@require_POST
+def count(request: HttpRequest) -> HttpResponse:
+    """Buy the noisy number of records for the audience: prices are made from it."""
+    count_records(request.user, request.target)
+    messages.success(request, "The records are counted: every figure has its price now.")
+    return redirect("dashboard_edit", key=request.target.key)
+
+
+@door("edit_policy", of=Dashboard)
+@require_POST
+def publish_now(request: HttpRequest) -> HttpResponse:
+    """Pay and publish, at the price that the page showed."""
+    agreed = request.POST.get("agreed", "")
+    if not agreed.isdigit() or len(agreed) > 15:
+        raise ParameterError("Publishing needs the price that you agree to: go back and press the button there.")
+    publish(request.user, request.target, agreed=int(agreed))
+    messages.success(request, "Published. Everybody of the audience sees it from now on, for nothing.")
+    return redirect("dashboard", key=request.target.key)
+
+
+@door("edit_policy", of=Dashboard)
+@require_POST
+def take_back(request: HttpRequest) -> HttpResponse:
+    """Withdraw it; a plan that was never published goes."""
+    item: Dashboard = request.target
+    if planning.withdraw(request.user, item):
+        messages.success(request, "The plan is gone.")
+        return redirect(f"/dashboards?project={item.project.key}")
+    messages.success(request, "Withdrawn: its audience does not find it any more. What was paid stays paid.")
+    return redirect("dashboard", key=item.key)
+
+
+@door("edit_policy", recent=True)
+@require_http_methods(["GET", "HEAD", "POST"])
+def dashboard_budget(request: HttpRequest, audience: str) -> HttpResponse:
+    """Make the budget of an audience's dashboards smaller, or propose a larger one to the other owners."""
+    project = request.project
+    now = project.dashboard_budget(audience) if audience in dict(AUDIENCES) else None
+    if now is None:
+        raise Http404
+    form = BudgetForm(request.POST or None, initial={"budget": now})
+    if request.method == "POST" and form.is_valid():
+        wanted = form.cleaned_data["budget"]
+        try:
+            with noting_refusals(request):
+                if is_raise(now, wanted):
+                    propose_budget(
+                        request.user,
+                        project,
+                        audience=f"{DASHBOARD}{audience}",
+                        budget=wanted,
+                        reason=form.cleaned_data["reason"],
+                    )
+                    messages.success(request, "Proposed. It counts once a second owner agrees; see Requests.")
+                else:
+                    lower_dashboard_budget(request.user, project, audience, wanted)
+                    messages.success(request, "Saved; it counts from the next edition on.")
+        except ParameterError as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect(f"/dashboards?project={project.key}")
+    values = {
+        "form": form,
+        "project": project,
+        "now": now,
+        "audience": dict(AUDIENCES)[audience],
+        "breadcrumb": [("Dashboards", f"/dashboards?project={project.key}"), ("Budget", "")],
+    }
+    return render(request, "dashboards/budget.html", values, status=422 if form.is_bound else 200)
+
+
+def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: Any = None) -> dict[str, Any]:
+    item: Dashboard = request.target
+    schema = planning.schema_of(item.project)
+    values: dict[str, Any] = {
+        "project": item.project,
+        "item": item,
+        "edition": item.edition,
+        "audience": audience_title(item),
+        "noise": noise_words(item.audience),
+        "words": words or WordsForm(initial={"title": item.title, "intro": item.intro}),
+        "picks": picks or _pick_form(item),
+        "asks": asks or (QuestionForm(schema=schema) if schema is not None else None),
+        "figures": list(item.figures.all()),
+        "breadcrumb": [
+            ("Dashboards", f"/dashboards?project={item.project.key}"),
+            (item.title, f"/dashboards/{item.key}"),
+            ("Edit", ""),
+        ],
+    }
+    try:
+        values["bill"] = bill_for(item)
+    except PolicyError as error:
+        values["problem"] = str(error)
+        values["names"] = [planning_title(figure, schema) for figure in values["figures"]]
+    return values
+
+
+def planning_title(figure: Figure, schema: Any) -> str:
+    """Return what a figure shows."""
+    from pydplib.web.dashboards.pricing import title_for
+
+    return title_for(figure, schema)
+
+
+def _pick_form(item: Dashboard, data: Any = None) -> PickForm:
+    project = item.project
+    schema = planning.schema_of(project)
+    there = set(item.figures.filter(kind=Kind.READY).values_list("name", flat=True))
+    titles = {} if schema is None else titles_of(schema)
+    own = planning.own_analyses(project, published_snapshot(project))
+    return PickForm(
+        data,
+        ready=[choice for choice in planning.ready_made(schema) if choice.name not in there],
+        paper=planning.paper_mode(project, item.audience, schema),
+        analyses=[(a.key, a.title or title_of(question_of(a).to_dict(), titles)) for a in own],
+    )
