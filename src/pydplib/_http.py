@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NoReturn
@@ -87,7 +87,7 @@ class _Bearer(BaseHandler):
     """Writes the token into requests to the one origin."""
 
     def __init__(self, token: str, origin: tuple[str, str, int]) -> None:
-        self._header = lambda: f"Bearer {token}"  # a closure: neither repr nor vars() shows it
+        self._header: Callable[[], str] = lambda: f"Bearer {token}"  # a closure: neither repr nor vars() shows it
         self._origin = origin
 
     def http_request(self, request: Request) -> Request:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
-from ninja import Schema
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from pydplib.engine import Bins
-from pydplib.errors import QuestionError
+from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Question
-from pydplib.schema import Schema as PublicSchema
+from pydplib.schema import Schema
 
 MOST_CELLS = 10_000
 """The most cells of one answer: more would be no statistic, and slow for everybody else."""
@@ -25,7 +25,7 @@ Edge: TypeAlias = Whole | Real | Annotated[str, StringConstraints(pattern=r"^\d{
 Edges: TypeAlias = Annotated[list[Edge], Field(min_length=2, max_length=201)]
 
 
-class Strict(Schema):
+class Strict(BaseModel):
     """Nothing but what is declared, and nothing converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -120,7 +120,15 @@ def read_question(sent: Any) -> Question:
     return Question.from_dict(plain)
 
 
-def check_cells(question: Question, schema: PublicSchema) -> None:
+def check_names(question: Question, schema: Schema, opened: Iterable[str]) -> None:
+    """Raise ``QuestionError`` for a column that is not there; of the others only those that are open are suggested."""
+    for name in sorted(question.fields | question.filters):
+        if name not in schema.columns:
+            shown = f"'{name}'" if name.isidentifier() and len(name) <= 40 else "of this name"
+            raise QuestionError(f"There is no field {shown}.{did_you_mean(name, opened)}")
+
+
+def check_cells(question: Question, schema: Schema) -> None:
     """Raise ``QuestionError`` for a question whose answer would have more cells than a platform gives."""
     cells = len(getattr(question, "quantiles", ())) or 1
     for keys in question.groups(schema).values():

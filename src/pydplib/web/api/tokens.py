@@ -18,6 +18,7 @@ from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.web.api.models import ApiToken
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.people import second_factor as factor
+from pydplib.web.people.models import User
 
 Scope: TypeAlias = Literal["read", "ask", "export"]
 """What a token may be used for."""
@@ -73,7 +74,7 @@ def make_token(
     token, now = PREFIX + secrets.token_urlsafe(32), timezone.now()
     with recorded(user) as log:
         # The user's row is locked, so that two tabs at once cannot pass the limit.
-        type(user).objects.select_for_update().get(pk=user.pk)
+        User.objects.select_for_update().get(pk=user.pk)
         if ApiToken.objects.filter(user=user, revoked=None, expires__gt=now).count() >= MOST_TOKENS:
             raise PolicyError(f"You have {MOST_TOKENS} tokens already. Revoke those that you no longer need.")
         made = ApiToken.objects.create(

@@ -8,8 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from django.http import HttpResponse
-from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from pydplib.budget.rules import Remaining
 from pydplib.policy import ROLES
@@ -20,7 +19,7 @@ from pydplib.web.analyses.offering import Offer
 from pydplib.web.analyses.pricing import Quoted
 
 
-class Problem(Schema):
+class Problem(BaseModel):
     """Why something was not done. ``kind`` is the class of ``pydplib.errors``; asked and left are of a budget."""
 
     error: str
@@ -35,7 +34,16 @@ def answers(good: Any, *, public: bool = False) -> dict[int, Any]:
     return {200: good} | dict.fromkeys(sorted(bad), Problem)
 
 
-class TokenOut(Schema):
+def reply(values: BaseModel | list[Any]) -> HttpResponse:
+    """Return values of these shapes as JSON; they are checked when they are made, and not a second time."""
+    if isinstance(values, list):
+        body = "[" + ",".join(value.model_dump_json(by_alias=True) for value in values) + "]"
+    else:
+        body = values.model_dump_json(by_alias=True)
+    return HttpResponse(body, content_type="application/json")
+
+
+class TokenOut(BaseModel):
     """Who the caller is, and what the token is for."""
 
     user: str
@@ -45,7 +53,7 @@ class TokenOut(Schema):
     expires: dt.datetime
 
 
-class ProjectBrief(Schema):
+class ProjectBrief(BaseModel):
     """One of the caller's projects."""
 
     key: str
@@ -55,7 +63,7 @@ class ProjectBrief(Schema):
     is_synthetic: bool
 
 
-class Left(Schema):
+class Left(BaseModel):
     """What is left of a budget: the largest epsilon of one further question, and the limit; in whole units too."""
 
     epsilon: float
@@ -76,10 +84,8 @@ class Left(Schema):
         )
 
 
-class OfferOut(Schema):
+class OfferOut(BaseModel):
     """What the policy opens to the caller today: the public facts of these fields, and no others."""
-
-    model_config = ConfigDict(populate_by_name=True)
 
     facts: dict[str, Any] = Field(alias="schema", description="pydplib.Schema.to_dict()")
     fields: list[str]  # that answers may speak of
@@ -109,7 +115,7 @@ class OfferOut(Schema):
             lineage=whole.lineage,
         )
         return cls(
-            facts=facts.to_dict(),
+            schema=facts.to_dict(),
             fields=list(offer.fields),
             filters=list(offer.filters),
             noise_factors=[factor.name for factor in offer.factors],
@@ -128,7 +134,7 @@ class ProjectOut(ProjectBrief):
     left: Left | None
 
 
-class PriceOut(Schema):
+class PriceOut(BaseModel):
     """What a question would cost. Nothing was spent, and no row was read."""
 
     question: str
@@ -169,7 +175,7 @@ class PriceOut(Schema):
         )
 
 
-class AnalysisBrief(Schema):
+class AnalysisBrief(BaseModel):
     """A question that was paid for."""
 
     key: str
@@ -198,14 +204,14 @@ class AnalysisBrief(Schema):
         )
 
 
-class AnalysesOut(Schema):
+class AnalysesOut(BaseModel):
     """Analyses, the newest first."""
 
     count: int
     items: list[AnalysisBrief]
 
 
-class ReleaseOut(Schema):
+class ReleaseOut(BaseModel):
     """A release as the ledger keeps it: ``pydplib.Release.from_dict`` reads it."""
 
     model_config = ConfigDict(extra="allow")
@@ -230,7 +236,7 @@ def with_release(analysis: Analysis) -> HttpResponse:
     return HttpResponse(body, content_type="application/json")
 
 
-class Account(Schema):
+class Account(BaseModel):
     """A budget of one organisation, or of the data set over all of them."""
 
     organisation: str | None  # none: the data set's own
@@ -238,14 +244,14 @@ class Account(Schema):
     left: Left
 
 
-class BudgetOut(Schema):
+class BudgetOut(BaseModel):
     """What is left: the own organisation's, and all of them for those who watch over the ledger."""
 
     own: Left | None
     accounts: list[Account] | None
 
 
-class ReceiptOut(Schema):
+class ReceiptOut(BaseModel):
     """A signed receipt: ``pydplib receipt verify`` reads it."""
 
     model_config = ConfigDict(extra="allow")
@@ -257,7 +263,7 @@ class ReceiptOut(Schema):
     signature: str
 
 
-class KeyOut(Schema):
+class KeyOut(BaseModel):
     """A public key that receipts are signed with."""
 
     key_id: str
@@ -265,7 +271,7 @@ class KeyOut(Schema):
     current: bool
 
 
-class KeysOut(Schema):
+class KeysOut(BaseModel):
     """The public keys, the newest first; retired ones still verify old receipts."""
 
     keys: list[KeyOut]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
@@ -11,10 +11,11 @@ from pydplib.errors import ParameterError
 from pydplib.release import Question
 from pydplib.web.analyses.asking import Noise, ask, stored_payload
 from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.offering import offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.seeing import check_see, visible
 from pydplib.web.api.doors import entry
-from pydplib.web.api.questions import AskIn, check_cells, read_question
+from pydplib.web.api.questions import AskIn, check_cells, check_names, read_question
 from pydplib.web.api.values import (
     AnalysesOut,
     AnalysisBrief,
@@ -23,9 +24,9 @@ from pydplib.web.api.values import (
     ReceiptOut,
     ReleaseOut,
     answers,
+    reply,
     with_release,
 )
-from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.models import Project
 
 router = Router(tags=["analyses"])
@@ -33,10 +34,10 @@ router = Router(tags=["analyses"])
 
 @router.post("/projects/{key}/price", response=answers(PriceOut), operation_id="price_question")
 @entry("ask", scope="read", of=Project)
-def price_question(request: HttpRequest, key: str, body: AskIn) -> Any:
+def price_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
     """What a question would cost and how accurate it would be. Spends nothing and reads no row."""
     question, noise = _asked(request, body)
-    return PriceOut.of(quote(request.project, request.user, request.member, question, noise))
+    return reply(PriceOut.of(quote(request.project, request.user, request.member, question, noise)))
 
 
 @router.get("/projects/{key}/analyses", response=answers(AnalysesOut), operation_id="list_analyses")
@@ -46,16 +47,16 @@ def list_analyses(
     key: str,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-) -> Any:
+) -> HttpResponse:
     """The analyses that the caller may see, the newest first."""
     found = visible(request.project, request.user, request.member)
     items = [AnalysisBrief.of(analysis) for analysis in found[offset : offset + limit]]
-    return AnalysesOut(count=len(found), items=items)
+    return reply(AnalysesOut(count=len(found), items=items))
 
 
 @router.post("/projects/{key}/analyses", response=answers(AnalysisOut), operation_id="ask_question")
 @entry("ask", scope="ask", of=Project)
-def ask_question(request: HttpRequest, key: str, body: AskIn) -> Any:
+def ask_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
     """Pay for a question and get the answer. The same question again is free, and the same bytes."""
     question, noise = _asked(request, body)
     return with_release(ask(request.project, request.user, request.member, question, noise))
@@ -63,21 +64,21 @@ def ask_question(request: HttpRequest, key: str, body: AskIn) -> Any:
 
 @router.get("/analyses/{key}", response=answers(AnalysisOut), operation_id="read_analysis")
 @entry("ask", scope="read", of=Analysis)
-def read_analysis(request: HttpRequest, key: str) -> Any:
+def read_analysis(request: HttpRequest, key: str) -> HttpResponse:
     """An analysis with its released values."""
     return with_release(check_see(request))
 
 
 @router.get("/analyses/{key}/release", response=answers(ReleaseOut), operation_id="read_release")
 @entry("ask", scope="read", of=Analysis)
-def read_release(request: HttpRequest, key: str) -> Any:
+def read_release(request: HttpRequest, key: str) -> HttpResponse:
     """The release alone, byte for byte as the ledger stores it and as the receipt's hash has it."""
     return HttpResponse(stored_payload(check_see(request).digest), content_type="application/json")
 
 
 @router.get("/analyses/{key}/receipt", response=answers(ReceiptOut), operation_id="read_receipt")
 @entry("ask", scope="read", of=Analysis)
-def read_receipt(request: HttpRequest, key: str) -> Any:
+def read_receipt(request: HttpRequest, key: str) -> HttpResponse:
     """The signed receipt of an analysis."""
     return HttpResponse(check_see(request).receipt, content_type="application/json")
 
@@ -88,9 +89,7 @@ def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Noise]:
     if len(given) > 1:
         raise ParameterError(f"Give one of epsilon, noise_factor and margin. Got {' and '.join(given)}.")
     question = read_question(body.question)
-    snapshot = published_snapshot(request.project)
-    if snapshot is not None:  # without one the session refuses in its own words
-        from pydplib.schema import Schema
-
-        check_cells(question, Schema.from_json(snapshot.schema))
+    offer = offer_for(request.project, request.member)
+    check_names(question, offer.schema, {**offer.fields, **offer.filters})
+    check_cells(question, offer.schema)
     return question, Noise(noise_factor=body.noise_factor, epsilon=body.epsilon, margin=body.margin)

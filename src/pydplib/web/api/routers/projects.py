@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from pydplib.budget.rules import Remaining, remaining
@@ -21,6 +21,7 @@ from pydplib.web.api.values import (
     ProjectOut,
     TokenOut,
     answers,
+    reply,
     role_title,
 )
 from pydplib.web.ledger.database import DatabaseLedger
@@ -32,29 +33,31 @@ router = Router(tags=["projects"])
 
 @router.get("/token", response=answers(TokenOut), operation_id="read_token")
 @entry()
-def read_token(request: HttpRequest) -> Any:
+def read_token(request: HttpRequest) -> HttpResponse:
     """Who the token belongs to, what it is for and until when."""
     token: Any = request.token
-    return TokenOut(
-        user=token.user.username,
-        organisation=token.user.hospital.name,
-        name=token.name,
-        scopes=token.scopes,
-        expires=token.expires,
+    return reply(
+        TokenOut(
+            user=token.user.username,
+            organisation=token.user.hospital.name,
+            name=token.name,
+            scopes=token.scopes,
+            expires=token.expires,
+        )
     )
 
 
 @router.get("/projects", response=answers(list[ProjectBrief]), operation_id="list_projects")
 @entry(scope="read")
-def list_projects(request: HttpRequest) -> Any:
+def list_projects(request: HttpRequest) -> HttpResponse:
     """The caller's projects, with the role in each."""
     places = Member.objects.filter(user=request.user).select_related("project").order_by("project__name", "project__id")
-    return [_brief(place.project, place.role) for place in places]
+    return reply([_brief(place.project, place.role) for place in places])
 
 
 @router.get("/projects/{key}", response=answers(ProjectOut), by_alias=True, operation_id="read_project")
 @entry("read_project", scope="read", of=Project)
-def read_project(request: HttpRequest, key: str) -> Any:
+def read_project(request: HttpRequest, key: str) -> HttpResponse:
     """What a project is for, which fields the policy opens to the caller, what is left of the budget."""
     project, place = request.project, request.member
     offer = None
@@ -63,21 +66,23 @@ def read_project(request: HttpRequest, key: str) -> Any:
             offer = OfferOut.of(offer_for(project, place))
         except PolicyError:  # nothing is published, or no rule lets the role ask: there is no offer
             offer = None
-    return ProjectOut(
-        **_brief(project, place.role).model_dump(),
-        role_title=role_title(place.role),
-        offer=offer,
-        left=_own(project, request.user, place),
+    return reply(
+        ProjectOut(
+            **_brief(project, place.role).model_dump(),
+            role_title=role_title(place.role),
+            offer=offer,
+            left=_own(project, request.user, place),
+        )
     )
 
 
 @router.get("/projects/{key}/budget", response=answers(BudgetOut), operation_id="read_budget")
 @entry("read_project", scope="read", of=Project)
-def read_budget(request: HttpRequest, key: str) -> Any:
+def read_budget(request: HttpRequest, key: str) -> HttpResponse:
     """What is left of the own budget; for owners and the data protection officer, of every budget."""
     project, place = request.project, request.member
     accounts = _all(project) if place.can("read_all_ledgers") else None
-    return BudgetOut(own=_own(project, request.user, place), accounts=accounts)
+    return reply(BudgetOut(own=_own(project, request.user, place), accounts=accounts))
 
 
 def _brief(project: Project, role: str) -> ProjectBrief:

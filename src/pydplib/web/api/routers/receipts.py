@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
@@ -12,24 +11,24 @@ from pydplib.receipt import key_id, public_key_text
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.signing import public_keys
 from pydplib.web.api.doors import open_to_all
-from pydplib.web.api.values import KeyOut, KeysOut, ReceiptOut, answers
+from pydplib.web.api.values import KeyOut, KeysOut, ReceiptOut, answers, reply
 
 router = Router(tags=["receipts"])
 
 
 @router.get("/receipts/keys", response=answers(KeysOut, public=True), auth=None, operation_id="list_receipt_keys")
 @open_to_all
-def list_receipt_keys(request: HttpRequest) -> Any:
+def list_receipt_keys(request: HttpRequest) -> HttpResponse:
     """The public keys of receipts. Compare them with what the hospital told you before you trust them."""
     keys = [
         KeyOut(key_id=key_id(key), public_key=public_key_text(key), current=current) for key, current in public_keys()
     ]
-    return KeysOut(keys=keys)
+    return reply(KeysOut(keys=keys))
 
 
 @router.get("/receipts/{key}", response=answers(ReceiptOut, public=True), auth=None, operation_id="find_receipt")
 @open_to_all
-def find_receipt(request: HttpRequest, key: str) -> Any:
+def find_receipt(request: HttpRequest, key: str) -> HttpResponse:
     """The receipt of a release, by the release's key (64 hexadecimal digits). It holds no released value."""
     found = None
     if re.fullmatch(r"[0-9a-f]{64}", key):

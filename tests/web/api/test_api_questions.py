@@ -1,0 +1,245 @@
+"""Prices, questions and answers by API: closed schema, nothing spent by a price, the same bytes again for nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import pydplib as dp
+from pydplib.receipt import Receipt
+
+QUESTIONS = [
+    dp.Count(),
+    dp.Count(of="persons", by="pirads"),
+    dp.Sum("age", by="year"),
+    dp.Mean("age", by="pirads", where=[dp.Where("age").between(50, 80), dp.Where("pirads").is_in([4, 5])]),
+    dp.Variance("age"),
+    dp.Median("age", by=["bph"]),
+    dp.Quantiles("age", [0.25, 0.5, 0.75]),
+    dp.Histogram("age", edges=[20, 40, 60, 80]),
+    dp.Histogram("prostatitis"),
+    dp.Crosstab("age", "pirads", bins={"age": [40, 60, 80]}),
+]
+
+
+def body(question: dp.Count | Any, **more: Any) -> dict[str, Any]:
+    return {"question": question.to_dict()} | (more or {"epsilon": 0.1})
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=str)
+def test_every_question_survives_the_way_and_is_priced(question: Any, world: Any, program: Any) -> None:
+    from pydplib.web.api.questions import AskIn, read_question
+
+    assert read_question(AskIn.model_validate(body(question)).question) == question
+    answer = program("collaborator").post(f"projects/{world.project.key}/price", body(question))
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["cost"]["nano_epsilon"] == 100_000_000
+
+
+def test_a_price_spends_nothing_and_writes_nothing(world: Any, program: Any) -> None:
+    from pydplib.web.analyses.models import Analysis
+    from pydplib.web.ledger import models as rows
+
+    answer = program("third_party").post(f"projects/{world.project.key}/price", body(dp.Count())).json()
+    assert answer["affordable"] and not answer["free"]
+    assert answer["left"]["nano_epsilon"] - answer["after"]["nano_epsilon"] <= 100_000_000
+    for model in (rows.Account, rows.Entry, rows.Release, Analysis):
+        assert not model.objects.exists()
+
+
+def test_asking_twice_is_free_and_byte_identical(world: Any, program: Any) -> None:
+    from pydplib.web.auditlog.models import Line
+    from pydplib.web.ledger import models as rows
+
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    first = caller.post(f"{path}/analyses", body(dp.Count(by="pirads")))
+    spent = rows.Account.objects.get(recipient=world.people["third_party"].hospital.key).nano_epsilon
+    again = caller.post(f"{path}/analyses", body(dp.Count(by="pirads")))
+    assert first.status_code == 200 and again.content == first.content
+    assert rows.Account.objects.get(recipient=world.people["third_party"].hospital.key).nano_epsilon == spent
+    assert Line.objects.filter(action="analysis.ask").count() == 1
+    assert caller.post(f"{path}/price", body(dp.Count(by="pirads"))).json()["free"]
+    listed = caller.get(f"{path}/analyses").json()
+    assert listed["count"] == 1 and "release" not in listed["items"][0]
+
+
+def test_the_release_is_what_the_ledger_stores_and_the_receipt_fits_it(world: Any, program: Any) -> None:
+    from pydplib.web.analyses.asking import stored_payload
+    from pydplib.web.analyses.signing import public_keys
+
+    caller = program("third_party")
+    made = caller.post(f"projects/{world.project.key}/analyses", body(dp.Mean("age", by="pirads"))).json()
+    payload = caller.get(f"analyses/{made['key']}/release").content
+    assert payload == stored_payload(made["release_key"])
+    assert dp.Release.from_dict(made["release"]) == dp.Release.from_json(payload)
+    keys = [key for key, _ in public_keys()]
+    own = Receipt.from_json(caller.get(f"analyses/{made['key']}/receipt").content.decode())
+    found = Receipt.from_json(program(None).get(f"receipts/{made['release_key']}").content.decode())
+    assert own == found and own.verify(keys).matches(payload)
+    shown = program(None).get("receipts/keys").json()["keys"]
+    assert [key["current"] for key in shown] == [True] and shown[0]["key_id"] == own.key_id
+
+
+def test_the_budget_ends_with_asked_and_left_and_the_refusal_is_written_down(world: Any, program: Any) -> None:
+    from pydplib.web.auditlog.models import Line
+
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    for year in (2017, 2018):
+        for question in (dp.Count, dp.Histogram):
+            where = [dp.Where("year").is_in([year])]
+            asked = question(where=where) if question is dp.Count else question("pirads", where=where)
+            assert caller.post(f"{path}/analyses", body(asked, epsilon=0.5)).status_code == 200
+    refused = caller.post(f"{path}/analyses", body(dp.Count(), epsilon=0.4))
+    values = refused.json()
+    assert (refused.status_code, values["kind"]) == (403, "BudgetError")
+    assert values["asked"].startswith("epsilon 0.4") and values["left"].startswith("epsilon")
+    assert Line.objects.filter(action="analysis.refuse").count() == 1
+
+
+def test_the_project_says_what_the_policy_opens_and_no_more(world: Any, program: Any) -> None:
+    world.project.rules.filter(audience="third_party").update(fields=["age", "pirads"], filters=["year"])
+    offer = program("third_party").get(f"projects/{world.project.key}").json()["offer"]
+    assert offer["fields"] == ["age", "pirads"] and offer["filters"] == ["year"]
+    schema = dp.Schema.from_dict(offer["schema"])
+    assert set(schema.columns) == {"patient_id", "age", "pirads", "year"}
+    assert offer["noise_factors"][0] == "high" and offer["snapshot"] == 1
+    refused = program("third_party").post(f"projects/{world.project.key}/analyses", body(dp.Count(by="lesions")))
+    assert (refused.status_code, refused.json()["kind"]) == (403, "PolicyError")
+    wrong = program("third_party").post(f"projects/{world.project.key}/price", body(dp.Count(by="lesion")))
+    assert wrong.status_code == 422 and "lesions" not in wrong.json()["error"], "closed fields are not suggested"
+
+
+def test_without_published_data_there_is_no_offer_and_nothing_to_ask(world: Any, program: Any) -> None:
+    world.project.snapshots.update(published=None)
+    caller, path = program("owner"), f"projects/{world.project.key}"
+    assert caller.get(path).json()["offer"] is None
+    assert caller.post(f"{path}/price", body(dp.Count())).status_code == 403
+    assert caller.post(f"{path}/analyses", body(dp.Count())).status_code == 403
+
+
+def test_budgets_of_all_are_for_those_who_watch_over_them(world: Any, program: Any) -> None:
+    path = f"projects/{world.project.key}"
+    program("third_party").post(f"{path}/analyses", body(dp.Count()))
+    own = program("third_party").get(f"{path}/budget").json()
+    assert own["own"]["nano_epsilon"] > 0 and own["accounts"] is None
+    for role in ("owner", "data_protection_officer"):
+        accounts = program(role).get(f"{path}/budget").json()["accounts"]
+        assert {row["organisation"] for row in accounts} == {None, "Acme"}
+    assert program("radiologist").get(f"{path}/budget").json() == {"own": None, "accounts": None}
+
+
+def test_a_shared_analysis_is_seen_by_the_role_and_no_other(world: Any, program: Any) -> None:
+    from pydplib.web.analyses.models import Analysis
+    from pydplib.web.analyses.seeing import share
+
+    made = program("third_party").post(f"projects/{world.project.key}/analyses", body(dp.Count())).json()
+    assert program("collaborator").get(f"analyses/{made['key']}").status_code == 404
+    share(world.people["owner"], Analysis.objects.get(), ["collaborator"])
+    assert program("collaborator").get(f"analyses/{made['key']}").json()["release"] == made["release"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        [],
+        {},
+        {"question": {"ask": "count"}, "sql": "SELECT 1"},
+        {"question": {"ask": "count", "sql": "1"}, "epsilon": 0.1},
+        {"question": {"ask": "eval", "of": "age"}, "epsilon": 0.1},
+        {"question": {"ask": "mean"}, "epsilon": 0.1},
+        {"question": {"ask": "count", "of": "bytes"}, "epsilon": 0.1},
+        {"question": {"ask": "count", "by": "pirads"}, "epsilon": 0.1},
+        {"question": {"ask": "count", "by": [{"column": "pirads", "unknown": True}]}, "epsilon": 0.1},
+        {"question": {"ask": "count", "by": [{"column": "pirads"}] * 2}, "epsilon": 0.1},
+        {"question": {"ask": "count", "by": [{"column": "age", "edges": [3, 2, 1]}]}, "epsilon": 0.1},
+        {"question": {"ask": "count", "by": [{"column": "age", "edges": [1, 2], "keys": [1]}]}, "epsilon": 0.1},
+        {"question": {"ask": "histogram", "of": "age", "edges": list(range(300))}, "epsilon": 0.1},
+        {"question": {"ask": "count", "where": [{"column": "age", "op": "like", "values": ["%"]}]}, "epsilon": 0.1},
+        {"question": {"ask": "count", "where": [{"column": "age", "op": "between", "values": [1]}]}, "epsilon": 0.1},
+        {"question": {"ask": "count", "where": [{"column": "age", "op": "is_in", "values": [2**70]}]}, "epsilon": 0.1},
+        {"question": {"ask": "mean", "of": "no_such_field"}, "epsilon": 0.1},
+        {"question": {"ask": "mean", "of": "age\x00"}, "epsilon": 0.1},
+        {"question": {"ask": "count", "where": [{"column": "prostatitis", "op": "is_in", "values": ["\ud800"]}]}},
+        {"question": {"ask": "quantiles", "of": "age", "quantiles": [2]}, "epsilon": 0.1},
+        {"question": {"ask": "count"}, "epsilon": 0},
+        {"question": {"ask": "count"}, "epsilon": -1},
+        {"question": {"ask": "count"}, "epsilon": "0.1"},
+        {"question": {"ask": "count"}, "epsilon": True},
+        {"question": {"ask": "count"}, "epsilon": 0.1, "margin": 3},
+        {"question": {"ask": "count"}, "noise_factor": "none"},
+    ],
+    ids=lambda value: json.dumps(value)[:60],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_spent(wrong: Any, world: Any, program: Any) -> None:
+    from pydplib.web.ledger import models as rows
+
+    for path in ("price", "analyses"):
+        answer = program("third_party").post(f"projects/{world.project.key}/{path}", wrong)
+        assert answer.status_code == 422, answer.content
+    assert not rows.Entry.objects.filter(body__contains='"debit"').exists()
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (b"", 422),
+        (b"{", 400),
+        (b"\xff\xfe", 400),
+        (b'{"question": {"ask": "count"}, "epsilon": NaN}', 400),
+        (b'{"question": {"ask": "count"}, "epsilon": 1e999}', 422),
+        (b'{"question": {"ask": "count"}, "epsilon": 0.1, "epsilon": 0.2}', 400),
+        (b"[" * 100_000, 413),
+        (b"[" * 20_000 + b"]" * 20_000, 400),
+        (b'{"a":' * 12 + b"1" + b"}" * 12, 400),
+        (b" " * 70_000, 413),
+        (b"1" * 5_000, 400),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_body_that_cannot_be_read_is_refused(raw: bytes, status: int, world: Any, program: Any) -> None:
+    assert program("third_party").post(f"projects/{world.project.key}/analyses", raw=raw).status_code == status
+
+
+def test_too_many_cells_are_refused(world: Any, program: Any) -> None:
+    edges = [number / 2 for number in range(201)]
+    wide = {"ask": "crosstab", "by": [{"column": "age", "edges": edges}, {"column": "year"}, {"column": "gleason"}]}
+    wide["by"].append({"column": "pirads"})
+    answer = program("owner").post(f"projects/{world.project.key}/price", {"question": wide, "epsilon": 1})
+    assert answer.status_code == 422 and "cells" in answer.json()["error"]
+
+
+def test_an_error_never_repeats_what_was_sent(world: Any, program: Any) -> None:
+    canary = "Doe, John 1950-01-01"
+    for wrong in (
+        {"question": {"ask": canary}},
+        {"question": {"ask": "count", canary: 1}},
+        {canary: 1},
+        {"question": {"ask": "count"}, "epsilon": canary},
+        {"question": {"ask": "count"}, "noise_factor": canary},
+    ):
+        answer = program("third_party").post(f"projects/{world.project.key}/price", wrong)
+        assert answer.status_code == 422 and "Doe" not in answer.content.decode()
+
+
+def test_a_fault_is_said_without_a_word_about_it(world: Any, program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pydplib.web.api.routers import analyses
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the canary of the database")
+
+    monkeypatch.setattr(analyses, "quote", fail)
+    answer = program("third_party").post(f"projects/{world.project.key}/price", body(dp.Count()))
+    assert answer.status_code == 500 and "canary" not in answer.content.decode()
+    monkeypatch.setattr("pydplib.web.api.doors.tokens.use", fail)
+    assert program("third_party").get("token").status_code == 500
+
+
+def test_wrong_methods_and_addresses_are_answered_in_json(world: Any, program: Any) -> None:
+    caller = program("third_party")
+    assert caller.post("projects", {}).status_code == 405
+    answer = caller.get(f"projects/{world.project.key}/price")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert caller.get("no/such/address").status_code == caller.post("no-such-address", {}).status_code == 404

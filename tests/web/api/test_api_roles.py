@@ -1,0 +1,132 @@
+"""Every operation x role: the same powers as the pages, strangers find nothing, refusals are written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+COUNT = {"question": {"ask": "count", "by": [{"column": "pirads"}]}, "epsilon": 0.1}
+MEMBERS = ("owner", "collaborator", "third_party", "radiologist", "data_protection_officer")
+ASKERS = ("owner", "collaborator", "third_party")
+STRANGERS = ("colleague", "stranger")
+
+
+def everybody(good: tuple[str, ...]) -> dict[str, int]:
+    """Return status by role for an object of the project: askers or all members, then 403, 404, 401."""
+    return {
+        **{role: 200 if role in good else 403 for role in MEMBERS},
+        **dict.fromkeys(STRANGERS, 404),
+        "nobody": 401,
+    }
+
+
+OPERATIONS = {
+    "GET token": {**dict.fromkeys((*MEMBERS, *STRANGERS), 200), "nobody": 401},
+    "GET projects": {**dict.fromkeys((*MEMBERS, *STRANGERS), 200), "nobody": 401},
+    "GET projects/{project}": everybody(MEMBERS),
+    "GET projects/{project}/budget": everybody(MEMBERS),
+    "POST projects/{project}/price": everybody(ASKERS),
+    "GET projects/{project}/analyses": everybody(ASKERS),
+    "POST projects/{project}/analyses": everybody(ASKERS),
+    # Acme's: the own organisation's and the owner see it, a collaborator of another organisation finds nothing.
+    "GET analyses/{analysis}": everybody(ASKERS) | {"collaborator": 404},
+    "GET analyses/{analysis}/release": everybody(ASKERS) | {"collaborator": 404},
+    "GET analyses/{analysis}/receipt": everybody(ASKERS) | {"collaborator": 404},
+    "GET receipts/keys": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
+    "GET receipts/{release}": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
+}
+
+
+def test_the_table_has_every_operation() -> None:
+    from pydplib.web.api.api import openapi_document
+
+    listed = {
+        f"{method.upper()} {path.removeprefix('/api/v1/').split('{')[0]}{path.partition('}')[2]}"
+        for path, methods in openapi_document()["paths"].items()
+        for method in methods
+    }
+    assert {f"{name.split('{')[0]}{name.partition('}')[2]}" for name in OPERATIONS} == listed
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_each_role_gets_what_the_table_says(operation: str, world: Any, program: Any) -> None:
+    from pydplib.web.auditlog.models import Line
+
+    made = program("third_party").post(f"projects/{world.project.key}/analyses", COUNT).json()
+    names = {"project": world.project.key, "analysis": made["key"], "release": made["release_key"]}
+    method, path = operation.format(**names).split(" ")
+    for role, status in OPERATIONS[operation].items():
+        caller = program(None if role == "nobody" else role)
+        before = Line.objects.filter(action="door.refuse").count()
+        response = caller.get(path) if method == "GET" else caller.post(path, COUNT)
+        assert response.status_code == status, (role, response.content)
+        refused = Line.objects.filter(action="door.refuse").count() - before
+        # Another organisation's analysis is a member's 404: nobody tried a door that is not theirs.
+        expected = status == 403 or (status == 404 and role in STRANGERS)
+        assert refused == expected, f"{role}: a refusal at the door is a line in the log"
+
+
+@pytest.mark.parametrize("path", ["projects/{}", "projects/{}/budget", "projects/{}/analyses"])
+def test_an_object_that_is_not_there_looks_like_a_foreign_one(path: str, world: Any, program: Any) -> None:
+    stranger = program("stranger")
+    foreign, absent = stranger.get(path.format(world.project.key)), stranger.get(path.format("no-such-project"))
+    assert (foreign.status_code, foreign.content) == (absent.status_code, absent.content)
+
+
+def test_a_session_opens_nothing(world: Any, sign_in: Any) -> None:
+    browser = sign_in(world.people["owner"])
+    assert browser.get("/api/v1/projects").status_code == 401
+    answer = browser.post(f"/api/v1/projects/{world.project.key}/analyses", COUNT, content_type="application/json")
+    assert answer.status_code == 401
+
+
+def test_the_token_decides_who_calls_even_beside_a_session(world: Any, sign_in: Any, make_token: Any) -> None:
+    browser = sign_in(world.people["owner"])
+    headers = {"Authorization": f"Bearer {make_token('third_party')}"}
+    assert browser.get("/api/v1/token", headers=headers).json()["user"] == "third_party"
+    assert browser.get(f"/api/v1/projects/{world.project.key}/budget", headers=headers).json()["accounts"] is None
+
+
+def test_each_address_has_a_door_with_its_power() -> None:
+    from pydplib.web.doors import views
+
+    doors = {route: view.door for route, view in views() if route.startswith("api/v1/")}
+    assert doors["api/v1/projects/<str:key>/analyses"].kind == "token"
+    assert doors["api/v1/projects/<str:key>/analyses"].power == "ask"
+    assert {door.kind for door in doors.values()} == {"token", "public"}
+
+
+def test_an_operation_without_entry_has_no_door_and_opens_nothing(rf_request: Any) -> None:
+    from ninja import NinjaAPI, Router
+
+    from pydplib.web.api.doors import guarded_urls
+
+    router = Router()
+
+    @router.get("/backdoor")
+    def backdoor(request: Any) -> str:
+        return "open"
+
+    api = NinjaAPI(urls_namespace="backdoor", docs_url=None, openapi_url=None)
+    api.add_router("", router)
+    (found,) = guarded_urls(api)
+    assert not hasattr(found.callback, "door"), "so the system check stops the server"
+    assert found.callback(rf_request).status_code == 404
+
+
+def test_operations_that_were_mounted_without_the_guard_refuse(rf_request: Any) -> None:
+    from pydplib.web.api.api import api
+
+    pattern = next(item for item in api.urls[0] if str(item.pattern) == "projects")
+    assert pattern.callback(rf_request).status_code in (400, 401)
+
+
+@pytest.fixture
+def rf_request(world: Any) -> Any:
+    from django.test import RequestFactory
+
+    request = RequestFactory().get("/")
+    request.user = world.people["owner"]
+    request.resolver_match = None
+    return request
