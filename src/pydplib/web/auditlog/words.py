@@ -27,6 +27,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "user.end_session": "Ended a session",
         "user.enrol_second_factor": "Set up the second factor",
         "user.invite": "Invited a user",
+        "partner.invite": "Invited a partner with an organisation of its own",
         "user.lock_code": "Was locked out after wrong codes",
         "user.lock_session": "Was signed out after wrong passwords",
         "user.make_link": "Made a one-time link",
@@ -125,6 +126,8 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "dashboard.publish": "Published a dashboard",
         "dashboard.refuse": "Was refused the publishing of a dashboard",
         "dashboard.withdraw": "Withdrew a dashboard",
+        "export.make": "Made an anonymized export",
+        "export.discard": "Threw an anonymized export away",
         # The log itself.
         "audit.export": "Exported the log",
         "audit.head": "Downloaded the head of the log",
