@@ -33,6 +33,30 @@ def test_invited_user_gets_in_by_the_link_shown_once(sign_in, owner, client, lin
     assert rosa.hospital == owner.hospital and not rosa.is_hospital_owner and not rosa.memberships.exists()
 
 
+def test_a_partner_gets_an_organisation_of_its_own_and_sees_nothing(sign_in, owner, client, lines) -> None:
+    from pydplib.web.people.models import User
+
+    boss = sign_in(owner)
+    asked = {"username": "paul", "full_name": "Paul P.", "organisation": " Acme   Diagnostics "}
+    path = _link_on(boss.post("/hospital/invite", asked))
+    paul = User.objects.get(username="paul")
+    assert paul.hospital.name == "Acme Diagnostics" and paul.hospital != owner.hospital and paul.is_hospital_owner
+    assert not paul.memberships.exists() and "partner.invite" in lines()
+    assert b"paul" not in boss.get("/hospital").content and boss.get("/hospital/people/paul").status_code == 404
+    client.get(path)
+    client.post("/welcome", {"password": "seven unrelated words", "again": "seven unrelated words"})
+    assert client.get("/account").status_code == 200
+
+
+def test_nobody_is_let_into_an_organisation_that_is_there(sign_in, owner, stranger) -> None:
+    from pydplib.web.people.models import User
+
+    name = stranger.hospital.name.upper()
+    page = sign_in(owner).post("/hospital/invite", {"username": "paul", "organisation": name})
+    assert page.status_code == 200 and b"cannot be made" in page.content
+    assert not User.objects.filter(username="paul").exists()
+
+
 def test_taken_name_is_refused_in_the_same_words_wherever_it_is_taken(sign_in, owner, make_user, stranger) -> None:
     make_user("rosa")
     boss = sign_in(owner)

@@ -162,6 +162,17 @@ class InviteForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
     full_name = forms.CharField(label="Full name", max_length=120, required=False)
+    organisation = forms.CharField(
+        label="Partner from elsewhere: organisation",
+        max_length=120,
+        required=False,
+        help_text="Leave it empty for your own hospital. A company or another hospital is a tenant of its own: it "
+        "manages its own people, sees nothing of yours, and gets a budget of its own in projects that add it.",
+    )
+
+    def clean_organisation(self) -> str:
+        """Take runs of blanks for one."""
+        return " ".join(self.cleaned_data["organisation"].split())
 
     def clean_username(self) -> str:
         """Refuse a name that is taken, here or elsewhere, in the same words."""

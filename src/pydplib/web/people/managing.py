@@ -70,6 +70,29 @@ def invite(owner: User, username: str, full_name: str) -> tuple[User, str]:
     return user, token
 
 
+def invite_partner(owner: User, organisation: str, username: str, full_name: str) -> tuple[User, str]:
+    """Make an organisation of its own for a partner, and its first user, who manages it; return user and token.
+
+    The partner belongs to none of the owner's pages: it gets a budget of its own in every project that adds it.
+    """
+    try:
+        with recorded(owner) as log:
+            _check_owner(owner)
+            if Hospital.objects.filter(name__iexact=organisation).exists():
+                # Only those who manage an organisation let people into it.
+                raise ParameterError(
+                    "An organisation of this name cannot be made. If your partner is on this server already, those "
+                    "who manage it there invite its people; ask them for the user name."
+                )
+            made = Hospital.objects.create(name=organisation)
+            user = User.objects.create_user(username, hospital=made, full_name=full_name, is_hospital_owner=True)
+            token = links.make_link(Purpose.WELCOME, user=user, made_by=owner)
+            log.add("partner.invite", user.username, organisation=made.key)
+    except IntegrityError:
+        raise ParameterError("This name cannot be used. Choose another one.") from None
+    return user, token
+
+
 def reset_link(owner: User, subject: User) -> str:
     """Return the token of a link by which ``subject`` chooses a new password; until then the old one works."""
     with recorded(owner) as log:

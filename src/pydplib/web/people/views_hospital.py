@@ -55,10 +55,14 @@ def invite(request: HttpRequest) -> HttpResponse:
     """Invite somebody: the link is shown once."""
     form = InviteForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
+        organisation, *whom = (form.cleaned_data[name] for name in ("organisation", "username", "full_name"))
         try:
-            user, token = managing.invite(request.user, form.cleaned_data["username"], form.cleaned_data["full_name"])
+            if organisation:
+                user, token = managing.invite_partner(request.user, organisation, *whom)
+            else:
+                user, token = managing.invite(request.user, *whom)
         except ParameterError as problem:
-            form.add_error("username", str(problem))
+            form.add_error("organisation" if organisation else "username", str(problem))
         else:
             return _show_link(request, user, token, links.Purpose.WELCOME)
     return render(request, "people/invite.html", {"form": form})
