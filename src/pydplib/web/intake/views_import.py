@@ -104,7 +104,7 @@ def import_batch(request: Any, **kwargs: Any) -> HttpResponse:
             # Cells of the file are on this page: a look like any other.
             record(request.user, "import.look", batch.key, project=request.project, rows=[row.number for row in page])
         return render(request, "intake/import_check.html", context)
-    context["step"] = 3 if batch.is_open else 4
+    context["step"] = 3 if batch.state == _State.CHECKING else 4
     return render(request, "intake/import_state.html", context)
 
 
