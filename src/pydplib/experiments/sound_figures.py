@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,9 +20,9 @@ from pydplib.experiments._cohort import AGE_GROUPS, SCORES
 from pydplib.experiments._counts import FLAGS
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release import Count, Crosstab, Mean, Question, Release
-from pydplib.release.postprocess import box_data
+from pydplib.release.postprocess import box_data, non_negative
 from pydplib.report import Fixed, PlusMinus, Table
-from pydplib.schema import Category, Flag, Integer, Number, Schema
+from pydplib.schema import OTHER, Category, Flag, Integer, Number, Schema
 
 AGE_EDGES = (18, 50, 60, 70, 80, 100)
 """The age groups of the paper's figures as bins: 18 to 50 without 50 is "< 50"."""
@@ -71,7 +72,7 @@ def sound_figure(name: str) -> SoundFigure:
     Examples:
         >>> from pydplib.datasets import pirads_schema
         >>> sound_figure("4").ask(pirads_schema())
-        (Crosstab('age', 'pirads'), Mean('age', by=['pirads']))
+        (Crosstab('age', 'pirads'),)
     """
     if name not in SOUND_FIGURES:
         raise ParameterError(f"There is no such figure.{did_you_mean(name, SOUND_FIGURES)}")
@@ -95,7 +96,7 @@ def score_by_age() -> Question:
 
 
 def age_by_score() -> Question:
-    """Return the question behind the means of Fig. 4."""
+    """Return the mean ages of Fig. 4 as a question of their own."""
     return Mean("age", by="pirads")
 
 
@@ -125,7 +126,7 @@ def draw_score_by_age(releases: Sequence[Release], originals: Originals = None, 
 def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = None) -> Drawn:
     """Return Fig. 3: reports per finding and age group."""
     release = releases[0]
-    keys = [key for key in release.axes[1].keys if key is not None]
+    keys = [key for key in release.axes[1].keys if key not in (None, OTHER)]
     kinds = finding_names([str(key) for key in keys])
     shown = _both(release, originals, lambda values: _whole(values)[:, : len(kinds)].T)
     figure = _heatmaps(shown, AGE_GROUPS, kinds, x_title="age in years")
@@ -146,46 +147,69 @@ def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = 
 
 
 def draw_age_by_score(releases: Sequence[Release], originals: Originals = None) -> Drawn:
-    """Return Fig. 4: boxes of age per score, read off the table of Fig. 2 for nothing, and mean ages with margins."""
-    table, means = releases
-    count = len(SCORES)
-    margins = list((means.margins95 or (0.0,) * count)[:count])
-    least = 2 * max(table.margins95 or (0.0,))
-    series: dict[str, tuple[list[Any], list[float], list[float] | None]] = {
-        "released": (_boxes(table, least), list(means.values[:count]), margins)
-    }
+    """Return Fig. 4: boxes and mean ages per score, read off the table of Fig. 2: they cost nothing more."""
+    series = {"released": _ages_of(releases[0])}
     if originals is not None:
-        exact = _release_like(table, originals[0])
-        series = {"original": (_boxes(exact, 0), _flat(originals[1])[:count], None), **series}
+        series = {"original": _ages_of(_release_like(releases[0], originals[0])), **series}
     panels, rows = {}, []
-    for name, (boxes, centres, spread) in series.items():
-        labels = [str(score) for score, box in zip(SCORES, boxes, strict=True) if box is not None]
-        seen = [place for place, box in enumerate(boxes) if box is not None]
+    for name, groups in series.items():
+        seen = [(str(score), group) for score, group in zip(SCORES, groups, strict=True) if group is not None]
         panels[name.capitalize()] = box_panel(
             "" if originals is None else name,
-            labels,
-            [box for box in boxes if box is not None],
-            [centres[place] for place in seen],
-            None if spread is None else [spread[place] for place in seen],
+            [label for label, _ in seen],
+            [group.box for _, group in seen],
+            [group.mean for _, group in seen],
+            None if name == "original" else [group.margin for _, group in seen],
         )
-        for place, label in enumerate(SCORE_LABELS):
-            box = boxes[place]
-            quartiles = [None] * 3 if box is None else [Fixed(number, 1) for number in (box.q1, box.median, box.q3)]
-            margin = None if spread is None else spread[place]
-            rows.append([*_name(name, originals), label, PlusMinus(centres[place], margin), *quartiles])
+        for label, group in zip(SCORE_LABELS, groups, strict=True):
+            cells: list[Any] = [None] * 4
+            if group is not None:
+                box, margin = group.box, None if name == "original" else group.margin
+                cells = [PlusMinus(group.mean, margin), *(Fixed(number, 1) for number in (box.q1, box.median, box.q3))]
+            rows.append([*_name(name, originals), label, *cells])
     figure = panels["Released"] if originals is None else plot.panels(panels)
     heads = [*_head(originals), "score", "mean age", "lower quartile", "median", "upper quartile"]
     return _drawn(
         figure,
         "Age per PI-RADS score",
         [
-            "Diamonds: mean age, with the 95 % margin of the noise. Boxes: quartiles, whiskers hold nine tenths; they "
-            "are read off the age groups of Figure 2 and are left out where the noise could have made the group."
+            "Boxes: quartiles, whiskers hold nine tenths. Diamonds: mean age, with the 95 % margin of the noise. All "
+            "is read off the age groups of Figure 2; a score whose group the noise alone could have made is left out."
         ],
         releases,
         originals,
         Table(heads, rows, caption="Ages per PI-RADS score"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ages:
+    """The ages of one score, as a table of age groups tells them."""
+
+    box: plot.Box
+    mean: float
+    margin: float
+
+
+def _ages_of(table: Any) -> list[_Ages | None]:
+    """Return the ages per score; none where the noise alone could have made the group, judged by noisy numbers.
+
+    A mean is that of the groups' middles. Its margin: the noise of the counts, each of variance 2 b^2, moves
+    sum(c m) / sum(c) by b sqrt(2 sum (m - mean)^2) / sum(c), of which 1.96 standard deviations hold 95 %.
+    """
+    least = 2 * max(table.margins95 or (0.0,))
+    raw = np.asarray(table.values if table.noisy is None else table.noisy, dtype=np.float64).reshape(table.shape)
+    middles = np.array(table.axes[0].middles)
+    found: list[_Ages | None] = []
+    for place, box in enumerate(box_data(table)[: len(SCORES)]):
+        if not box.rows > least:
+            found.append(None)
+            continue
+        counts = non_negative(raw[:, place])
+        mean = float(counts @ middles / counts.sum())
+        spread = math.sqrt(2 * float(((middles - mean) ** 2).sum())) * table.scale / float(counts.sum())
+        found.append(_Ages(plot.Box(box.low, box.q1, box.median, box.q3, box.high), mean, 1.96 * spread))
+    return found
 
 
 def draw_findings(releases: Sequence[Release], originals: Originals = None) -> Drawn:
@@ -226,6 +250,7 @@ def _draw_trend(title: str, y_title: str, floor: float | None) -> Callable[[Sequ
             [str(year) for year in years], series, margins={"released": margins}, x_title="year", y_title=y_title
         )
         figure.update_xaxes(type="category")
+        _end_at_bounds(figure, release, seen)
         if floor is not None:
             figure.update_yaxes(rangemode="tozero")
         whole = floor is not None
@@ -242,6 +267,15 @@ def _draw_trend(title: str, y_title: str, floor: float | None) -> Callable[[Sequ
         return _drawn(figure, title, words, releases, originals, Table(heads, rows, caption=title))
 
     return draw
+
+
+def _end_at_bounds(figure: plot.Figure, release: Release, seen: Sequence[int]) -> None:
+    """Let error bars end where the intervals do: no mean age lies beyond the declared bounds."""
+    if release.low95 is None or release.high95 is None:
+        return
+    up = [max(0.0, release.high95[place] - release.values[place]) for place in seen]
+    down = [max(0.0, release.values[place] - release.low95[place]) for place in seen]
+    figure.data[-1].error_y.update(symmetric=False, array=up, arrayminus=down)
 
 
 def _of(schema: Schema, columns: Mapping[str, tuple[type[Any], ...]], *questions: Question) -> tuple[Question, ...]:
@@ -282,8 +316,8 @@ SOUND_FIGURES: Mapping[str, SoundFigure] = MappingProxyType(
             SoundFigure(
                 "4",
                 "Age per PI-RADS score",
-                "Mean ages with margins; the boxes come from Figure 2 at no further cost.",
-                lambda schema: _of(schema, _SCORE, score_by_age(), age_by_score()),
+                "Boxes and means, read off Figure 2 at no further cost.",
+                lambda schema: _of(schema, _SCORE, score_by_age()),
                 draw_age_by_score,
             ),
             SoundFigure(
@@ -368,14 +402,14 @@ def _release_like(release: Release, values: Any) -> Any:
 
     flat = tuple(_flat(values))
     return SimpleNamespace(
-        statistic=release.statistic, axes=release.axes, shape=release.shape, values=flat, noisy=None, margins95=None
+        statistic=release.statistic,
+        axes=release.axes,
+        shape=release.shape,
+        values=flat,
+        noisy=None,
+        margins95=None,
+        scale=0.0,
     )
-
-
-def _boxes(table: Any, least: float) -> list[plot.Box | None]:
-    """Return a box per score, none where the noise alone could have made the group: judged by noisy numbers."""
-    found = box_data(table)[: len(SCORES)]
-    return [plot.Box(b.low, b.q1, b.median, b.q3, b.high) if b.rows > least else None for b in found]
 
 
 def _drawn(

@@ -100,6 +100,12 @@ class QuestionForm(forms.Form):
         return values
 
 
+class PriceForm(forms.Form):
+    """What each question of a figure costs."""
+
+    epsilon = forms.FloatField(min_value=0.000001, max_value=1000, required=False)
+
+
 class BudgetForm(forms.Form):
     """What the dashboards of an audience may spend together."""
 

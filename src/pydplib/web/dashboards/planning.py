@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from django.db.models import Max
 
+from pydplib.budget.units import MOST_EPSILON, NANO, floor_units
 from pydplib.errors import ParameterError
 from pydplib.experiments.figures import FIGURES
 from pydplib.experiments.sound_figures import SOUND_FIGURES
@@ -166,6 +168,22 @@ def move_figure(actor: Any, figure: Figure, *, up: bool) -> None:
             item.position = position
         Figure.objects.bulk_update(order, ["position"])
         log.add("dashboard.edit", dashboard.key, what="order")
+
+
+def set_price(actor: Any, figure: Figure, epsilon: float | None) -> None:
+    """Let the owner choose what each question of a figure costs; none for the audience's noise factor.
+
+    The policy's cap per question and its label for the audience hold all the same: pricing asks them.
+    """
+    if figure.kind == Kind.PAPER:
+        raise ParameterError("Paper mode has no price.")
+    nano = None if epsilon is None else floor_units(Fraction(str(epsilon)), NANO)
+    if nano is not None and not 0 < nano <= MOST_EPSILON * NANO:
+        raise ParameterError("The price of a question is a positive number of epsilon.")
+    with recorded(actor, project=figure.project) as log:
+        figure.nano_epsilon = nano
+        figure.save(update_fields=["nano_epsilon"])
+        log.add("dashboard.edit", figure.dashboard.key, what="price")
 
 
 def remove_figure(actor: Any, figure: Figure) -> None:

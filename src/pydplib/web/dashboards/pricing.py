@@ -65,6 +65,11 @@ class Line:
             return "after counting"
         return f"ε {show_nano(self.nano)}" if self.nano else "nothing"
 
+    @property
+    def chosen(self) -> str:
+        """The epsilon that the owner chose for each question; empty for the noise factor."""
+        return "" if self.figure.nano_epsilon is None else show_nano(self.figure.nano_epsilon)
+
 
 @dataclass(frozen=True, slots=True)
 class Bill:
@@ -120,10 +125,10 @@ class Bill:
 
 def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Noise], ...]:
     """Return the questions of a figure and how accurate they shall be."""
+    noise = Noise() if figure.nano_epsilon is None else Noise(epsilon=figure.nano_epsilon / NANO)
     if figure.kind == Kind.READY:
-        return tuple((question, Noise()) for question in SOUND_FIGURES[figure.name].ask(schema))
+        return tuple((question, noise) for question in SOUND_FIGURES[figure.name].ask(schema))
     if figure.kind == Kind.QUESTION:
-        noise = Noise() if figure.nano_epsilon is None else Noise(epsilon=figure.nano_epsilon / NANO)
         return ((Question.from_dict(figure.question), noise),)
     return ()
 

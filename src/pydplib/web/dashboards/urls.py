@@ -11,6 +11,7 @@ urlpatterns = [
     path("dashboards/new", views_edit.new_dashboard, name="dashboard_new"),
     path("dashboards/budget/<str:audience>", views_edit.dashboard_budget, name="dashboard_budget"),
     path("dashboards/figures/<str:key>/move/<str:way>", views_edit.figure_move, name="dashboard_figure_move"),
+    path("dashboards/figures/<str:key>/price", views_edit.figure_price, name="dashboard_figure_price"),
     path("dashboards/figures/<str:key>/remove", views_edit.figure_remove, name="dashboard_figure_remove"),
     path("dashboards/<str:key>", views.dashboard, name="dashboard"),
     path("dashboards/<str:key>/originals", views.originals, name="dashboard_originals"),

@@ -14,7 +14,7 @@ from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.seeing import question_of
 from pydplib.web.dashboards import planning
-from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, PickForm, QuestionForm, WordsForm
+from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, PickForm, PriceForm, QuestionForm, WordsForm
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
 from pydplib.web.dashboards.pricing import bill_for, noise_words
 from pydplib.web.dashboards.publishing import count_records, publish
@@ -101,6 +101,17 @@ def figure_move(request: HttpRequest, way: str) -> HttpResponse:
     if way not in ("up", "down"):
         raise Http404
     planning.move_figure(request.user, request.target, up=way == "up")
+    return redirect("dashboard_edit", key=request.target.dashboard.key)
+
+
+@door("edit_policy", of=Figure)
+@require_POST
+def figure_price(request: HttpRequest) -> HttpResponse:
+    """Choose what each question of a figure costs; empty for the audience's noise factor."""
+    form = PriceForm(request.POST)
+    if not form.is_valid():
+        raise ParameterError("The price of a question is a positive number of epsilon, or nothing.")
+    planning.set_price(request.user, request.target, form.cleaned_data["epsilon"])
     return redirect("dashboard_edit", key=request.target.dashboard.key)
 
 
