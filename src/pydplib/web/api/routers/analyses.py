@@ -7,7 +7,7 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from pydplib.errors import ParameterError
+from pydplib.errors import ParameterError, PolicyError
 from pydplib.release import Question
 from pydplib.web.analyses.asking import Noise, ask, stored_payload
 from pydplib.web.analyses.models import Analysis
@@ -27,6 +27,7 @@ from pydplib.web.api.values import (
     reply,
     with_release,
 )
+from pydplib.web.auditlog.writing import record
 from pydplib.web.projects.models import Project
 
 router = Router(tags=["analyses"])
@@ -89,7 +90,11 @@ def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Noise]:
     if len(given) > 1:
         raise ParameterError(f"Give one of epsilon, noise_factor and margin. Got {' and '.join(given)}.")
     question = read_question(body.question)
-    offer = offer_for(request.project, request.member)
+    try:
+        offer = offer_for(request.project, request.member)
+    except PolicyError as refusal:
+        record(request.user, "analysis.refuse", project=request.project, reason=str(refusal), role=request.member.role)
+        raise
     check_names(question, offer.schema, {**offer.fields, **offer.filters})
     check_cells(question, offer.schema)
     return question, Noise(noise_factor=body.noise_factor, epsilon=body.epsilon, margin=body.margin)
