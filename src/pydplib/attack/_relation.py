@@ -11,7 +11,7 @@ import numpy as np
 
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import ROOT, Floats, Ints
-from pydplib.attack.cells import MISSING, Cell, as_day, end_of, hierarchy_labels, read_cell, text_of
+from pydplib.attack.cells import MISSING, Cell, as_day, end_of, hierarchy_labels, read_cell, spell, text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +80,10 @@ class _Spread:
         self.point_of = np.array([i for i, _ in points], dtype=np.int64)
         self.texts = [text for _, text in points]
         self.numbers = np.array([end_of(text, dates) for text in self.texts], dtype=np.float64)
-        wide = [(i, cell) for i, cell in enumerate(cells) if cell.low == cell.low]
+        wide = [(i, span) for i, cell in enumerate(cells) for span in cell.spans if span[0] == span[0]]
         self.interval_of = np.array([i for i, _ in wide], dtype=np.int64)
-        self.low = np.array([cell.low for _, cell in wide], dtype=np.float64)
-        self.high = np.array([cell.high for _, cell in wide], dtype=np.float64)
+        self.low = np.array([low for _, (low, _) in wide], dtype=np.float64)
+        self.high = np.array([high for _, (_, high) in wide], dtype=np.float64)
         masks = [(i, cell.mask) for i, cell in enumerate(cells) if cell.mask is not None]
         self.masked = np.array([i for i, _ in masks], dtype=np.int64)
         self.masks = [mask for _, mask in masks]
@@ -100,12 +100,12 @@ def _pairs(pairs: Sequence[tuple[int, int]]) -> Ints:
 def _same_text(left: _Spread, right: _Spread) -> Ints:
     place: dict[str, list[int]] = {}
     for owner, text in zip(right.point_of.tolist(), right.texts, strict=True):
-        place.setdefault(text, []).append(owner)
+        place.setdefault(spell(text), []).append(owner)
     return _pairs(
         [
             (owner, other)
             for owner, text in zip(left.point_of.tolist(), left.texts, strict=True)
-            for other in place.get(text, ())
+            for other in place.get(spell(text), ())
         ]
     )
 
@@ -130,7 +130,7 @@ def _overlaps(left: _Spread, right: _Spread) -> Ints:
 
 
 def _masked(left: _Spread, right: _Spread) -> Ints:
-    """Pairs of values (or masks) on the left and masks on the right that fit; shorter codes end in spaces."""
+    """Pairs of values (or masks) on the left and masks on the right that fit; shorter codes are padded with spaces."""
     out: list[tuple[int, int]] = []
     patterns: dict[tuple[int, tuple[int, ...]], dict[str, list[int]]] = {}
     for owner, mask in zip(right.masked.tolist(), right.masks, strict=True):
@@ -139,8 +139,8 @@ def _masked(left: _Spread, right: _Spread) -> Ints:
     for (length, open_), owners in patterns.items():
         for owner, text in zip(left.point_of.tolist(), left.texts, strict=True):
             if text != MISSING and len(text) <= length:
-                padded = text.ljust(length)
-                out.extend((owner, other) for other in owners.get("".join(padded[i] for i in open_), ()))
+                for padded in {text.ljust(length), text.rjust(length)}:  # masked from the right, or from the left
+                    out.extend((owner, other) for other in owners.get("".join(padded[i] for i in open_), ()))
     for owner, mine in zip(left.masked.tolist(), left.masks, strict=True):
         for other, theirs in zip(right.masked.tolist(), right.masks, strict=True):
             if len(mine) == len(theirs) and all(a == b or ROOT in (a, b) for a, b in zip(mine, theirs, strict=True)):

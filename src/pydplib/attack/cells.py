@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +25,11 @@ _RANGE = re.compile(rf"^({_NUMBER})\s*(?:-|–|to)\s*({_NUMBER})$")
 _BRACKETS = re.compile(r"^([\[(\]])\s*([^,;]+?)\s*[,;]\s*([^,;]+?)\s*([\])\[])$")
 _ENDS = re.compile(rf"^(<=|>=|<|>|≤|≥)\s*({_NUMBER})$")
 _PLUS = re.compile(rf"^({_NUMBER})\s*\+$")
-_DAY = re.compile(r"^\d{4}-\d{2}-\d{2}")
+_DAY = re.compile(r"^\d{4}-\d{2}-\d{2}(?:$|[ T]\d)")
 _MONTH = re.compile(r"^(\d{4})-(\d{2})$")
 _QUARTER = re.compile(r"^(\d{4})-Q([1-4])$")
 _YEARS = re.compile(r"^(\d{4})(?:-(\d{4}))?$")
+_SECOND = re.compile(r"^(.+) \(\d+\)$")  # anonymize tells different groups of one name apart: "lung", "lung (2)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +38,14 @@ class Cell:
 
     Attributes:
         everything: Any value, a missing one too.
-        members: Single values, as texts; empty where it is an interval or a mask.
-        low: Lower end of an interval, included; days are counted as ordinals.
-        high: Upper end of an interval, included.
+        members: Single values, as texts.
+        spans: Intervals, both ends included; days are counted as ordinals.
         mask: A masked code such as "816**".
     """
 
     everything: bool = False
     members: tuple[str, ...] = ()
-    low: float = math.nan
-    high: float = math.nan
+    spans: tuple[tuple[float, float], ...] = ()
     mask: str | None = None
 
 
@@ -82,13 +83,13 @@ def read_cell(
         dates: Whether the column holds dates, so that "2017-03" is a month and not a range.
 
     Examples:
-        >>> read_cell("[50, 60)").high < 60, read_cell("50-59").low
-        (True, 50.0)
-        >>> read_cell("{a, b}").members, read_cell("81***").mask
-        (('a', 'b'), '81***')
+        >>> read_cell("50-59").spans
+        ((50.0, 59.0),)
+        >>> read_cell('{a, "b, c", missing}').members == ("a", "b, c", MISSING), read_cell("81***").mask
+        (True, '81***')
     """
     if isinstance(value, tuple):
-        return Cell(low=end_of(value[0], dates), high=_below(end_of(value[1], dates)))
+        return Cell(spans=((end_of(value[0], dates), _below(end_of(value[1], dates))),))
     text = text_of(value)
     if text == ROOT or (text and set(text) == {ROOT}):
         return Cell(everything=True)
@@ -97,27 +98,74 @@ def read_cell(
     if text == MISSING or not isinstance(value, str):
         return Cell(members=(text,))
     if text.startswith("{") and text.endswith("}"):
-        return Cell(members=_members(text[1:-1], known))
+        return _read_set(text[1:-1], known, dates)
     ends = _ends(text, dates)
     if ends is not None and ends[0] <= ends[1]:
-        return Cell(low=ends[0], high=ends[1])
-    return Cell(mask=text) if ROOT in text else Cell(members=(text,))
+        return Cell(members=(text,) if text in known else (), spans=(ends,))
+    if ROOT in text:
+        return Cell(mask=text)
+    second = _SECOND.match(text)
+    if second and text not in known:
+        base = read_cell(second[1], known=known, labels=labels, dates=dates)
+        return Cell(base.everything, (*base.members, second[1], text), base.spans, base.mask)
+    return Cell(members=(text,))
 
 
-def _members(inside: str, known: Collection[str]) -> tuple[str, ...]:
-    """Split a set; a value with a comma in it is put together again where the column has it."""
-    parts = [part.strip() for part in inside.split(",")]
-    out, at = [], 0
+def _read_set(inside: str, known: Collection[str], dates: bool) -> Cell:
+    """Return what a set covers: values, quoted ones as they are, ranges, and "missing" for a missing cell."""
+    members: list[str] = []
+    spans: list[tuple[float, float]] = []
+    for text, quoted in _parts(inside, known):
+        if text == "missing" and not quoted:
+            members += [MISSING, *({text} & set(known))]
+            continue
+        members.append(text_of(text))
+        ends = None if quoted or text in known else _ends(text, dates)
+        if ends is not None and ends[0] <= ends[1]:
+            spans.append(ends)
+    return Cell(members=tuple(members), spans=tuple(spans))
+
+
+def _parts(inside: str, known: Collection[str]) -> list[tuple[str, bool]]:
+    """Split a set into (text, whether it was quoted); a value with a bare comma is put together where it is known."""
+    decoder, rest, parts = json.JSONDecoder(), inside.strip(), list[tuple[str, bool]]()
+    while rest:
+        value, end = None, 0
+        if rest.startswith('"'):
+            with suppress(json.JSONDecodeError):  # in a set of others a quote is a character like any other
+                value, end = decoder.raw_decode(rest)
+        after = rest[end:].lstrip()
+        if value is not None and (not after or after.startswith(",")):
+            parts.append((str(value), True))
+        else:
+            text, _, after = rest.partition(",")
+            after = f",{after}"
+            parts.append((text.strip(), False))
+        rest = after[1:].lstrip()
+    out, at = list[tuple[str, bool]](), 0
     while at < len(parts):
-        size = next((n for n in range(min(8, len(parts) - at), 1, -1) if ", ".join(parts[at : at + n]) in known), 1)
-        out.append(text_of(", ".join(parts[at : at + size])))
+        bare = next((n for n, part in enumerate(parts[at : at + 8]) if part[1]), min(8, len(parts) - at))
+        joined = ((n, ", ".join(text for text, _ in parts[at : at + n])) for n in range(bare, 1, -1))
+        size, text = next(((n, text) for n, text in joined if text in known), (1, parts[at][0]))
+        out.append((text, parts[at][1]))
         at += size
-    return tuple(_plain_number(part) for part in out)
+    return out
 
 
-def _plain_number(text: str) -> str:
+def spell(text: str) -> str:
+    """Return a text in the one spelling that equal numbers and truths share; codes with leading zeros stay.
+
+    Examples:
+        >>> spell("5.0"), spell("-0.0"), spell("05"), spell("true"), spell("b")
+        ('5', '0', '05', 'True', 'b')
+    """
+    if text in ("true", "false"):
+        return text.capitalize()
     number = as_number(text)
-    return text if number is None or not number.is_integer() or text.lstrip("-").startswith("0") else str(int(number))
+    digits = text.lstrip("+-")
+    if number is None or not number.is_integer() or (digits[:1] == "0" and digits[1:2] not in ("", ".")):
+        return text
+    return str(int(number))
 
 
 def as_number(text: str) -> float | None:
@@ -160,6 +208,9 @@ def _ends(text: str, dates: bool) -> tuple[float, float] | None:
             return (low if found[1] == "[" else math.nextafter(low, math.inf)), (
                 high if found[4] == "]" else _below(high)
             )
+    first, to, last = text.partition(" to ")
+    if dates and to and as_day(first) is not None and as_day(last) is not None:
+        return end_of(first, dates), end_of(last, dates)
     found = _RANGE.match(text)
     if found:
         return float(found[1]), float(found[2])
