@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import islice
+import re
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from study_world import make_partner, make_study
 
 
 @pytest.fixture(autouse=True)
@@ -22,39 +24,61 @@ def settings_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def study(db: None, make_user: Any) -> Any:
-    """The demonstration's project with its owner, 240 synthetic reports and a published snapshot."""
-    import datetime as dt
-
-    from pydplib.web.demo import _synthetic_rows
-    from pydplib.web.intake.recording import accept_rows
-    from pydplib.web.intake.snapshots import make_snapshot, publish
-    from pydplib.web.projects.creating import create_project
-
+    """The demonstration's project with its owner, 100 synthetic reports and a published snapshot."""
     owner = make_user("olivia", is_hospital_owner=True)
-    project = create_project(
-        owner,
-        name="Prostate MRI",
-        purpose="research",
-        legal_basis="Synthetic data",
-        retention_until=dt.date(2040, 1, 1),
-        template="pirads-paper",
-    )
-    accept_rows(project, project.templates.get(number=1), islice(_synthetic_rows(), 240), actor=owner)
-    publish(make_snapshot(project, actor=owner), actor=owner)
-    return SimpleNamespace(project=project, owner=owner)
+    return SimpleNamespace(project=make_study(owner, reports=100), owner=owner)
 
 
 @pytest.fixture
-def partner(study: Any, make_user: Any) -> Any:
+def partner(study: Any) -> Any:
     """Return a function that makes a member of another organisation, in a role."""
     from pydplib.web.doors import Place
-    from pydplib.web.people.models import Hospital
-    from pydplib.web.projects.models import Member
 
     def make(username: str = "tara", role: str = "third_party", organisation: str = "Acme") -> Any:
-        where, _ = Hospital.objects.get_or_create(name=organisation)
-        user = make_user(username, hospital=where)
-        Member.objects.create(project=study.project, user=user, role=role)
+        user = make_partner(study.project, username, role=role, organisation=organisation)
         return SimpleNamespace(user=user, place=Place(role))
 
     return make
+
+
+@pytest.fixture
+def tara(partner: Any, sign_in: Any) -> Any:
+    """A third party of Acme, signed in."""
+    somebody = partner()
+    client = sign_in(somebody.user)
+    client.user, client.place = somebody.user, somebody.place
+    return client
+
+
+@pytest.fixture
+def owner(study: Any, sign_in: Any) -> Any:
+    """The owner, signed in."""
+    client = sign_in(study.owner)
+    client.user = study.owner
+    return client
+
+
+@pytest.fixture
+def pay() -> Any:
+    """Look at a question's price, then press the button that stands beside it; returns the answer to the button."""
+
+    def press(client: Any, **fields: Any) -> Any:
+        page = client.get("/analyses/new", fields).content.decode()
+        return client.post("/analyses/new", button_of(page))
+
+    return press
+
+
+def button_of(page: str) -> dict[str, Any]:
+    """Return what the form with the button sends."""
+    form = re.search(r'<form method="post" action="/analyses/new".*?</form>', page, re.S)
+    assert form, "no button to pay: " + re.sub(r"<[^>]+>|\s+", " ", page[page.find('id="price"') :])[:400]
+    sent: dict[str, Any] = {}
+    for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form[0]):
+        sent.setdefault(name, []).append(unescape(value))
+    return sent
+
+
+@pytest.fixture
+def button() -> Any:
+    return button_of

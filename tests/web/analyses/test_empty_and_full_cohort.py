@@ -1,0 +1,59 @@
+"""From outside, a study without a single report looks like a full one: same status, shape and words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from study_world import make_partner, make_study
+
+ASKED = {
+    "count": {"kind": "count", "by1": "pirads"},
+    "where": {"kind": "count", "where1": "age", "op1": "at_least", "low1": "60"},
+    "histogram": {"kind": "histogram", "field": "age", "bins_age": "40, 60, 80"},
+    "crosstab": {"kind": "crosstab", "field": "age", "by1": "bph", "bins_age": "40, 60, 80"},
+    "sum": {"kind": "sum", "field": "age"},
+    "median": {"kind": "median", "field": "age", "by1": "bph"},
+    "quantiles": {"kind": "quantiles", "field": "age"},
+    "mean": {"kind": "mean", "field": "age"},
+}
+
+
+def _words(page: str, project: Any) -> str:
+    """Return a page without what is random or released: numbers, keys, and what is said about noisy numbers."""
+    page = re.sub(r'<script type="application/json".*?</script>', "<figure/>", page, flags=re.S)
+    page = page.replace(project.key, "PROJECT")
+    page = re.sub(r'csrfmiddlewaretoken" value="[^"]+"|X-CSRFToken": "[^"]+"', "TOKEN", page)
+    page = re.sub(r"/(analyses|receipts)/[0-9a-f]{16,64}", r"/\1/KEY", page)
+    page = re.sub(r"analysis-[0-9a-f]{16}", "analysis-KEY", page)
+    page = re.sub(r' In small groups chance[^<]*|<p class="hint">[^<]*worth little[^<]*</p>', "", page)
+    page = re.sub(r"[\d.,]+ to [\d.,]+(?=</td>)", "± 0", page)  # an interval at a bound
+    return re.sub(r"\s+", " ", re.sub(r"-?\d[\d .,]*", "0", page))
+
+
+@pytest.fixture
+def worlds(db: None, make_user: Any, sign_in: Any) -> Any:
+    """An empty and a full study of two owners, and the same partner in both."""
+    found = {}
+    for name, reports in (("first", 0), ("second", 240)):
+        project = make_study(make_user(f"owner-{name}", is_hospital_owner=True), reports=reports)
+        found[name] = project, sign_in(make_partner(project, f"tara-{name}", organisation=f"Acme {name}"))
+    return found
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_status_shape_and_words_do_not_tell_empty_from_full(worlds: Any, pay: Any, asked: Any) -> None:
+    seen = {}
+    for name, (project, client) in worlds.items():
+        steps = [client.get("/analyses/new", {**asked, "accuracy": "epsilon", "epsilon": "0.3"})]
+        paid = pay(client, **asked, accuracy="epsilon", epsilon="0.3")
+        steps += [paid, client.get(paid.url), client.get("/analyses"), client.get("/budget")]
+        for kind in ("csv", "json"):
+            steps.append(client.get(f"{paid.url}/download/{kind}"))
+        pages = [_words(step.content.decode(), project).replace(name, "NAME") for step in steps]
+        seen[name] = [step.status_code for step in steps], [re.findall(r"<\w+", page) for page in pages], pages[:5]
+    assert seen["first"][0] == seen["second"][0]
+    assert seen["first"][1] == seen["second"][1], "the same tags in the same order"
+    for empty, full in zip(seen["first"][2], seen["second"][2], strict=True):
+        assert empty == full
