@@ -105,7 +105,9 @@ def _arrange(
         }
         layout["annotations"].append(
             {
-                "text": f"<b>{text}</b>",
+                "text": text,
+                # Not <b>: Plotly turns it into an inline style, which strict pages refuse.
+                "font": {"weight": 600},
                 "xref": "paper",
                 "x": left,
                 "xanchor": "left",

@@ -63,7 +63,7 @@ class Line:
             return "no guarantee, no price"
         if self.nano is None:
             return "after counting"
-        return f"ε {show_nano(self.nano)}" if self.nano else "nothing"
+        return f"ε {show_nano(self.nano)}" if self.nano else "nothing more"
 
     @property
     def chosen(self) -> str:
