@@ -33,6 +33,9 @@ OPERATIONS = {
     "GET analyses/{analysis}": everybody(ASKERS) | {"collaborator": 404},
     "GET analyses/{analysis}/release": everybody(ASKERS) | {"collaborator": 404},
     "GET analyses/{analysis}/receipt": everybody(ASKERS) | {"collaborator": 404},
+    "GET projects/{project}/dashboards": everybody(ASKERS),
+    # Published for third parties: other audiences find nothing.
+    "GET dashboards/{dashboard}": everybody(ASKERS) | {"collaborator": 404},
     "GET receipts/keys": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
     "GET receipts/{release}": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
 }
@@ -49,12 +52,29 @@ def test_the_table_has_every_operation() -> None:
     assert {f"{name.split('{')[0]}{name.partition('}')[2]}" for name in OPERATIONS} == listed
 
 
+def _dashboard(world: Any) -> Any:
+    """A published dashboard for third parties."""
+    from pydplib.web.dashboards.models import Dashboard, Edition
+
+    owner, snapshot = world.people["owner"], world.project.snapshots.first()
+    made = Dashboard.objects.create(
+        project=world.project, title="Trends", audience="third_party", state="published", made_by=owner
+    )
+    Edition.objects.create(dashboard=made, number=1, title=made.title, snapshot=snapshot, made_by=owner)
+    return made
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_each_role_gets_what_the_table_says(operation: str, world: Any, program: Any) -> None:
     from pydplib.web.auditlog.models import Line
 
     made = program("third_party").post(f"projects/{world.project.key}/analyses", COUNT).json()
-    names = {"project": world.project.key, "analysis": made["key"], "release": made["release_key"]}
+    names = {
+        "project": world.project.key,
+        "analysis": made["key"],
+        "release": made["release_key"],
+        "dashboard": _dashboard(world).key,
+    }
     method, path = operation.format(**names).split(" ")
     for role, status in OPERATIONS[operation].items():
         caller = program(None if role == "nobody" else role)
