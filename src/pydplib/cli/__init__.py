@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "backup": "Write all of a server (database, keys, snapshots) into one file.",
     "completion": "Print the script that lets bash, zsh or fish complete commands and options.",
     "demo": "Make a synthetic cohort and a report with the paper's figures at three noise levels.",
+    "doctor": "Say what is installed, which engines answer, and whether the configuration is safe.",
     "experiment": "Run the papers' experiments again, and compare k-anonymity, l-diversity, t-closeness and DP.",
     "figures": "Draw the paper's figures as interactive pages and pictures.",
     "hierarchy": "Make, show and check hierarchies: how values become coarser.",

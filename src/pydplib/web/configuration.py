@@ -66,7 +66,8 @@ class Configuration:
             name: ``"sessions"`` (Django's secret key) or ``"pseudonyms"``, and others of the kind.
         """
         keys = self.home / "keys"
-        keys.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (self.home, keys):  # one by one: parents made by mkdir would be open to others
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = keys / f"{name}.key"
         if not path.exists():
             # Written aside and linked into place: of two servers starting at once, one key wins for both.
