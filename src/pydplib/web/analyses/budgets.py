@@ -15,13 +15,13 @@ from django.utils import timezone
 from pydplib.budget.chain import Entry
 from pydplib.budget.rules import Limit, State, spent
 from pydplib.budget.store import Account
-from pydplib.budget.today import stricter
 from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import PolicyError
+from pydplib.guarantee import ApproxDP
 from pydplib.policy import Policy, can_use
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
-from pydplib.web.analyses.sessions import recipient_of
+from pydplib.web.analyses.sessions import limit_today, recipient_of
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
@@ -121,7 +121,7 @@ def own_purse(project: Any, user: Any, place: Any) -> Purse | None:
     own = terms.budget or terms.data_set_budget
     for account in ledger.accounts(lineage=project.key, recipient=name):
         if account.limit.relation == "add_remove":
-            return _purse(user.hospital.name, account, stricter(account.limit, own), entries)
+            return _purse(user.hospital.name, account, limit_today(account, own), entries)
     return Purse(user.hospital.name, 0.0, own.epsilon)
 
 
@@ -136,18 +136,14 @@ def all_purses(project: Any) -> tuple[list[Purse], Purse]:
         if account.limit.relation != "add_remove":
             continue
         if account.recipient is None:
-            limit = stricter(account.limit, policy.terms("owner").data_set_budget) if _rules_owner(policy) else None
+            limit = limit_today(account, ApproxDP(policy.data_set_budget, policy.delta))
             paid = [entry for entry in entries if entry.kind == "debit"]
-            whole = _purse(whole.name, account, limit or account.limit, paid)
+            whole = _purse(whole.name, account, limit, paid)
         else:
             mine = [entry for entry in entries if entry.recipient == account.recipient]
             limit = _limit_today(project, policy, account)
             found.append(_purse(names.get(account.recipient, account.recipient), account, limit, mine))
     return sorted(found, key=lambda purse: -purse.percent), whole
-
-
-def _rules_owner(policy: Policy) -> bool:
-    return any(rule.audience == "owner" for rule in policy.rules)
 
 
 def _limit_today(project: Any, policy: Policy, account: Account) -> Limit:
@@ -158,7 +154,7 @@ def _limit_today(project: Any, policy: Policy, account: Account) -> Limit:
             terms = policy.terms(member.role, groups=tuple(member.groups), project=project.key, on=timezone.localdate())
         except PolicyError:
             continue
-        limits.append(stricter(account.limit, terms.budget or terms.data_set_budget))
+        limits.append(limit_today(account, terms.budget or terms.data_set_budget))
     return max(limits, key=lambda limit: limit.nano_epsilon, default=account.limit)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from pydplib.budget.rules import Limit
+from pydplib.budget.store import Account
+from pydplib.budget.today import Today, stricter
 from pydplib.engine.table import Table
 from pydplib.errors import LedgerError, PolicyError
-from pydplib.guarantee import ApproxDP
+from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release import Session
 from pydplib.schema import Schema
 from pydplib.web.intake.models import Snapshot
@@ -37,7 +40,7 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
     snapshot = published_snapshot(project)
     if snapshot is None:
         raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
-    ledger = DatabaseLedger()
+    ledger = RaisedLedger() if preview else DatabaseLedger()
     session = Session(
         public_facts(snapshot) if preview else load_snapshot(snapshot),
         recipient=recipient_of(user),
@@ -51,9 +54,43 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
     )
     if session.lineage != project.key:
         raise LedgerError("The snapshot does not name its project, so nobody could say whose budget it spends.")
-    if not preview:
+    if isinstance(ledger, RaisedLedger):
+        ledger.today = session.terms_today
+    else:
         follow_policy(ledger, session)
     return session, snapshot
+
+
+class RaisedLedger(DatabaseLedger):
+    """The ledger as the next question will find it: open budgets that the policy has raised since count as raised.
+
+    A price writes nothing, so it cannot raise them; without this nobody would ever be offered the question that does.
+    """
+
+    today: Today | None = None
+
+    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
+        """Return the budgets as they are after ``follow_policy``."""
+        found = super().accounts(lineage=lineage, recipient=recipient)
+        if self.today is None:
+            return found
+        return [
+            raised(account, self.today.data_set if account.recipient is None else self.today.recipient)
+            for account in found
+        ]
+
+
+def raised(account: Account, terms: object) -> Account:
+    """Return an account with the epsilon that the terms of today give, if it is more than was opened."""
+    if account.limit.relation != "add_remove" or not isinstance(terms, ApproxDP):
+        return account
+    epsilon = max(account.limit.nano_epsilon, Limit.of(terms).nano_epsilon)
+    return replace(account, limit=replace(account.limit, nano_epsilon=epsilon))
+
+
+def limit_today(account: Account, terms: PureDP | ApproxDP | None) -> Limit:
+    """Return what an account can spend at its next question: what the terms give, where they give a number."""
+    return stricter(raised(account, terms).limit, terms)
 
 
 class NothingToRead:
@@ -84,9 +121,9 @@ def follow_policy(ledger: DatabaseLedger, session: Session) -> None:
     """
     today = session.terms_today
     for account in ledger.accounts(lineage=session.lineage):
-        if account.recipient not in (None, session.recipient) or account.limit.relation != "add_remove":
+        if account.recipient not in (None, session.recipient):
             continue
         wanted = today.data_set if account.recipient is None else today.recipient
-        if isinstance(wanted, ApproxDP) and Limit.of(wanted).nano_epsilon > account.limit.nano_epsilon:
-            raised = ApproxDP(wanted.epsilon, float(Fraction(account.limit.atto_delta, 10**18)))
-            ledger.change_limit(lineage=session.lineage, recipient=account.recipient, limit=raised, by="policy")
+        if isinstance(wanted, ApproxDP) and raised(account, wanted).limit != account.limit:
+            limit = ApproxDP(wanted.epsilon, float(Fraction(account.limit.atto_delta, 10**18)))
+            ledger.change_limit(lineage=session.lineage, recipient=account.recipient, limit=limit, by="policy")
