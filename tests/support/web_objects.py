@@ -259,3 +259,60 @@ def _figure(world: World) -> Any:
     from pydplib.web.dashboards.models import Figure
 
     return Figure.objects.create(dashboard=make_dashboard(world), position=1, kind="ready", name="reports-by-year")
+
+
+@maker("exports.Export")
+def make_export(world: World) -> Any:
+    """A table that the owner has released to collaborators; the policy opens it to them."""
+    from pydplib.schema import Schema
+    from pydplib.web.exports.models import Export
+    from pydplib.web.exports.planning import propose
+    from pydplib.web.intake.models import Snapshot
+
+    snapshot = Snapshot.objects.filter(project=world.project).first() or MAKERS["intake.Snapshot"](world)
+    world.project.rules.filter(audience="collaborator").update(label="k_anonymous")
+    numbers = {
+        "rows": 10, "people": 10, "classes": 2, "k": 5, "counted": "one row is one person", "holds": True,
+        "guarantee": "5-anonymity.", "notes": [], "earlier": [], "levels": {"age": 3},
+        "statements": [
+            {"model": "5-anonymity", "sensitive": None, "holds": True, "value": 5.0, "value_input": None},
+        ],
+        "suppressed": {"rows": 0, "share": 0.0, "limit": 0.05},
+        "loss": {"granularity": 0.3, "precision": 0.3, "entropy": 0.3, "discernibility": 50, "class_size": 1.0,
+                 "ncp": 0.3, "columns": {"age": 0.3}},
+        "sizes": {"before": [[1, 10]], "after": [[5, 2]]},
+        "search": {"checked": 4, "nodes": 6, "optimal": True, "gap": 0.0},
+    }  # fmt: skip
+    return Export.objects.create(
+        project=world.project,
+        snapshot=snapshot,
+        by=world.owner,
+        title="Ages",
+        state="released",
+        plan=propose(Schema.from_json(snapshot.schema)).to_dict(),
+        result=numbers,
+        columns=["age"],
+        file="no-file",
+        audiences=["collaborator"],
+        released=timezone.now(),
+    )
+
+
+@maker("attacks.AttackRun")
+def make_attack_run(world: World) -> Any:
+    """A finished run on behalf of the third parties."""
+    from pydplib.web.attacks.giving import subject_of
+    from pydplib.web.attacks.models import AttackRun
+    from pydplib.web.attacks.running import _facts
+    from pydplib.web.attacks.verdicts import verdict_of
+
+    given = subject_of(world.project, "audience:third_party")
+    result: dict[str, Any] = {"given": _facts(given), "simulated": [], "missed": [], "tables": []}
+    return AttackRun.objects.create(
+        project=world.project,
+        by=world.owner,
+        subject=given.subject,
+        name=given.name,
+        state="done",
+        result=result | {"verdict": verdict_of(given, result)},
+    )

@@ -43,7 +43,7 @@ ITEMS: tuple[NavItem, ...] = (
     NavItem("Snapshots", "snapshots", "camera", "Data", "manage_data"),
     NavItem("Analyses", "analyses", "chart-column", "Analyses", "ask"),
     NavItem("Dashboards", "dashboards", "layout-dashboard", "Analyses", "ask"),
-    NavItem("Anonymize", "anonymize", "users", "Analyses", "manage_data"),
+    NavItem("Anonymize", "anonymize", "users", "Analyses", "ask"),
     NavItem("Attacks", "attacks", "crosshair", "Analyses", "read_log"),
     NavItem("Policy", "policy", "shield", "Governance", "read_project"),
     NavItem("Requests", "requests", "inbox", "Governance", "read_project"),

@@ -33,12 +33,15 @@ INSTALLED_APPS = [
     "pydplib.web.ledger",
     "pydplib.web.analyses",
     "pydplib.web.dashboards",
+    "pydplib.web.exports",
+    "pydplib.web.attacks",
     "pydplib.web.api",
 ]
 
 MIDDLEWARE = [
     "pydplib.web.middleware.SecurityHeaders",  # outermost: errors and static files get the headers too
     "pydplib.web.middleware.HealthCheck",  # before anything asks for the name of the host
+    "pydplib.web.middleware.ReadableAddresses",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

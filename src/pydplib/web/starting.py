@@ -93,6 +93,7 @@ def tidy() -> None:
     from django.core.management import call_command
     from django.utils import timezone
 
+    from pydplib.web.exports import storing
     from pydplib.web.intake import housekeeping
     from pydplib.web.people import rate_limits
     from pydplib.web.people.models import OneTimeLink
@@ -102,6 +103,7 @@ def tidy() -> None:
     AccessAttempt.objects.filter(attempt_time__lt=timezone.now() - dt.timedelta(days=1)).delete()
     OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
     housekeeping.tidy()
+    storing.remove_stray_files()
 
 
 def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:

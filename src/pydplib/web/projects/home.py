@@ -196,6 +196,13 @@ def _concerns(request: AccessRequest, place: Place, user: Any) -> bool:
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
+def recalls_of(user: Any) -> list[Any]:
+    """Return anonymized tables that their owner has withdrawn and of which the user has a copy."""
+    from pydplib.web.exports.releasing import recalls_for
+
+    return recalls_for(user)
+
+
 def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
     """Return repeated refusals in the projects whose log the user may read."""
     watched = {card.project.key: card for card in cards if card.place.can("read_log")}

@@ -13,7 +13,7 @@ from pydplib.web.doors import door, hospital_owner, place_of, signed_in
 from pydplib.web.navigation import address_of
 from pydplib.web.projects.creating import can_create_project, create_project, edit_project
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
-from pydplib.web.projects.home import alerts_of, card_of, low_budgets, news_of
+from pydplib.web.projects.home import alerts_of, card_of, low_budgets, news_of, recalls_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.tabs import project_tabs
 
@@ -28,6 +28,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "news": news_of(request.user, cards),
         "alerts": alerts_of(cards),
         "low_budgets": low_budgets(cards),
+        "recalls": recalls_of(request.user),
         "can_create": can_create_project(request.user),
         "invite_url": address_of("hospital"),
     }

@@ -1,0 +1,39 @@
+"""The form that begins a run of attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from pydplib.web.attacks.giving import Given
+from pydplib.web.attacks.models import AttackRun
+from pydplib.web.attacks.running import MINUTES
+
+
+class StartForm(forms.Form):
+    """On whose behalf, on which data, for how long."""
+
+    subject = forms.ChoiceField(label="On behalf of")
+    data = forms.ChoiceField(
+        label="People",
+        choices=AttackRun.Data.choices,
+        initial=AttackRun.Data.TWIN,
+        widget=forms.RadioSelect,
+        help_text="For attacks on statistics. Attacks on tables always use the table that was given, and its original.",
+    )
+    minutes = forms.TypedChoiceField(
+        label="It may take",
+        coerce=int,
+        choices=[(each, f"{each} minute{'s' if each > 1 else ''}") for each in MINUTES],
+        initial=5,
+    )
+
+    def __init__(self, *args: Any, given: Sequence[Given], whole: Sequence[Given], **more: Any) -> None:
+        super().__init__(*args, **more)
+        subject: Any = self.fields["subject"]
+        subject.choices = [
+            ("What was given so far", [(each.subject, each.name) for each in given]),
+            ("If the whole budget is spent", [(each.subject, each.name) for each in whole]),
+        ]

@@ -1,0 +1,181 @@
+"""What a recipient was given so far: from the ledger, shared analyses, dashboards, and copies of exports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from pydplib.attack import most_advantage, most_success
+from pydplib.budget.rules import spent
+from pydplib.budget.units import NANO
+from pydplib.errors import PolicyError
+from pydplib.policy import GROUP, ROLES
+from pydplib.web.analyses.asking import release_of
+from pydplib.web.analyses.models import Analysis
+from pydplib.web.exports.models import Export
+from pydplib.web.exports.releasing import AUDIENCE, audiences_of, place_for
+from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import Hospital
+from pydplib.web.projects.words import DASHBOARD, audience_words
+
+ATTO = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody has, or could get.
+
+    Args:
+        subject: An organisation's key, or ``"audience:role"``.
+        name: Its words.
+        roles: The roles of its members.
+        own: Epsilon that was spent on its own questions.
+        shared: Epsilon of other people's analyses that the owner shows it.
+        dashboards: Epsilon of the dashboards of its audiences.
+        delta: The chance by which the guarantee may fail, over all of it.
+        questions: How many questions it has paid for.
+        exports: The anonymized tables of which it has a copy.
+        unproven: How many other outputs it has that carry no guarantee.
+        whole: Whether this is what its whole budget would buy, not what it was given.
+    """
+
+    subject: str
+    name: str
+    roles: tuple[str, ...]
+    own: float = 0.0
+    shared: float = 0.0
+    dashboards: float = 0.0
+    delta: float = 0.0
+    questions: int = 0
+    exports: tuple[Export, ...] = ()
+    unproven: int = 0
+    whole: bool = False
+
+    @property
+    def epsilon(self) -> float:
+        """All of it together: losses add up, whatever the questions were."""
+        return self.own + self.shared + self.dashboards
+
+    @property
+    def bound(self) -> float:
+        """How often the best guess whether a person is in the data can be right, by the guarantees alone."""
+        return most_success(self.epsilon, min(self.delta, 1.0))
+
+    @property
+    def advantage(self) -> float:
+        """The same as an advantage: 0 no better than a coin, 1 always right."""
+        return most_advantage(self.epsilon, min(self.delta, 1.0))
+
+    @property
+    def percent(self) -> str:
+        """The bound for readers."""
+        return f"{100 * self.bound:.1f} %"
+
+    @property
+    def most_trusting(self) -> str:
+        """The role by which it is judged: the strictest of its members' roles."""
+        order = ("third_party", "collaborator", "owner")
+        return next((role for role in order if role in self.roles), "third_party")
+
+
+def given_to_all(project: Any) -> list[Given]:
+    """Return what every organisation has that takes part, asks, or has a copy of an export."""
+    members = list(project.members.select_related("user__hospital"))
+    names = {hospital.key: hospital.name for hospital in Hospital.objects.all()}
+    known = {member.user.hospital.key for member in members if "ask" in ROLES[member.role].powers}
+    known |= {a.recipient for a in DatabaseLedger().accounts(lineage=project.key) if a.recipient in names}
+    holders = Export.objects.filter(project=project).values_list("downloads__recipient", flat=True)
+    known |= {key for key in holders if key in names}
+    found = [given_to(project, key) for key in sorted(known)]
+    return sorted(found, key=lambda each: (-each.epsilon, each.name))
+
+
+def given_to(project: Any, key: str) -> Given:
+    """Return what one organisation has."""
+    members = [m for m in project.members.select_related("user__hospital") if m.user.hospital.key == key]
+    roles = tuple(dict.fromkeys(m.role for m in members))
+    audiences = {*roles, *(f"{GROUP}{name}" for m in members for name in m.groups)}
+    ledger = DatabaseLedger()
+    own, delta, boards = 0.0, 0.0, 0.0
+    for account in ledger.accounts(lineage=project.key):
+        if account.recipient == key:
+            own += spent(account.state, account.limit) / NANO
+        elif (account.recipient or "").removeprefix(DASHBOARD) in audiences and account.recipient != key:
+            boards += spent(account.state, account.limit) / NANO
+        else:
+            continue
+        delta += account.limit.atto_delta / ATTO
+    entries = ledger.entries(lineage=project.key, recipient=key)
+    paid = [entry for entry in entries if entry.kind in ("debit", "share")]
+    notes = [str(entry.details.get("note", "")) for entry in entries if entry.kind == "no_dp"]
+    hospital = Hospital.objects.filter(key=key).first()
+    exports = Export.objects.filter(project=project, downloads__recipient=key).exclude(downloads__role="owner")
+    return Given(
+        subject=key,
+        name=hospital.name if hospital else key,
+        roles=roles,
+        own=own,
+        shared=_shared(project, key, set(roles), {entry.release for entry in paid}),
+        dashboards=boards,
+        delta=delta,
+        questions=len(paid),
+        exports=tuple(exports.select_related("snapshot", "project").distinct().order_by("released", "id")),
+        unproven=sum(not note.startswith("export ") for note in notes),
+    )
+
+
+def _shared(project: Any, key: str, roles: set[str], paid: set[str | None]) -> float:
+    """Return the loss of what others paid for and the owner shows to these roles; each answer once."""
+    others = Analysis.objects.filter(project=project).exclude(recipient=key)
+    seen = {item.digest: item for item in others if roles.intersection(item.shared_with) and item.digest not in paid}
+    return float(sum(release_of(item).epsilon or 0.0 for item in seen.values()))
+
+
+def if_all_is_spent(project: Any) -> list[Given]:
+    """Return what every audience could get by the policy of today: its whole budget, and all of them together."""
+    policy, found = project.policy, []
+    for audience in audiences_of(project):
+        place = place_for(audience)
+        try:
+            terms = policy.terms(place.role, groups=place.groups, project=project.key, on=timezone.localdate())
+        except PolicyError:
+            continue
+        budget = terms.budget or terms.data_set_budget
+        boards = (project.dashboard_budget(audience) or 0.0) if _has_dashboards(project, audience) else 0.0
+        found.append(
+            Given(
+                f"{AUDIENCE}{audience}",
+                audience_words(audience),
+                (place.role,),
+                own=budget.epsilon,
+                dashboards=boards,
+                delta=budget.delta,
+                whole=True,
+            )
+        )
+    together = Given(
+        f"{AUDIENCE}*", "All recipients together", ("third_party",), own=project.data_set_budget, whole=True,
+        delta=project.delta,
+    )  # fmt: skip
+    return [*found, together]
+
+
+def _has_dashboards(project: Any, audience: str) -> bool:
+    return bool(project.dashboards.filter(audience=audience).exists())
+
+
+def subject_of(project: Any, subject: str) -> Given:
+    """Return what a subject has or could get.
+
+    Raises:
+        PolicyError: There is no such recipient in the project.
+    """
+    if subject.startswith(AUDIENCE):
+        found = [each for each in if_all_is_spent(project) if each.subject == subject]
+    else:
+        found = [each for each in given_to_all(project) if each.subject == subject]
+    if not found:
+        raise PolicyError("This recipient has no part in the project.")
+    return found[0]

@@ -1,0 +1,35 @@
+"""Beginning a run of attacks, with its line in the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydplib.web.attacks import running
+from pydplib.web.attacks.giving import subject_of
+from pydplib.web.attacks.models import AttackRun
+from pydplib.web.auditlog.writing import recorded
+
+
+def start_run(actor: Any, project: Any, *, subject: str, data: str, minutes: int) -> AttackRun:
+    """Make a run and begin it.
+
+    Args:
+        actor: The owner or data protection officer.
+        project: The project.
+        subject: An organisation's key, or ``"audience:role"``.
+        data: ``"twin"`` or ``"real"``.
+        minutes: How long it may take.
+
+    Raises:
+        PolicyError: There is no such recipient in the project.
+    """
+    given = subject_of(project, subject)
+    name = f"{given.name}, with its whole budget" if given.whole else given.name
+    with recorded(actor, project=project) as log:
+        run = AttackRun.objects.create(
+            project=project, by=actor, subject=subject, name=name, data=data, minutes=minutes
+        )
+        log.add("attack.start", run.key, on_behalf_of=name, data=data)
+    running.start(run)
+    run.refresh_from_db()
+    return run

@@ -1,0 +1,1 @@
+"""Anonymized tables: planned by an owner, checked, released to those whom the policy allows, withdrawn."""

@@ -1,0 +1,152 @@
+"""The plan of an export: what becomes of every field, which models hold, how much may be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity
+from pydplib.anonymity.automatic import hierarchy_of
+from pydplib.anonymity.models import Model
+from pydplib.anonymity.recipe import model_from_dict
+from pydplib.errors import ParameterError
+from pydplib.schema import Schema, Text
+
+TREATMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "quasi": "Make coarser: others may know it",
+        "sensitive": "Protect: must not be learnt",
+        "keep": "Keep as it is",
+        "drop": "Leave out",
+    }
+)
+"""What can become of a field, in words."""
+
+ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "quasi": ("quasi", "drop"),
+        "sensitive": ("sensitive", "quasi", "drop"),
+        "public": ("keep", "quasi", "sensitive", "drop"),
+    }
+)
+"""Label of a field -> what may become of it, the proposal first: never less than the label asks for."""
+
+ROWS: Mapping[str, str] = MappingProxyType(
+    {
+        "latest": "The latest report of every person",
+        "all": "All reports of every person",
+    }
+)
+"""Which rows are exported."""
+
+MINUTES = (1, 5, 15, 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that ``anonymize`` is told.
+
+    Args:
+        fields: Field -> its treatment. Identifiers are never among them.
+        rows: ``"latest"`` (one row per person) or ``"all"``.
+        models: The models as plain values.
+        suppression: The largest share of rows that may be left out.
+        hierarchies: Field -> its hierarchy as plain values, where it is not the automatic one.
+        minutes: How long the search may take.
+
+    Examples:
+        >>> from pydplib.schema import Integer, Category
+        >>> schema = Schema({"who": Text(label="identifier"), "age": Integer(0, 99, label="quasi"),
+        ...     "ill": Category(["a", "b"], label="sensitive")}, person="who")
+        >>> propose(schema).fields
+        {'age': 'quasi', 'ill': 'sensitive'}
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    rows: str = "latest"
+    models: tuple[Mapping[str, Any], ...] = (KAnonymity(5).to_dict(), LDiversity(2).to_dict())
+    suppression: float = 0.05
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    minutes: int = 5
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values."""
+        return {
+            "fields": dict(self.fields),
+            "rows": self.rows,
+            "models": [dict(model) for model in self.models],
+            "suppression": self.suppression,
+            "hierarchies": dict(self.hierarchies),
+            "minutes": self.minutes,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Plan:
+        """Read a plan."""
+        return cls(**{**values, "models": tuple(values["models"])})
+
+    def named(self, treatment: str) -> tuple[str, ...]:
+        """Return the fields with a treatment, in the order of the schema."""
+        return tuple(name for name, given in self.fields.items() if given == treatment)
+
+    @property
+    def rules(self) -> tuple[Model, ...]:
+        """The models."""
+        return tuple(model_from_dict(model) for model in self.models)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the output will hold."""
+        return tuple(name for name, given in self.fields.items() if given != "drop")
+
+    def hierarchy(self, name: str, schema: Schema) -> Hierarchy:
+        """Return the hierarchy of a field: the owner's, or the automatic one from the public schema."""
+        if name in self.hierarchies:
+            return Hierarchy.from_dict(self.hierarchies[name])
+        return hierarchy_of(schema.columns[name])
+
+    def with_fields(self, fields: Mapping[str, str]) -> Plan:
+        """Return the plan with other treatments; hierarchies of fields that need none are forgotten."""
+        kept = {name: tree for name, tree in self.hierarchies.items() if fields.get(name) == "quasi"}
+        return replace(self, fields=dict(fields), hierarchies=kept)
+
+
+def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:
+    """Return every field that may leave at all, with the treatments that its label allows.
+
+    Identifiers, free text and the person's own column never leave.
+    """
+    return {
+        name: ALLOWED[column.label]
+        for name, column in schema.columns.items()
+        if name != schema.person and column.label in ALLOWED and not isinstance(column, Text)
+    }
+
+
+def propose(schema: Schema) -> Plan:
+    """Return the plan that the template's labels suggest."""
+    return Plan(fields={name: allowed[0] for name, allowed in fields_offered(schema).items()})
+
+
+def check_plan(plan: Plan, schema: Schema) -> None:
+    """Raise ``ParameterError`` where a plan cannot be carried out or asks for less than a label does."""
+    offered = fields_offered(schema)
+    for name, treatment in plan.fields.items():
+        if name not in offered:
+            raise ParameterError("A field of the plan is not in the data, or may never leave.")
+        if treatment not in offered[name]:
+            words = " or ".join(f"'{TREATMENTS[each]}'" for each in offered[name])
+            raise ParameterError(f"'{name}' is labelled {schema.columns[name].label}: choose {words}.")
+    if plan.rows not in ROWS or not 0 <= plan.suppression <= 1 or plan.minutes not in MINUTES:
+        raise ParameterError("The plan has a setting that is not offered.")
+    if not plan.named("quasi"):
+        raise ParameterError("Choose at least one field that is made coarser: nobody is protected by k otherwise.")
+    if not any(isinstance(model, KAnonymity) for model in plan.rules):
+        raise ParameterError("An export needs k: the number of people who must look alike.")
+    watched = plan.named("sensitive")
+    if any(model.needs_sensitive for model in plan.rules) and not watched:
+        raise ParameterError("A model speaks of sensitive fields, and none is chosen. Choose one, or leave it out.")
+    for name in plan.named("quasi"):
+        plan.hierarchy(name, schema)

@@ -1,0 +1,186 @@
+"""Making an export: read the pinned data, search, write files, keep numbers; taken up again after a kill."""
+
+# Names and paths enter SQL through sql_name() and sql_text() only.
+# ruff: noqa: S608
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pydplib._duckdb_files import exact_name, sql_text
+from pydplib.anonymity import SearchInfo, anonymize
+from pydplib.errors import DataError, ParameterError, PydplibError
+from pydplib.schema import Schema
+from pydplib.web import jobs
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.exports import storing
+from pydplib.web.exports.models import Export
+from pydplib.web.exports.planning import Plan, check_plan
+from pydplib.web.exports.results import to_numbers
+from pydplib.web.intake import snapshots
+
+BACKGROUND = True
+"""Whether the search runs in a thread of its own; tests let the page wait for it."""
+
+_GRACE = 120.0
+_EVERY = 1.0
+_State: Any = Export.State
+
+
+def start(export: Export) -> None:
+    """Begin to make an export, or go on after a break."""
+    related = ("project__hospital", "snapshot__template", "by")
+    jobs.start(make, export, inline=not BACKGROUND, related=related)
+
+
+def is_stalled(export: Export) -> bool:
+    """Return whether it should be worked on and nobody does."""
+    return jobs.is_stalled(export, (_State.RUNNING,))
+
+
+def make(export: Export) -> None:
+    """Anonymize the pinned data as planned. Killed anywhere, nothing of it is seen, and it can be begun again."""
+    claim = jobs.Claim(export, _State.RUNNING, among=(_State.DRAFT, _State.RUNNING, _State.READY))
+    export.refresh_from_db()
+    try:
+        _make(export, claim)
+    except PydplibError as problem:
+        # Its words are written for the owner and hold no cell. The plan can be changed again.
+        with recorded(export.by, project=export.project) as log:
+            claim.save(state=_State.DRAFT, problem=str(problem)[:600], progress_words="")
+            Export.objects.filter(pk=export.pk).update(worker="")
+            log.add("export.fail", export.key, reason=str(problem)[:300])
+
+
+def _make(export: Export, claim: jobs.Claim) -> None:
+    before = export.file
+    claim.save(progress=None, progress_words="Reading the data", file="", sha256={}, result={}, columns=[])
+    storing.remove(before)
+    plan, schema = Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
+    check_plan(plan, schema)
+    limit = 60.0 * plan.minutes
+    with claim.beating(most=limit + _GRACE):
+        earlier = earlier_exports(export)
+        check_earlier(plan, earlier)
+        table = read_rows(export, plan, schema)
+        result = anonymize(
+            table,
+            {name: plan.hierarchy(name, schema) for name in plan.named("quasi")},
+            list(plan.named("sensitive")) or None,
+            models=list(plan.rules),
+            person=schema.person,
+            insensitive=list(plan.named("keep")),
+            suppression=plan.suppression,
+            schema=schema,
+            previous=[storing.load_trace(each) for each in earlier],
+            time_limit=limit,
+            progress=_teller(claim),
+        )
+        claim.save(progress_words="Writing the files")
+        traced = plan.rows == "latest"
+        stem = f"{export.key}-{claim.token}"
+        trace = result.trace_to_save(key=storing.trace_key()) if traced else None
+        digests = storing.write(stem, result.data, trace)
+    with recorded(export.by, project=export.project) as log:
+        claim.save(
+            state=_State.READY,
+            file=stem,
+            sha256=digests,
+            columns=list(result.data.column_names),
+            result=to_numbers(result, earlier),
+            traced=traced,
+            progress=None,
+            progress_words="",
+        )
+        Export.objects.filter(pk=export.pk).update(worker="")
+        models = [str(model) for model in plan.rules]
+        log.add(
+            "export.make", export.key, models=models, suppressed_limit=plan.suppression, snapshot=export.snapshot.key
+        )
+
+
+def read_rows(export: Export, plan: Plan, schema: Schema) -> Any:
+    """Return the rows that are exported, under pseudonyms that the output will not have (PyArrow)."""
+    import duckdb
+
+    with snapshots.load_snapshot(export.snapshot):  # checks that the file is the one that was pinned
+        pass
+    path = exact_name(snapshots.folder() / export.snapshot.file)
+    source = f"read_parquet({sql_text(path)}, file_row_number = true)"
+    person = sql_name(str(schema.person))
+    names = ", ".join([person, *(sql_name(name) for name in plan.columns)])
+    latest = f"QUALIFY row_number() OVER (PARTITION BY {person} ORDER BY file_row_number DESC) = 1"
+    query = f"SELECT {names} FROM {source} {latest if plan.rows == 'latest' else ''}"
+    try:
+        with duckdb.connect() as connection:
+            table: Any = connection.execute(query).to_arrow_table()
+    except duckdb.Error:
+        raise DataError("The pinned data cannot be read. Make a new snapshot and a new export.") from None
+    if not table.num_rows:
+        raise DataError("The pinned data hold no report yet: there is nothing to export.")
+    return table
+
+
+def sql_name(name: str) -> str:
+    """Return a column's name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def earlier_exports(export: Export) -> list[Export]:
+    """Return the exports of the project that others have or can get: this one must hold together with all of them."""
+    found = Export.objects.filter(project=export.project, released__isnull=False).exclude(pk=export.pk)
+    return [
+        each
+        for each in found.order_by("released", "id")
+        if each.state == _State.RELEASED or each.downloads.exclude(role="owner").exists()
+    ]
+
+
+def check_earlier(plan: Plan, earlier: list[Export]) -> None:
+    """Raise ``ParameterError`` with the reason where an export cannot hold together with earlier ones."""
+    if not earlier:
+        return
+    for each in earlier:
+        if not each.traced:
+            raise ParameterError(
+                f"The earlier export '{each.title}' has several rows of one person, so that nothing can be shown to be "
+                "safe together with it: who compares both tables may find people. It stays the only export of this "
+                "project."
+            )
+    if plan.rows != "latest":
+        raise ParameterError(
+            "Others have an earlier export of this project. To hold together with it, an export must have one row per "
+            "person: choose the latest report of every person."
+        )
+    watched = sorted(plan.named("sensitive"))
+    for each in earlier:
+        before = sorted(Plan.from_dict(each.plan).named("sensitive"))
+        if before != watched:
+            raise ParameterError(
+                f"The earlier export '{each.title}' protects other fields ({', '.join(before) or 'none'}). What both "
+                "tables tell together can only be bounded if they protect the same ones: choose these."
+            )
+
+
+def _teller(claim: jobs.Claim) -> Any:
+    """Return what writes progress down, once a second at most."""
+    last = [0.0]
+
+    def tell(info: SearchInfo) -> None:
+        if time.monotonic() - last[0] >= _EVERY:
+            last[0] = time.monotonic()
+            share = "none fits yet" if info.loss is None else f"best so far loses {100 * info.loss:.0f} % of the detail"
+            claim.save(progress_words=f"{info.checked} of {info.nodes} combinations tried, {share}")
+
+    return tell
+
+
+def discard(export: Export, *, actor: Any) -> None:
+    """Throw an export away that nobody else has."""
+    claim = jobs.Claim(export, _State.DISCARDED, among=(_State.DRAFT, _State.RUNNING, _State.READY))
+    with recorded(actor, project=export.project) as log:
+        claim.save(file="", sha256={}, result={}, columns=[], problem="", progress_words="")
+        Export.objects.filter(pk=export.pk).update(worker="")
+        log.add("export.discard", export.key)
+    storing.remove(export.file)
+    export.refresh_from_db()

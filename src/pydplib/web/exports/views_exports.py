@@ -1,0 +1,174 @@
+"""Pages: the list of exports, one export as its reader may see it, release, download, recall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.views.decorators.http import require_POST, require_safe
+
+from pydplib.schema import Schema
+from pydplib.web.auditlog.writing import record
+from pydplib.web.doors import door, signed_in
+from pydplib.web.exports import releasing, results, running, storing
+from pydplib.web.exports.forms import WithdrawForm
+from pydplib.web.exports.models import Download, Export
+from pydplib.web.exports.planning import ROWS, Plan
+from pydplib.web.exports.views_plan import STEPS, titles_of
+from pydplib.web.people.models import Hospital
+from pydplib.web.projects.words import audience_words
+
+_State: Any = Export.State
+
+
+@door("ask")
+@require_safe
+def exports(request: Any) -> HttpResponse:
+    """List the exports: for owners all of them, for others what was released to them."""
+    found = releasing.visible(request.project, request.member)
+    own = request.member.can("manage_data")
+    entries = []
+    for export in found:
+        copies = export.downloads.exclude(role="owner").values("user").distinct().count() if own else 0
+        entries.append({"export": export, "copies": copies, "to": [audience_words(a) for a in export.audiences]})
+    return render(request, "exports/list.html", {"entries": entries, "own": own, "project": request.project})
+
+
+@door("ask", of=Export)
+@require_safe
+def export(request: Any) -> HttpResponse:
+    """Show one export: to owners where it stands and everything about it, to others what they get."""
+    item = releasing.check_concerns(request)
+    schema = Schema.from_json(item.snapshot.schema)
+    titles = titles_of(schema)
+    values: dict[str, Any] = {
+        "export": item,
+        "project": item.project,
+        "own": request.member.can("manage_data"),
+        "breadcrumb": [("Anonymize", f"/anonymize?project={item.project.key}"), (item.title, "")],
+        "columns": [titles.get(name, name) for name in item.columns],
+        "coarser": [titles.get(name, name) for name, kind in item.plan["fields"].items() if kind == "quasi"],
+    }
+    if item.result:
+        values["statements"] = results.statement_rows(item.result, titles)
+    if not values["own"]:
+        decision = releasing.decision_for(item, request.member)
+        if not decision:
+            record(request.user, "flow.refuse", item.key, project=item.project, reason=decision.reason)
+        values |= {"allowed": decision.allow, "copies": item.downloads.filter(user=request.user)}
+        return render(request, "exports/taken.html", values, status=200 if decision.allow else 403)
+    return render(request, "exports/export.html", values | _for_owner(item, schema, titles))
+
+
+def _for_owner(item: Export, schema: Schema, titles: dict[str, str]) -> dict[str, Any]:
+    plan = Plan.from_dict(item.plan)
+    values: dict[str, Any] = {
+        "steps": STEPS,
+        "step": 6 if item.has_left else 5,
+        "stalled": running.is_stalled(item),
+        "plan_facts": [
+            ("Data", f"Snapshot {item.snapshot.number}, {item.snapshot.words}"),
+            ("Rows", ROWS[plan.rows]),
+            ("Made coarser", ", ".join(titles[name] for name in plan.named("quasi")) or "nothing"),
+            ("Protected", ", ".join(titles[name] for name in plan.named("sensitive")) or "nothing"),
+            ("Kept as they are", ", ".join(titles[name] for name in plan.named("keep")) or "nothing"),
+            ("Left out", ", ".join(titles[name] for name in schema.columns if name not in plan.columns)),
+            ("Models", ", ".join(str(model) for model in plan.rules)),
+            ("Rows that may be left out", f"{100 * plan.suppression:g} %"),
+        ],
+    }
+    numbers = item.result
+    if numbers:
+        levels = [
+            [titles.get(name, name), level, plan.hierarchy(name, schema).height, f"{100 * lost:.0f} %"]
+            for (name, level), lost in zip(numbers["levels"].items(), numbers["loss"]["columns"].values(), strict=False)
+        ]
+        values |= {
+            "numbers": numbers,
+            "risk_rows": results.risk_rows(numbers),
+            "drawings": results.drawings(numbers, titles),
+            "levels": levels,
+            "suppressed_share": f"{100 * numbers['suppressed']['share']:.3g} %",
+            "suppressed_limit": f"{100 * numbers['suppressed']['limit']:.3g} %",
+            "lost": f"{100 * numbers['loss']['granularity']:.0f} %",
+            "choices": releasing.choices_of(item),
+        }
+    if item.has_left:
+        names = {each.key: each.name for each in Hospital.objects.all()}
+        copies = item.downloads.select_related("user")
+        values |= {
+            "holders": [(copy, names.get(copy.recipient, copy.recipient)) for copy in copies],
+            "withdraw_form": WithdrawForm(),
+            "to": [audience_words(name) for name in item.audiences],
+        }
+    return values
+
+
+@door("manage_data", of=Export, recent=True)
+@require_POST
+def export_release(request: Any) -> HttpResponse:
+    """Release an export to the audiences that were chosen."""
+    item: Export = request.target
+    releasing.release(request.user, item, request.POST.getlist("audience"))
+    messages.success(request, "Released. Those who may have it find it under Anonymize.")
+    return redirect("export", key=item.key)
+
+
+@door("manage_data", of=Export, recent=True)
+@require_POST
+def export_withdraw(request: Any) -> HttpResponse:
+    """Take an export back and tell those who have it."""
+    item: Export = request.target
+    form = WithdrawForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Say why: those who have a copy read it.")
+        return redirect("export", key=item.key)
+    releasing.withdraw(request.user, item, reason=form.cleaned_data["reason"])
+    messages.success(request, "Withdrawn. Those who have a copy are told on their home page.")
+    return redirect("export", key=item.key)
+
+
+@door("ask", of=Export, recent=True)
+@require_POST
+def export_download(request: Any, kind: str) -> HttpResponse:
+    """Hand out a file: the policy is asked again, and the copy is noted."""
+    item = releasing.check_concerns(request)
+    if kind not in storing.KINDS:
+        raise Http404
+    path = releasing.take(request, item, kind)
+    return FileResponse(
+        path.open("rb"),
+        content_type=storing.KINDS[kind],
+        as_attachment=True,
+        filename=f"{slugify(item.title) or 'export'}-{item.key}.{kind}",
+    )
+
+
+@door("ask", of=Export)
+@require_safe
+def export_certificate(request: Any) -> HttpResponse:
+    """Hand out the certificate, which speaks of the output alone."""
+    item = releasing.check_concerns(request)
+    if not item.result or not (request.member.can("manage_data") or releasing.decision_for(item, request.member)):
+        raise Http404
+    record(request.user, "export.certificate", item.key, project=item.project)
+    response = JsonResponse(results.certificate_of(item), json_dumps_params={"indent": 2, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="certificate-{item.key}.json"'
+    return response
+
+
+@signed_in
+def export_deleted(request: Any, key: str) -> HttpResponse:
+    """Take somebody's word that the own copies are deleted; members who have left the project can say so too."""
+    mine = Download.objects.filter(export__key=key, user=request.user).select_related("export__project__hospital")
+    copy = mine.first()
+    if copy is None:
+        raise Http404
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    releasing.confirm_deleted(request.user, copy.export)
+    messages.success(request, "Thank you: the owner sees that your copies are deleted.")
+    return redirect("home")

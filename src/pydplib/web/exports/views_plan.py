@@ -1,0 +1,238 @@
+"""Pages for owners: plan an export step by step, and make it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from pydplib.errors import HierarchyError, ParameterError
+from pydplib.schema import Schema
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.doors import door
+from pydplib.web.exports import running, trees
+from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
+from pydplib.web.exports.models import Export
+from pydplib.web.exports.planning import Plan, check_plan, propose
+from pydplib.web.intake.snapshots import make_snapshot, published_snapshot
+from pydplib.web.jobs import LostClaimError
+
+STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
+_State: Any = Export.State
+
+
+def titles_of(schema: Schema) -> dict[str, str]:
+    """Return field -> its words."""
+    return {name: column.title or name for name, column in schema.columns.items()}
+
+
+def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
+    """Return the way to a page of an export."""
+    return [
+        ("Anonymize", f"/anonymize?project={export.project.key}"),
+        (export.title, f"/anonymize/{export.key}"),
+        (here, ""),
+    ]
+
+
+@door("manage_data")
+@require_http_methods(["GET", "HEAD", "POST"])
+def export_new(request: Any) -> HttpResponse:
+    """Begin an export: which data, which rows."""
+    current = published_snapshot(request.project)
+    has_template = request.project.templates.filter(is_current=True).exists()
+    form = NewExportForm(request.POST or None, published=current is not None)
+    if request.method == "POST" and has_template and form.is_valid():
+        pinned = current
+        if form.cleaned_data["source"] == "current" or pinned is None:
+            pinned = make_snapshot(request.project, actor=request.user)
+        plan = replace(propose(Schema.from_json(pinned.schema)), rows=form.cleaned_data["rows"])
+        with recorded(request.user, project=request.project) as log:
+            made = Export.objects.create(
+                project=request.project,
+                snapshot=pinned,
+                by=request.user,
+                title=form.cleaned_data["title"],
+                plan=plan.to_dict(),
+            )
+            log.add("export.plan", made.key, snapshot=pinned.key, rows=plan.rows)
+        return redirect("export_fields", key=made.key)
+    values = {
+        "form": form,
+        "steps": STEPS,
+        "has_template": has_template,
+        "breadcrumb": [("Anonymize", f"/anonymize?project={request.project.key}"), ("New export", "")],
+    }
+    return render(request, "exports/new.html", values, status=422 if form.is_bound else 200)
+
+
+@door("manage_data", of=Export)
+@require_http_methods(["GET", "HEAD", "POST"])
+def export_fields(request: Any) -> HttpResponse:
+    """Choose what becomes of every field; the template's labels propose."""
+    export, plan, schema = _planned(request)
+    form = FieldsForm(request.POST or None, schema=schema, plan=plan)
+    if request.method == "POST" and form.is_valid():
+        changed = plan.with_fields(form.treatments)
+        try:
+            if not changed.named("quasi"):
+                raise ParameterError("Choose at least one field that is made coarser.")
+            _keep(request, export, changed)
+            return redirect("export_models", key=export.key)
+        except ParameterError as problem:
+            form.add_error(None, str(problem))
+    titles = titles_of(schema)
+    offered = [(form[name], schema.columns[name].label) for name in form.fields]
+    values = {
+        "export": export,
+        "form": form,
+        "offered": [(bound, "quasi_identifier" if label == "quasi" else label) for bound, label in offered],
+        "never": [titles[name] for name in schema.columns if name not in form.fields],
+        "steps": STEPS,
+        "breadcrumb": crumbs(export, "Fields"),
+    }
+    return render(request, "exports/fields.html", values, status=422 if form.is_bound else 200)
+
+
+@door("manage_data", of=Export)
+@require_http_methods(["GET", "HEAD", "POST"])
+def export_models(request: Any) -> HttpResponse:
+    """Choose the models and how much may be left out."""
+    export, plan, schema = _planned(request)
+    form = ModelsForm(request.POST) if request.method == "POST" else ModelsForm.of(plan)
+    if form.is_bound and form.is_valid():
+        changed = replace(
+            plan,
+            models=tuple(model.to_dict() for model in form.models),
+            suppression=form.cleaned_data["suppression"] / 100,
+            minutes=form.cleaned_data["minutes"],
+        )
+        try:
+            check_plan(changed, schema)
+            _keep(request, export, changed)
+            return redirect("export_trees", key=export.key)
+        except ParameterError as problem:
+            form.add_error(None, str(problem))
+    titles = titles_of(schema)
+    values = {
+        "export": export,
+        "form": form,
+        "sensitive": [titles[name] for name in plan.named("sensitive")],
+        "steps": STEPS,
+        "breadcrumb": crumbs(export, "Protection"),
+    }
+    return render(request, "exports/models.html", values, status=422 if form.is_bound else 200)
+
+
+@door("manage_data", of=Export)
+@require_http_methods(["GET", "HEAD", "POST"])
+def export_trees(request: Any) -> HttpResponse:
+    """Show how fields are made coarser, and take edits and files."""
+    export, plan, schema = _planned(request)
+    problems: dict[str, str] = {}
+    typed: dict[str, str] = {}
+    names = [(name, schema.columns[name].title or name) for name in plan.named("quasi")]
+    upload = TreeUploadForm(fields=names)
+    if request.method == "POST":
+        if "file" in request.FILES or request.POST.get("action") == "upload":
+            upload = TreeUploadForm(request.POST, request.FILES, fields=names)
+            if upload.is_valid():
+                name = upload.cleaned_data["field"]
+                try:
+                    tree = trees.read_upload(upload.cleaned_data["file"].read(), schema.columns[name])
+                    _keep(request, export, replace(plan, hierarchies={**plan.hierarchies, name: tree.to_dict()}))
+                    messages.success(request, f"{dict(names)[name]} is made coarser as in your file.")
+                    return redirect("export_trees", key=export.key)
+                except HierarchyError as problem:
+                    upload.add_error("file", str(problem))
+        else:
+            changed, problems, typed = _edited(request.POST, plan, schema)
+            if not problems:
+                _keep(request, export, changed)
+                if request.POST.get("action") == "save":
+                    messages.success(request, "Saved.")
+                    return redirect("export_trees", key=export.key)
+                return redirect("export", key=export.key)
+    shown = [trees.show(plan, name, schema) for name, _ in names]
+    values = {
+        "export": export,
+        "shown": [(each, problems.get(each.name, ""), typed.get(each.name, each.text)) for each in shown],
+        "upload": upload,
+        "units": trees.UNITS,
+        "steps": STEPS,
+        "breadcrumb": crumbs(export, "Coarsening"),
+    }
+    return render(request, "exports/trees.html", values, status=422 if problems or upload.errors else 200)
+
+
+def _edited(given: Any, plan: Plan, schema: Schema) -> tuple[Plan, dict[str, str], dict[str, str]]:
+    """Return the plan with the edits, what is wrong with them, and what was typed."""
+    kept, problems, typed = dict(plan.hierarchies), {}, {}
+    for name in plan.named("quasi"):
+        shown, text = trees.show(plan, name, schema), given.get(f"tree-{name}", "")
+        if given.get(f"automatic-{name}"):
+            kept.pop(name, None)
+            continue
+        if not text.strip() or text.replace("\r\n", "\n").strip() == shown.text.strip():
+            continue
+        typed[name] = text
+        try:
+            kept[name] = trees.read_edit(shown.kind, text, schema.columns[name]).to_dict()
+        except HierarchyError as problem:
+            problems[name] = str(problem)
+    return replace(plan, hierarchies=kept), problems, typed
+
+
+@door("manage_data", of=Export)
+@require_POST
+def export_run(request: Any) -> HttpResponse:
+    """Make the export, or go on after a break."""
+    export: Export = request.target
+    if export.state in (_State.DRAFT, _State.READY) or running.is_stalled(export):
+        check_plan(Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema))
+        running.start(export)
+    return redirect("export", key=export.key)
+
+
+@door("manage_data", of=Export)
+@require_safe
+def export_progress(request: Any) -> HttpResponse:
+    """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
+    export: Export = request.target
+    response = render(request, "exports/_progress.html", {"export": export})
+    if export.state != _State.RUNNING or running.is_stalled(export):
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@door("manage_data", of=Export)
+@require_POST
+def export_discard(request: Any) -> HttpResponse:
+    """Throw away an export that nobody else has."""
+    try:
+        running.discard(request.target, actor=request.user)
+        messages.success(request, "The export is discarded, and its files are deleted.")
+    except LostClaimError:
+        messages.error(request, "It is being worked on, or was released. Look again.")
+    return redirect(f"/anonymize?project={request.project.key}")
+
+
+def _planned(request: Any) -> tuple[Export, Plan, Schema]:
+    export: Export = request.target
+    return export, Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
+
+
+def _keep(request: Any, export: Export, plan: Plan) -> None:
+    """Store a changed plan; an export that was made already is a draft again, and its files go with the next run."""
+    if plan.to_dict() == export.plan:
+        return
+    with recorded(request.user, project=request.project) as log:
+        kept = Export.objects.filter(pk=export.pk, state__in=(_State.DRAFT, _State.READY))
+        if not kept.update(plan=plan.to_dict(), state=_State.DRAFT, problem=""):
+            raise ParameterError("This export is being made or was released: its plan cannot be changed any more.")
+        log.add("export.plan", export.key, fields=dict(plan.fields), models=[str(model) for model in plan.rules])
+    export.refresh_from_db()
