@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Ints
+from pydplib.attack._clock import check_time
 from pydplib.attack._relation import Relation
 
 _AT_ONCE = 1 << 22  # pairs looked at in one step
@@ -80,6 +81,7 @@ def _step(left: Ints, right: Ints, ours: _Children, others: _Children, relation:
     out_left, out_right, total = [], [], 0
     cost = through[left] if by_cells <= by_children else mine[left] * np.diff(others.start)[right]
     for block in _blocks(cost):
+        check_time()
         pair, child = _expand(left[block], ours.start)
         code = ours.code[child]
         if by_cells <= by_children:

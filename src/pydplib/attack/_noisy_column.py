@@ -9,7 +9,7 @@ import numpy as np
 
 from pydplib.anonymity.resolved import Floats
 from pydplib.attack._words import percent
-from pydplib.attack.averaging import averaging
+from pydplib.attack.averaging import averaging, judge_answers
 from pydplib.attack.record_targets import PaperMode
 from pydplib.attack.result import AttackResult
 from pydplib.errors import DataError
@@ -53,7 +53,7 @@ def judge_noisy_order(exact: Floats, noisy: Floats, name: str, *, seed: int = _S
     # Spearman's correlation, five standard errors: a shuffled column is called ordered less than once in a million.
     above = rank_correlation(x, y) * np.sqrt(len(x) - 1) > 5
     words = (
-        f"The noisy values of {name} stand in the order of the original: everybody's value is found by its place."
+        f"The noisy values of {name} stand in the order of the original: everybody's noisy value is found by its place."
         if above
         else f"The order of {name} tells nothing."
     )
@@ -80,6 +80,9 @@ def rank_correlation(x: Floats, y: Floats) -> float:
 
 def judge_extremes(exact: Floats, noisy: Floats, name: str) -> AttackResult:
     """Return whether the smallest and largest noisy values are those of the private data, as Eq. 4 makes them."""
+    good = np.isfinite(exact) & np.isfinite(noisy)
+    if good.sum() < 2 or is_flags(exact[good], noisy[good]):
+        raise DataError("Only numbers of at least two people have ends that could give somebody away.")
     ends = [(np.nanmin, exact, noisy), (np.nanmax, exact, noisy)]
     hits = sum(bool(np.isclose(pick(a), pick(b), rtol=1e-12, atol=1e-12)) for pick, a, b in ends)
     both = np.unique(exact[np.isfinite(exact)])
@@ -91,7 +94,7 @@ def judge_extremes(exact: Floats, noisy: Floats, name: str) -> AttackResult:
         hits=hits,
         tries=2,
         baseline=0.0,
-        exposed=min(alone, hits) / people,
+        exposed=min(alone, hits, people) / people,
         sentence=(
             f"The {'smallest and the largest' if hits == 2 else 'smallest or the largest'} {name} of the release is "
             "that of the private data: a conspicuous person is recognised with certainty."
@@ -108,11 +111,10 @@ def judge_asking_again(
     """Return how many values are known from 1, 10 and 100 calls with fresh noise, as paper mode gives it."""
     good = np.isfinite(exact) & np.isfinite(noisy)
     x, y = exact[good], noisy[good]
-    flags = bool(np.isin(x, (0.0, 1.0)).all() and np.isin(y, (0.0, 1.0)).all())
+    flags = is_flags(x, y)
+    fitted = not flags and len(x) > 2 and min(y) == min(x) and max(y) == max(x)
     if scale is None or not np.isfinite(scale):
-        # The owner knows both columns; the attacker reads the scale off the printed epsilon and sensitivity.
-        flip = float(np.mean(x != y))
-        scale = 1 / (2 * np.log(1 / (2 * min(max(flip, 1e-6), 0.499)))) if flags else float(np.mean(np.abs(y - x)))
+        scale = estimate_scale(x, y, flags=flags, fitted=fitted)
     if not scale > 0:
         return AttackResult.of_tries(
             "averaging", target=name, hits=len(x), tries=len(x), baseline=0.0,
@@ -121,42 +123,37 @@ def judge_asking_again(
     rng = np.random.default_rng(seed)
     spread = float(np.ptp(x)) or 1.0
     near = 0.0 if flags else 1.0 if spread > 20 else spread / 20
-    if not flags and min(y) == min(x) and max(y) == max(x):
-        result = _again_fitted(x, y, name, factor, near, rng)
+    some = np.arange(len(x)) if len(x) <= _MOST else np.sort(rng.choice(len(x), _MOST, replace=False))
+    target = PaperMode(factor or "given", is_range=fitted, scale=float(scale), flags=flags)
+    if fitted:
+        # The first call is the release itself; more can only be had where the noise factor is known.
+        calls = (1, 10, 100) if factor else (1,)
+        more = target.records(x, calls[-1] - 1, rng) if factor else np.empty((0, len(x)))
+        answers = target.straighten(np.concatenate([y[np.newaxis], more]), float(x.mean()), float(x.std()))
+        plain = replace(target, is_range=False)
+        result = judge_answers(plain, answers[:, some], x[some], x, calls, near)
     else:
-        some = x if len(x) <= _MOST else x[rng.choice(len(x), _MOST, replace=False)]
-        target = PaperMode(factor or "given", scale=float(scale), flags=flags)
-        result = averaging(target, some, calls=(1, 10, 100), tolerance=near, population=x, seed=seed)
-    shares, calls = result.details["success_by_calls"], result.details["calls"]
-    more = f", {calls[-1]} of them {percent(shares[-1])}" if len(calls) > 1 else ""
+        result = averaging(target, x[some], calls=(1, 10, 100), tolerance=near, population=x, seed=seed)
+    shares, asked = result.details["success_by_calls"], result.details["calls"]
+    again = f", {asked[-1]} of them {percent(shares[-1])}" if len(asked) > 1 else ""
     words = (
-        f"One release tells {percent(shares[0])} of the values of {name}{more}; guessing: {percent(result.baseline)}."
+        f"One release tells {percent(shares[0])} of the values of {name}{again}; guessing: {percent(result.baseline)}."
     )
     return replace(result, target=name, sentence=words, details={**result.details, "column": name})
 
 
-def _again_fitted(
-    x: Floats, y: Floats, name: str, factor: str | None, near: float, rng: np.random.Generator
-) -> AttackResult:
-    """Average columns that were fitted to the range of the data (Eq. 4), which squeezes them.
+def is_flags(x: Floats, y: Floats) -> bool:
+    """Return whether both columns hold yes and no only, as 1 and 0."""
+    return bool(np.isin(x, (0.0, 1.0)).all() and np.isin(y, (0.0, 1.0)).all())
 
-    The attacker sorts people by their mean and gives them the population's values in that order.
-    """
-    some = np.arange(len(x)) if len(x) <= _MOST else np.sort(rng.choice(len(x), _MOST, replace=False))
-    x, y = x[some], y[some]
-    calls = (1, 10, 100) if factor else (1,)
-    more = PaperMode(factor, is_range=True).records(x, calls[-1] - 1, rng) if factor else np.empty((0, len(x)))
-    columns = np.concatenate([y[np.newaxis], more])
-    values = np.sort(x)
-    hits = []
-    for count in calls:
-        guess = np.empty(len(x))
-        guess[np.argsort(columns[:count].mean(axis=0), kind="stable")] = values
-        hits.append(int((np.abs(guess - x) <= near + 1e-9).sum()))
-    held = np.searchsorted(values, values + 2 * near, side="right") - np.arange(len(values))
-    best = max(hits)  # he may stop where he likes: more calls never make him know less
-    result = AttackResult.of_tries(
-        "averaging", target=name, hits=best, tries=len(x), baseline=float(held.max() / len(x)), sentence="",
-        details={"calls": list(calls), "success_by_calls": [hit / len(x) for hit in hits], "tolerance": near},
-    )  # fmt: skip
-    return replace(result, exposed=max(0.0, result.advantage) if result.beats_baseline else 0.0)
+
+def estimate_scale(x: Floats, y: Floats, *, flags: bool, fitted: bool) -> float:
+    """Return the scale of the noise: the owner has both columns, the attacker reads it off the printed epsilon."""
+    if flags:
+        flip = float(np.mean(x != y))
+        return 0.0 if flip == 0 else float(1 / (2 * np.log(1 / (2 * min(flip, 0.499)))))
+    if not fitted:
+        return float(np.mean(np.abs(y - x)))
+    # Fitting moves and squeezes, which leaves the correlation as it was: its square is var / (var + 2 b^2).
+    kept = min(max(float(np.corrcoef(x, y)[0, 1]) ** 2, 1e-6), 1.0)
+    return float(np.std(x) * np.sqrt(max(1 / kept - 1, 0.0) / 2)) if (x != y).any() else 0.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import ROOT, Floats, Ints
+from pydplib.attack._clock import check_time
 from pydplib.attack.cells import MISSING, Cell, as_day, end_of, hierarchy_labels, read_cell, spell, text_of
 
 
@@ -123,7 +124,10 @@ def _points_in(left: _Spread, right: _Spread) -> Ints:
 
 
 def _overlaps(left: _Spread, right: _Spread) -> Ints:
-    found = [np.flatnonzero((right.low <= b) & (right.high >= a)) for a, b in zip(left.low, left.high, strict=True)]
+    found = []
+    for a, b in zip(left.low, left.high, strict=True):
+        check_time()
+        found.append(np.flatnonzero((right.low <= b) & (right.high >= a)))
     owner = np.repeat(left.interval_of, [len(part) for part in found])
     other = right.interval_of[np.concatenate(found)] if found else np.zeros(0, dtype=np.int64)
     return np.stack([owner, other], axis=1)
@@ -137,11 +141,13 @@ def _masked(left: _Spread, right: _Spread) -> Ints:
         open_ = tuple(i for i, sign in enumerate(mask) if sign != ROOT)
         patterns.setdefault((len(mask), open_), {}).setdefault("".join(mask[i] for i in open_), []).append(owner)
     for (length, open_), owners in patterns.items():
+        check_time()
         for owner, text in zip(left.point_of.tolist(), left.texts, strict=True):
             if text != MISSING and len(text) <= length:
                 for padded in {text.ljust(length), text.rjust(length)}:  # masked from the right, or from the left
                     out.extend((owner, other) for other in owners.get("".join(padded[i] for i in open_), ()))
     for owner, mine in zip(left.masked.tolist(), left.masks, strict=True):
+        check_time()
         for other, theirs in zip(right.masked.tolist(), right.masks, strict=True):
             if len(mine) == len(theirs) and all(a == b or ROOT in (a, b) for a, b in zip(mine, theirs, strict=True)):
                 out.append((owner, other))

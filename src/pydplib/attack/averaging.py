@@ -55,24 +55,32 @@ def averaging(
     if not counts or sorted(set(counts)) != counts or not tolerance >= 0:
         raise ParameterError("calls are ascending whole numbers, and tolerance is at least 0.")
     rng = np.random.default_rng(seed)
-    candidates, prior, reach = _knowledge(column if population is None else as_column(population), tolerance)
+    others = column if population is None else as_column(population)
     facing = target.facing(column)
     answers = facing.about_each(column, counts[-1], rng)
+    return judge_answers(facing, answers, column, others, counts, tolerance)
+
+
+def judge_answers(
+    facing: Target, answers: Floats, column: Floats, others: Floats, counts: Sequence[int], tolerance: float
+) -> AttackResult:
+    """Return how many values are known from the first so many of the answers (calls x people)."""
+    candidates, prior, reach = _knowledge(others, tolerance)
+    answers = facing.straighten(answers, float(others.mean()), float(others.std()))
     hits = []
     for count in counts:
         guess = _best_guess(facing.log_likelihood(answers[:count], candidates), candidates, prior, reach)
         hits.append(int(np.count_nonzero(np.abs(guess - column) <= tolerance + 1e-9)))
-    blind = _best_guess(np.zeros((1, len(candidates))), candidates, prior, reach)[0]
-    baseline = float(np.mean(np.abs(blind - column) <= tolerance + 1e-9))
+    baseline = float(np.mean(np.abs(_blind_guess(others, tolerance) - column) <= tolerance + 1e-9))
     result = AttackResult.of_tries(
         "averaging",
-        target=target.name,
+        target=facing.name,
         hits=hits[-1],
         tries=len(column),
         baseline=baseline,
         sentence="",
         details={
-            "calls": counts,
+            "calls": list(counts),
             "success_by_calls": [hit / len(column) for hit in hits],
             "different_answers": int(min(len(answers), counts[-1])),
             "tolerance": tolerance,
@@ -99,6 +107,13 @@ def _knowledge(population: Floats, tolerance: float) -> tuple[Floats, Floats, in
     kernel = np.convolve(np.ones(width), np.ones(width))
     prior = np.convolve(seen, kernel / kernel.sum(), mode="same") + 1e-6
     return candidates, prior / prior.sum(), steps if tolerance > 0 else 0
+
+
+def _blind_guess(population: Floats, tolerance: float) -> float:
+    """Return the value around which most of the population lies: the best guess without any answer."""
+    values = np.sort(population)
+    held = np.searchsorted(values, values + 2 * tolerance + 1e-9, side="right") - np.arange(len(values))
+    return float(values[int(held.argmax())]) + tolerance
 
 
 def _best_guess(likelihood: Floats, candidates: Floats, prior: Floats, reach: int) -> NDArray[np.float64]:

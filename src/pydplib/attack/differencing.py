@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pydplib.attack._checks import as_column, person_index
+from pydplib.attack._checks import as_column, at_least, person_index
 from pydplib.attack._games import play
 from pydplib.attack.bounds import js_divergence, most_success
 from pydplib.attack.result import AttackResult
@@ -56,7 +56,9 @@ def differencing(
     rng = np.random.default_rng(seed)
     without = np.delete(column, place)
     facing, facing_without = target.facing(column), target.facing(without)
-    first, second = facing.means(column, draws, rng), facing_without.means(without, draws, rng)
+    at_least("draws", draws, 4)
+    first = facing.means(column, draws, rng, people=len(column))
+    second = facing_without.means(without, draws, rng, people=len(column))
     played = play(first, second)
     bound = None if target.epsilon is None else most_success(target.epsilon)
     recovered = _recovered(facing, column, place, tolerance, rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from pydplib.attack._checks import at_least
 from pydplib.attack.result import AttackResult
 from pydplib.errors import ParameterError
+from pydplib.noise.testing import seeded
 
 _FEWEST = 10  # sightings in one world, none in the other, before a pattern of bits counts as certain
 
@@ -39,7 +41,7 @@ def floating_point(
         pair: The two true values.
         draws: Releases of each; half to learn, half to judge.
         name: What is attacked, in words.
-        seed: For a repeatable choice where no verdict is spoken.
+        seed: For a repeatable run, where the noise is drawn by this library.
 
     Examples:
         >>> from pydplib.attack import floating_point
@@ -55,7 +57,8 @@ def floating_point(
     release: Callable[[NDArray[np.float64]], Any] = getattr(mechanism, "release", mechanism)
     if not callable(release):
         raise ParameterError("floating_point needs a mechanism with release(), or a function of an array.")
-    first, second = (last_digit(np.asarray(release(np.full(draws, float(value))))) for value in pair)
+    with nullcontext() if seed is None else seeded(seed):
+        first, second = (last_digit(np.asarray(release(np.full(draws, float(value))))) for value in pair)
     half = draws // 2
     low = int(min(first.min(), second.min()))
     size = int(max(first.max(), second.max())) - low + 1

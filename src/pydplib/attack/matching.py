@@ -12,6 +12,7 @@ import numpy as np
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Bools, Ints
 from pydplib.attack._candidates import Candidates, match
+from pydplib.attack._clock import check_time
 from pydplib.attack._released import columns_of, read_release
 from pydplib.attack._words import percent
 from pydplib.attack.result import AttackResult
@@ -128,7 +129,9 @@ def _places(found: Candidates) -> list[list[int]]:
 def _in_order(places: Sequence[Sequence[int]], of_row: Ints) -> int:
     """Return how many released rows find a person, each after the one before."""
     last, hits = -1, 0
-    for number in of_row.tolist():
+    for row, number in enumerate(of_row.tolist()):
+        if row % 10_000 == 0:
+            check_time()
         there = places[number]
         at = bisect_right(there, last)
         if at < len(there):

@@ -63,7 +63,8 @@ def membership(
     if len(known) != table.shape[1]:
         raise DataError("frequencies needs one number per attribute.")
     known = np.clip(known, 1e-3, 1 - 1e-3)
-    right = np.array([_play_round(target, table, known, rng) for _ in range(rounds)])
+    pooled = frequencies is None
+    right = np.array([_play_round(target, table, known, rng, pooled=pooled) for _ in range(rounds)])
     success = float(right.mean())
     spread = student(0.95, rounds - 1) * float(right.mean(axis=1).std(ddof=1)) / math.sqrt(rounds)
     result = AttackResult(
@@ -82,14 +83,14 @@ def membership(
             "rounds": rounds,
             "true_positives": float(right[:, 0].mean()),
             "false_positives": 1 - float(right[:, 1].mean()),
-            "most_success": _allowed(target.epsilon_of(table.shape[1])),
+            "most_success": _allowed(target.exchanged_epsilon(table.shape[1])),
         },
     )
     exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
     return replace(result, exposed=exposed, sentence=_sentence(result, "took part"))
 
 
-def _play_round(target: Target, table: Floats, known: Floats, rng: Generator) -> tuple[float, float]:
+def _play_round(target: Target, table: Floats, known: Floats, rng: Generator, *, pooled: bool) -> tuple[float, float]:
     """Return how many of the participants and of the others were told right, as shares."""
     order = rng.permutation(len(table))
     size = len(table) // 2
@@ -97,7 +98,8 @@ def _play_round(target: Target, table: Floats, known: Floats, rng: Generator) ->
     sums = target.facing(inside.reshape(-1)).column_sums(inside, rng)
     lean = np.nan_to_num((sums / size - known) / (known * (1 - known)))
     # In expectation 0 for outsiders and attributes / participants for insiders, by their own share: cut between.
-    cut = float(np.isfinite(sums).sum()) / size / 2
+    # Against the share of both together, what insiders are above it outsiders are below.
+    cut = 0.0 if pooled else float(np.isfinite(sums).sum()) / size / 2
     score_in, score_out = (inside - known) @ lean, (outside - known) @ lean
     return float(np.mean(score_in > cut)), float(np.mean(score_out <= cut))
 
@@ -108,11 +110,15 @@ def student(confidence: float, freedom: int) -> float:
     Examples:
         >>> round(student(0.95, 9), 2)
         2.26
+        >>> round(student(0.95, 4), 2)
+        2.78
     """
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / freedom + second / freedom**2
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    fourth = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160
+    return z + first / freedom + second / freedom**2 + third / freedom**3 + fourth / freedom**4
 
 
 def outlier_membership(
@@ -170,7 +176,7 @@ def outlier_membership(
             "statistic": statistic,
             "true_positives": played.first_right,
             "false_positives": 1 - played.second_right,
-            "most_success": _allowed(target.epsilon),
+            "most_success": _allowed(target.exchanged_epsilon()),
         },
     )
     exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0

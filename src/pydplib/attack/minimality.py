@@ -10,6 +10,7 @@ import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Floats, Ints
 from pydplib.attack._candidates import Candidates, find_candidates, one_column
+from pydplib.attack._clock import check_time
 from pydplib.attack._words import percent
 from pydplib.attack.cells import text_of
 from pydplib.attack.result import AttackResult
@@ -142,6 +143,7 @@ def _beliefs(
     counted: list[tuple[Ints, float, float, Floats]] = []
     clear = True
     for part in parts:
+        check_time()
         people, ill = int(size[part].sum()), round(float(held[pool[part[0]]]))
         whole = people == round(float(found.size[pool[part[0]]])) and people <= _LARGEST
         coarse = len(part) > 1 and bool((size[part] >= k).all())

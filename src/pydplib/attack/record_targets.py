@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib.attack._clock import check_time
 from pydplib.attack.targets import Floats, Generator, Target, draw_seed, laplace_likelihood
 from pydplib.errors import ParameterError
 from pydplib.mechanisms import CoinFlip
@@ -49,7 +50,7 @@ class RecordTarget(Target):
         """Return the standard deviation of a sum of so many noisy records."""
         return self.record_error() * np.sqrt(sizes)
 
-    def means(self, values: Floats, size: int, rng: Generator) -> Floats:
+    def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
         """Return the mean of the noisy records, released ``size`` times."""
         out = np.empty(size)
         for rows, block in self._blocks(values, size, rng):
@@ -165,7 +166,7 @@ class CoinFlips(RecordTarget):
         """Ln 3."""
         return math.log(3)
 
-    def epsilon_of(self, columns: int) -> float:
+    def exchanged_epsilon(self, columns: int = 1) -> float:
         """Return ln 3 for every answer that one person gives."""
         return columns * self.epsilon
 
@@ -175,7 +176,7 @@ class CoinFlips(RecordTarget):
             answers = np.asarray(CoinFlip().release(values.astype(np.int64) != 0), dtype=np.float64)
         return np.broadcast_to(2 * answers - 0.5, (calls, len(values)))
 
-    def means(self, values: Floats, size: int, rng: Generator) -> Floats:
+    def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
         """Return the corrected share of yes in ``size`` surveys of the same people."""
         out = np.empty(size)
         step = max(1, _AT_ONCE // max(len(values), 1))
@@ -255,8 +256,11 @@ class PaperMode(RecordTarget):
         with seeded(draw_seed(rng)):
             if target.is_range:
                 # Eq. 4 looks at the whole column, so each call is made for itself.
-                columns = [dp_calculate(values, "mean", self.noise_factor, is_range=True).dp_data for _ in range(calls)]
-                return np.array(columns, dtype=np.float64)
+                columns = np.empty((calls, len(values)))
+                for call in range(calls):
+                    check_time()
+                    columns[call] = dp_calculate(values, "mean", self.noise_factor, is_range=True).dp_data
+                return columns
             many = np.tile(values, calls)
             if target.flags:
                 told = flip(many != 0, target._known_scale).astype(np.float64)
@@ -268,6 +272,18 @@ class PaperMode(RecordTarget):
         if self.flags:
             return math.sqrt(self._flip * (1 - self._flip)) / (1 - 2 * self._flip)
         return math.sqrt(2) * self._known_scale
+
+    def straighten(self, observed: Floats, mean: float, deviation: float) -> Floats:
+        """Undo the fit to a range (Eq. 4), which moves and squeezes every column as a whole.
+
+        A column of noisy values has the mean of the population and its variance plus that of the noise; where the
+        released column has others, that was the fit.
+        """
+        if not self.is_range or self.flags:
+            return observed
+        spread = math.sqrt(deviation**2 + 2 * self._known_scale**2)
+        squeezed = np.maximum(observed.std(axis=1, keepdims=True), 1e-12)
+        return np.asarray(mean + (observed - observed.mean(axis=1, keepdims=True)) * (spread / squeezed))
 
     def log_likelihood(self, observed: Floats, candidates: Floats) -> Floats:
         """Return the log density of Laplace noise, or of flips."""

@@ -48,6 +48,11 @@ class LiveSession(Target):
         """The budget."""
         return self.budget
 
+    def exchanged_epsilon(self, columns: int = 1) -> float:
+        """Return the budget, times how far an exchange moves a sum beside a removal: at most twice it."""
+        low, high = self.bounds
+        return self.budget * (high - low) / max(abs(low), abs(high))
+
     @property
     def scale(self) -> float:
         """The scale of the noise of one sum."""
@@ -90,10 +95,11 @@ class LiveSession(Target):
         """Return the standard deviation of the noise, the same for every subset."""
         return np.full_like(sizes, np.sqrt(2) * self.scale)
 
-    def means(self, values: Floats, size: int, rng: Generator) -> Floats:
-        """Return the sum of everybody over their number, from ``size`` sessions that know nothing of each other."""
+    def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
+        """Return the sum over a declared number of people, from ``size`` sessions that know nothing of each other."""
         with seeded(draw_seed(rng)):
-            return np.array([self._ask(self.open(values), "value", None) for _ in range(size)]) / len(values)
+            sums = [self._ask(self.open(values), "value", None) for _ in range(size)]
+        return np.array(sums) / (people or len(values))
 
     def about_each(self, values: Floats, calls: int, rng: Generator) -> Floats:
         """Return what asking for each single person ``calls`` times brings: rows that differ.

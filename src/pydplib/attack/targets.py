@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib.attack._clock import check_time
 from pydplib.errors import ParameterError
 from pydplib.mechanisms import Laplace
 from pydplib.noise.testing import seeded
@@ -47,9 +48,12 @@ class Target(ABC):
         """The most that one attack may learn about one person; None where nothing bounds it."""
         return None
 
-    def epsilon_of(self, columns: int) -> float | None:
-        """Return the most that one attack on so many columns may learn about one person."""
-        return self.epsilon
+    def exchanged_epsilon(self, columns: int = 1) -> float | None:
+        """Return the most that answers about so many columns may tell of one person exchanged for another.
+
+        Removing one and adding the other costs ``epsilon`` each, where nothing better is known.
+        """
+        return None if self.epsilon is None else 2 * self.epsilon
 
     def facing(self, values: Floats) -> Target:
         """Return the target with whatever it prints about this column, which the attacker reads."""
@@ -64,8 +68,11 @@ class Target(ABC):
         """Return the standard deviation of such answers, by the size of the subset: public knowledge."""
 
     @abstractmethod
-    def means(self, values: Floats, size: int, rng: Generator) -> Floats:
-        """Return the mean of all values, released ``size`` times by holders who know nothing of each other."""
+    def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
+        """Return the mean of all values, released ``size`` times by holders who know nothing of each other.
+
+        ``people`` is a declared public number of people, which stays the same when one of them leaves.
+        """
 
     @abstractmethod
     def about_each(self, values: Floats, calls: int, rng: Generator) -> Floats:
@@ -73,6 +80,10 @@ class Target(ABC):
 
         Fewer rows than calls: the same question got the same answer, and a second look brings nothing.
         """
+
+    def straighten(self, observed: Floats, mean: float, deviation: float) -> Floats:
+        """Return the answers as somebody reads them who knows mean and standard deviation of the population."""
+        return observed
 
     @abstractmethod
     def log_likelihood(self, observed: Floats, candidates: Floats) -> Floats:
@@ -89,6 +100,10 @@ class Target(ABC):
 class AnswerTarget(Target):
     """A holder who keeps the records and hands out answers only."""
 
+    def kept(self, values: Floats) -> Floats:
+        """Return the values as the holder uses them."""
+        return values
+
     @abstractmethod
     def answer(self, exact: Floats, sizes: Floats, rng: Generator, *, questions: int) -> Floats:
         """Return one answer per exact sum, in an attack of so many questions."""
@@ -99,23 +114,24 @@ class AnswerTarget(Target):
         _, first, where = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)  # in the order of asking: a budget pays for the first ones
         asked = subsets[first[order]].astype(np.float64)
-        answers = self.answer(asked @ values, asked.sum(axis=1), rng, questions=len(asked))
+        answers = self.answer(asked @ self.kept(values), asked.sum(axis=1), rng, questions=len(asked))
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
         return answers[back[where.reshape(-1)]]
 
-    def means(self, values: Floats, size: int, rng: Generator) -> Floats:
-        """Return released means: the released sum over the number of people, which is public here."""
-        exact, count = np.full(size, values.sum()), np.full(size, float(len(values)))
+    def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
+        """Return released means: the released sum over the number of people."""
+        exact, count = np.full(size, self.kept(values).sum()), np.full(size, float(len(values)))
         return self.answer(exact, count, rng, questions=1) / max(len(values), 1)
 
     def about_each(self, values: Floats, calls: int, rng: Generator) -> Floats:
         """Return one row: the same question gets the same answer."""
-        return self.answer(values, np.ones(len(values)), rng, questions=1)[np.newaxis]
+        return self.answer(self.kept(values), np.ones(len(values)), rng, questions=1)[np.newaxis]
 
     def column_sums(self, table: Floats, rng: Generator) -> Floats:
         """Return the sum of every column."""
-        return self.answer(table.sum(axis=0), np.full(table.shape[1], float(len(table))), rng, questions=table.shape[1])
+        exact, columns = self.kept(table).sum(axis=0), table.shape[1]
+        return self.answer(exact, np.full(columns, float(len(table))), rng, questions=columns)
 
 
 @dataclass(frozen=True)
@@ -203,6 +219,8 @@ class SoundMode(AnswerTarget):
     def __post_init__(self) -> None:
         if not (0 < self.per_question <= (self.budget or self.per_question)):
             raise ParameterError("per_question must be positive and at most the budget.")
+        if not (math.isfinite(self.bounds[0]) and self.bounds[0] < self.bounds[1] < math.inf):
+            raise ParameterError("bounds are two finite numbers, (low, high) with low < high.")
 
     @property
     def name(self) -> str:
@@ -223,6 +241,20 @@ class SoundMode(AnswerTarget):
         """The scale of the noise of one sum."""
         return self._sensitivity / self.per_question
 
+    def exchanged_epsilon(self, columns: int = 1) -> float:
+        """Return the budget, times how far an exchange moves a sum beside a removal: at most twice it."""
+        return self.epsilon * (self.bounds[1] - self.bounds[0]) / self._sensitivity
+
+    def kept(self, values: Floats) -> Floats:
+        """Return the values clamped to the bounds."""
+        return np.clip(values, *self.bounds)
+
+    def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
+        """Return the noisy sum over a declared number of people: the true one would tell that somebody left."""
+        exact = np.full(size, self.kept(values).sum())
+        count = people or max(len(values), 1)
+        return self.answer(exact, np.full(size, float(count)), rng, questions=1) / count
+
     def answer(self, exact: Floats, sizes: Floats, rng: Generator, *, questions: int) -> Floats:
         """Return noisy sums as long as the budget lasts, then NaN."""
         paid = min(questions, math.floor(self.epsilon / self.per_question * (1 + 1e-12)))
@@ -242,7 +274,7 @@ class SoundMode(AnswerTarget):
     def column_sums(self, table: Floats, rng: Generator) -> Floats:
         """Return all column sums at once, the whole budget spread evenly over them."""
         columns = table.shape[1]
-        return _laplace(table.sum(axis=0), self._sensitivity * columns, self.epsilon, rng)
+        return _laplace(self.kept(table).sum(axis=0), self._sensitivity * columns, self.epsilon, rng)
 
 
 def _laplace(exact: Floats, sensitivity: float, epsilon: float, rng: Generator) -> Floats:
@@ -255,6 +287,7 @@ def laplace_likelihood(observed: Floats, candidates: Floats, scale: float) -> Fl
     """Return -sum |answer - candidate| / scale over the answers about each person; NaN tells nothing."""
     out = np.zeros((observed.shape[1], len(candidates)))
     for row in observed:
+        check_time()
         out -= np.nan_to_num(np.abs(row[:, np.newaxis] - candidates), nan=0.0) / scale
     return out
 
