@@ -22,7 +22,15 @@ from urllib.request import (
 )
 
 from pydplib._version import __version__
-from pydplib.errors import ERROR_TYPES, BudgetError, EngineError, MissingExtraError, ParameterError, PolicyError
+from pydplib.errors import (
+    ERROR_TYPES,
+    BudgetError,
+    EngineError,
+    MissingExtraError,
+    ParameterError,
+    PolicyError,
+    PydplibError,
+)
 
 MOST_BYTES = 50_000_000
 """The largest answer that is read."""
@@ -76,6 +84,8 @@ class Transport:
         except HTTPError as error:
             with error:
                 _raise(error.code, error.headers.get("Retry-After"), error.read(100_000))
+        except PydplibError:  # a redirect that is not followed; PolicyError is an OSError too
+            raise
         except (URLError, HTTPException, OSError) as error:
             raise EngineError(f"{self.url} does not answer ({_why(error)}). Nothing is known of the request.") from None
         if len(found) > MOST_BYTES:

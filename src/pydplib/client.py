@@ -58,8 +58,21 @@ class Client:
         self._keys = _read_keys(keys)
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ, *, timeout: float = 60.0) -> Client:
+    def from_environment(
+        cls,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        keys: str | Path | Iterable[str] = (),
+        timeout: float = 60.0,
+        ca_file: str | Path | None = None,
+    ) -> Client:
         """Return a client from ``PYDPLIB_URL``, ``PYDPLIB_TOKEN`` and, if set, ``PYDPLIB_KEYS`` (a file).
+
+        Args:
+            environment: Where these are looked up.
+            keys: The public keys that you trust, if not by ``PYDPLIB_KEYS``.
+            timeout: Seconds after which a request is given up.
+            ca_file: The certificate of a private certificate authority.
 
         Examples:
             >>> Client.from_environment({"PYDPLIB_URL": "https://edc.example"})
@@ -71,13 +84,9 @@ class Client:
             raise ParameterError("Set PYDPLIB_URL to the platform's address, e.g. https://edc.example.")
         if not environment.get("PYDPLIB_TOKEN"):
             raise ParameterError("Set PYDPLIB_TOKEN: make a token on the platform's account page.")
-        keys = environment.get("PYDPLIB_KEYS")
-        return cls(
-            environment["PYDPLIB_URL"],
-            environment["PYDPLIB_TOKEN"],
-            keys=Path(keys) if keys else (),
-            timeout=timeout,
-        )
+        url, token = environment["PYDPLIB_URL"], environment["PYDPLIB_TOKEN"]
+        pinned = keys or environment.get("PYDPLIB_KEYS") or ()
+        return cls(url, token, keys=pinned, timeout=timeout, ca_file=ca_file)
 
     @property
     def url(self) -> str:

@@ -1,0 +1,154 @@
+"""The Python client against a real ``pydplib serve``, and the how-to page as it is printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from served import clean_environment, serving
+from web_home import make_web_home
+
+import pydplib as dp
+from pydplib.errors import BudgetError, ParameterError, PolicyError, QuestionError, ReceiptError
+
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "use-the-api.md"
+SETUP = """
+import json, sys
+sys.path[:0] = json.loads(sys.argv[1])
+from study_world import make_partner, make_study
+from pydplib.web.api.tokens import make_token
+from pydplib.web.people.models import Hospital, User
+
+here = Hospital.objects.create(name="St. Example")
+owner = User.objects.create_user("olivia", hospital=here, is_hospital_owner=True)
+project = make_study(owner)
+tokens = {}
+for name, role, organisation in (("tara", "third_party", "Acme"), ("carl", "collaborator", "Bcme")):
+    user = make_partner(project, name, role=role, organisation=organisation)
+    tokens[name] = make_token(user, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
+print(json.dumps({"project": project.key, "tokens": tokens}))
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A server process with a published study, and tokens of two organisations."""
+    with make_web_home(tmp_path_factory.mktemp("client") / "home") as home:
+        paths = [str(Path(__file__).parents[2] / "support")]
+        done = home.python(SETUP, json.dumps(paths))
+        assert done.returncode == 0, done.stderr[-2000:]
+        facts = json.loads(done.stdout.splitlines()[-1])
+        more = {name: home.environment[name] for name in ("DATABASE_URL",) if name in home.environment}
+        with serving(home.path, **more) as served:
+            yield SimpleNamespace(url=served.base, project=facts["project"], tokens=facts["tokens"], lines=served.lines)
+        assert not [line for line in served.lines if "Traceback" in line]
+        for token in facts["tokens"].values():
+            assert not [line for line in served.lines if token in line], "no token in the server's log"
+
+
+@pytest.fixture
+def client(server: Any) -> dp.Client:
+    return dp.Client(server.url, server.tokens["tara"], timeout=30)
+
+
+def test_a_partner_prices_asks_and_gets_a_release(server: Any, client: dp.Client) -> None:
+    (listed,) = client.projects()
+    assert (listed.key, listed.role) == (server.project, "third_party")
+    project = client.project(listed.key)
+    assert project.schema.column("age").high > project.schema.column("age").low
+    assert "age" in project.fields and "physician_name" not in project.schema.columns
+    before = project.budget
+    price = project.price(dp.Count(by="pirads"), epsilon=0.2)
+    assert price.epsilon == 0.2 and price.affordable and str(price).startswith("price of")
+    assert project.budget == before, "a price spends nothing"
+    release = project.ask(dp.Count(by="pirads"), epsilon=0.2)
+    assert isinstance(release, dp.Release) and release.epsilon == 0.2 and release.key
+    assert len(release.to_frame(backend="pandas")) == 6 and release.plot().data
+    assert project.budget.nano_epsilon < before.nano_epsilon
+    after = project.budget
+    assert project.ask(dp.Count(by="pirads"), epsilon=0.2).to_json() == release.to_json()
+    assert project.budget == after and project.price(dp.Count(by="pirads"), epsilon=0.2).free
+    entry = next(entry for entry in project.analyses() if entry.release_key == release.key)
+    assert client.analysis(entry.key) == release and entry.organisation == "Acme"
+
+
+def test_a_receipt_is_verified_by_pinned_keys_alone(server: Any, client: dp.Client) -> None:
+    from pydplib.receipt import new_signing_key, public_key_text
+
+    project = client.project(server.project)
+    project.ask(dp.Count(), epsilon=0.1)
+    entry = project.analyses()[0]
+    with pytest.raises(ReceiptError, match="keys="):
+        client.receipt(entry)
+    stranger = dp.Client(server.url, server.tokens["tara"], keys=[public_key_text(new_signing_key().public_key())])
+    with pytest.raises(ReceiptError, match="not among those"):
+        stranger.receipt(entry)
+    keys = [key["public_key"] for key in client.server_keys()]
+    receipt = dp.Client(server.url, server.tokens["tara"], keys=keys).receipt(entry)
+    assert receipt.release == entry.release_key and receipt.issuer == "St. Example"
+
+
+def test_refusals_are_the_errors_of_pydplib(server: Any, client: dp.Client) -> None:
+    project = client.project(server.project)
+    with pytest.raises(QuestionError, match="no field"):
+        project.price(dp.Mean("no_such_field"), epsilon=0.1)
+    with pytest.raises(PolicyError):
+        project.ask(dp.Count(), epsilon=50)
+    with pytest.raises(ParameterError, match="nothing here"):
+        client.project("no-such-project")
+    carl = dp.Client(server.url, server.tokens["carl"]).project(server.project)
+    left = carl.budget.epsilon
+    for age in range(20, 100):
+        if left < 1.0:
+            break
+        carl.ask(dp.Count(where=[dp.Where("age").at_least(age)]), epsilon=1.0)
+        left = carl.budget.epsilon
+    with pytest.raises(BudgetError) as refusal:
+        carl.ask(dp.Count(by="pirads"), epsilon=1.0)
+    assert refusal.value.asked and refusal.value.left
+
+
+def test_a_token_that_does_not_work_is_refused_without_being_shown(server: Any) -> None:
+    token = "pydp_" + "A" * 43
+    with pytest.raises(PolicyError) as refusal:
+        dp.Client(server.url, token).projects()
+    assert token not in str(refusal.value) and token not in repr(refusal.value)
+
+
+def test_the_how_to_page_runs_as_printed(server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYDPLIB_URL", server.url)
+    monkeypatch.setenv("PYDPLIB_TOKEN", server.tokens["tara"])
+    text = PAGE.read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(blocks) >= 5
+    for block in blocks:
+        exec(block, names)
+    assert names["receipt"].issuer == "St. Example" and names["release"].epsilon == 0.2
+    (sent,) = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.S))
+    assert dp.client.Question.from_dict(sent["question"]).to_dict() == sent["question"]
+    if shutil.which("curl"):
+        command = next(block for block in re.findall(r"```sh\n(.*?)```", text, re.S) if "curl" in block)
+        environment = clean_environment(
+            PYDPLIB_URL=server.url, PYDPLIB_TOKEN=server.tokens["tara"], PATH=os.environ["PATH"]
+        )
+        done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=30)
+        assert json.loads(done.stdout)[0]["key"] == server.project
+
+
+def test_the_how_to_page_names_every_address() -> None:
+    from pydplib.web.api.api import openapi_document
+
+    text = PAGE.read_text(encoding="utf-8")
+    for path, methods in openapi_document()["paths"].items():
+        name = path.removeprefix("/api/v1/").replace("receipts/{key}", "receipts/{release}")
+        for method in methods:
+            assert f"`{method.upper()} {name}`" in text
