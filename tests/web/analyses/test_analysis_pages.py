@@ -59,9 +59,8 @@ def _numbers(figure: dict[str, Any]) -> set[float]:
 def _allowed(release: dp.Release) -> set[float]:
     """Released numbers, their margins and ends, public keys; and their differences, where error bars are uneven."""
     numbers = [np.asarray(release.values, dtype=float)]
-    for part in (release.margins95, release.low95, release.high95):
-        if part is not None:
-            numbers.append(np.asarray(part, dtype=float))
+    parts = (release.margins95, release.low95, release.high95)
+    numbers += [np.asarray(part, dtype=float) for part in parts if part is not None]
     if release.low95 is not None and release.high95 is not None:
         numbers += [np.asarray(release.high95) - numbers[0], numbers[0] - np.asarray(release.low95)]
     numbers.append(np.rint(numbers[0]))
@@ -196,7 +195,7 @@ def _exact(study: Any, sql: str) -> list[Any]:
         (dp.Count(of="persons"), "SELECT count(DISTINCT patient_id) FROM ROWS"),
         (
             dp.Histogram("age", edges=[40, 60, 80]),
-            "SELECT count(*) FILTER (age >= l AND age < l + 20 + (l = 60)::int) FROM ROWS, (VALUES (40), (60)) t(l) GROUP BY l ORDER BY l",
+            "SELECT count(*) FROM ROWS WHERE age >= 40 AND age < 60",
         ),
     ],
     ids=lambda value: getattr(value, "ask", None),
@@ -210,8 +209,6 @@ def test_the_original_is_exact_logged_and_never_stored(
     exact = look_at_original(study.owner, made)
     wanted = [float(value) for (value,) in _exact(study, sql)]
     shown = np.asarray(exact).ravel()[: len(wanted)]
-    if question.ask == "histogram":
-        shown, wanted = shown[:1], wanted[:1]  # the last bin holds whatever lies above it, too
     np.testing.assert_allclose(shown, wanted, rtol=1e-6)
     page = owner.post(f"/analyses/{made.key}/original")
     assert page.status_code == 200 and "With the original" in page.content.decode()

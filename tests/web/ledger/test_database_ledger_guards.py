@@ -88,3 +88,55 @@ def test_a_replaced_ledger_or_a_lost_head_is_noticed(paid: StoreLedger, make_key
     paid.head_file.unlink()
     with pytest.raises(LedgerError, match=r"missing from the server's home"):
         paid.reserve(make_key(1), recipient="acme", role="third_party")
+
+
+def test_an_emptied_database_is_noticed_although_it_has_no_entry_yet(ledger: StoreLedger) -> None:
+    from pydplib import PureDP
+    from pydplib.budget.chain import Head
+
+    ledger.head_file.write_text(Head("0" * 32, 7, "a" * 64).to_json())  # type: ignore[attr-defined]
+    with pytest.raises(LedgerError, match="replaced"):
+        ledger.open_account(lineage="reports", limit=PureDP(1.0))
+
+
+def test_the_head_is_kept_from_the_first_entry_on_even_if_the_server_dies_after_it(
+    ledger: StoreLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pydplib import PureDP
+
+    class DiedError(Exception):
+        pass
+
+    real = type(ledger)._write_head  # type: ignore[attr-defined]
+
+    def die_after_the_first_entry(self, head) -> None:
+        if head.entries:
+            raise DiedError
+        real(self, head)
+
+    with monkeypatch.context() as dying:
+        dying.setattr(type(ledger), "_write_head", die_after_the_first_entry)
+        with pytest.raises(DiedError):
+            ledger.open_account(lineage="reports", limit=PureDP(1.0))
+    assert len(ledger.accounts(lineage="reports")) == 1, "read without a complaint: the file is behind, not missing"
+
+
+def test_a_reader_beside_a_writer_raises_no_false_alarm(ledger: StoreLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is written between reading the file and reading the tables: the file is never ahead of the tables."""
+    from pydplib import PureDP
+    from pydplib.web.ledger import database
+
+    real, added = database._reading, []
+
+    def write_meanwhile():
+        if not added:
+            added.append(1)
+            ledger.open_account(lineage="reports", limit=PureDP(1.0))
+        return real()
+
+    monkeypatch.setattr(database, "_reading", write_meanwhile)
+    assert len(ledger.accounts(lineage="reports")) == 1, "no file at first, and an entry a moment later"
+    added.clear()
+    ledger.open_account(lineage="reports", recipient="acme", limit=PureDP(1.0))
+    added.append(1)
+    assert len(ledger.accounts(lineage="reports")) == 2

@@ -48,7 +48,10 @@ class DatabaseLedger(StoreLedger):
                 head = rows.Head.objects.select_for_update().get(id=1)
                 store = DatabaseStore(head)
                 before = store.last_link()
-                self._check_head(store, head.name)
+                if before[0] == 0 and not self.head_file.exists():
+                    # There from the first entry on: whoever sees an entry finds the file, crash or not.
+                    self._write_head(Head(head.name, *before))
+                self._check_head(store, head.name, self._known_head())
                 yield store
                 after, name = store.last_link(), head.name
         except DatabaseError:
@@ -61,26 +64,35 @@ class DatabaseLedger(StoreLedger):
     @contextmanager
     def _snapshot(self) -> Iterator[DatabaseStore]:
         try:
-            with _reading():
-                head = rows.Head.objects.get(id=1)
-                store = DatabaseStore()
-                self._check_head(store, head.name)
-                yield store
+            for last_try in (False, True):
+                # The file before the tables: others go on writing, and read later it would be ahead of what we see.
+                known = self._known_head()
+                with _reading():
+                    head = rows.Head.objects.get(id=1)
+                    store = DatabaseStore()
+                    if known is None and not last_try and store.last_link()[0]:
+                        continue  # the very first entry may have come in between
+                    self._check_head(store, head.name, known)
+                    yield store
+                    return
         except DatabaseError:
             raise LedgerError("The ledger could not be read. Try again in a moment.") from None
 
-    def _check_head(self, store: DatabaseStore, name: str) -> None:
-        if not self.head_file.exists():
+    def _known_head(self) -> Head | None:
+        return Head.read(self.head_file) if self.head_file.exists() else None
+
+    def _check_head(self, store: DatabaseStore, name: str, known: Head | None) -> None:
+        """Raise unless the ledger goes on where the remembered head ends."""
+        if known is None:
             if store.last_link()[0]:
                 raise LedgerError(
                     f"The file '{self.head_file.name}', which shows whether the ledger was rolled back, is missing "
                     "from the server's home. Restore it from a backup, or run `pydplib ledger accept` if you know why."
                 )
             return
-        head = Head.read(self.head_file)
-        entry = store.get_entry(head.entries)
-        at = head.hash if head.entries == 0 else (entry.hash if entry else None)
-        check_head(head, ledger=name, entries=store.last_link()[0], hash_at=at)
+        entry = store.get_entry(known.entries)
+        at = known.hash if known.entries == 0 else (entry.hash if entry else None)
+        check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
 
     def accept(self) -> Head:
         """Take the ledger as it is now, by an act of the operator: after a restore, or on a new home."""
@@ -94,7 +106,7 @@ class DatabaseLedger(StoreLedger):
         """Keep the newest end of the chain; of two writers, the later entry stays."""
         try:
             with _locked(self.head_file):
-                known = Head.read(self.head_file) if self.head_file.exists() else None
+                known = self._known_head()
                 if known is None or known.ledger != head.ledger or known.entries < head.entries:
                     _replace(self.head_file, head.to_json())
         except OSError:

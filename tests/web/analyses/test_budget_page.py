@@ -1,0 +1,128 @@
+"""The page of the budget: own organisation's for partners, everything for owners and officers; forecast and alerts."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+
+import pydplib as dp
+from pydplib.budget.chain import Head
+from pydplib.web.analyses.asking import Noise, ask
+from pydplib.web.analyses.budgets import all_purses, forecast, own_purse
+from pydplib.web.auditlog.models import Line
+from pydplib.web.ledger.database import DatabaseLedger
+
+
+@pytest.fixture
+def spent(study: Any, tara: Any, partner: Any) -> Any:
+    """Acme has paid 1.7 of 2, Rival 0.5."""
+    rita = partner("rita", organisation="Rival")
+    for edge in (50, 60, 70):
+        ask(study.project, tara.user, tara.place, dp.Histogram("age", edges=[40, edge, 90]), Noise(epsilon=0.5))
+    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.2))
+    ask(study.project, rita.user, rita.place, dp.Histogram("age", edges=[40, 50, 90]), Noise(epsilon=0.5))
+    return rita
+
+
+def test_partners_see_their_own_budget_and_nothing_of_others(study: Any, spent: Any, tara: Any, sign_in: Any) -> None:
+    page = tara.get("/budget").content.decode()
+    assert "<strong>1.7</strong> spent" in page and "<strong>0.3</strong> left" in page
+    assert "Running low" in page and "/requests/ask/budget" in page
+    assert page.count("Distribution of Age") == 3 and "tara" in page
+    assert "Rival" not in page and "All recipients" not in page and "Verify the ledger" not in page
+    theirs = sign_in(spent.user).get("/budget").content.decode()
+    assert "<strong>0.5</strong> spent" in theirs and "Running low" not in theirs
+    assert "Acme" not in theirs and theirs.count("Distribution of Age") == 1
+
+
+def test_owners_and_officers_see_all_recipients_the_data_set_and_refusals(
+    study: Any, spent: Any, tara: Any, owner: Any, partner: Any, sign_in: Any
+) -> None:
+    with pytest.raises(dp.BudgetError):
+        ask(study.project, tara.user, tara.place, dp.Count(by="year"), Noise(epsilon=0.5))
+    officer = sign_in(partner("dana", "data_protection_officer", "St. Example").user)
+    for client in (owner, officer):
+        page = client.get("/budget").content.decode()
+        assert "Acme" in page and "Rival" in page and "Refused lately" in page
+        assert "<strong>1.7</strong> spent" in page, "Rival's answer was paid by Acme: the data set pays once"
+        assert "Verify the ledger" in page and "85 %" in page
+    assert "Propose a larger budget" in owner.get("/budget").content.decode()
+    home = owner.get("/").content.decode()
+    assert "A budget runs low" in home and "Acme" in home
+    assert "A budget runs low" in tara.get("/").content.decode()
+
+
+def test_who_asks_nothing_has_no_budget(study: Any, partner: Any, sign_in: Any) -> None:
+    page = sign_in(partner("rosa", "radiologist").user).get("/budget").content.decode()
+    assert "No budget of your own" in page
+
+
+def test_forecast_counts_pace_and_usual_price(study: Any, spent: Any, tara: Any) -> None:
+    purse = own_purse(study.project, tara.user, tara.place)
+    assert purse is not None and purse.questions == 4 and purse.percent == 85 and purse.is_low
+    told = forecast(study.project, purse, recipient=tara.user.hospital.key)
+    assert told.usual == pytest.approx(0.5) and told.more == 0
+    # 1.7 in a week, 0.3 left: a little more than a day.
+    assert told.until == (dt.datetime.now(dt.UTC) + dt.timedelta(days=0.3 / (1.7 / 7))).date()
+    _, whole = all_purses(study.project)
+    assert whole.questions == 4 and whole.left == pytest.approx(8.3)
+    later = forecast(study.project, whole, now=dt.datetime.now(dt.UTC) + dt.timedelta(days=90))
+    assert later.until is None, "nothing was asked lately"
+
+
+def test_a_budget_that_was_lowered_shows_what_holds_today(study: Any, spent: Any, tara: Any) -> None:
+    study.project.rules.filter(audience="third_party").update(budget=1.0)
+    purse = own_purse(study.project, tara.user, tara.place)
+    assert purse is not None and purse.total == 1.0 and purse.left == 0
+
+
+def test_verifying_says_sound_and_the_head_can_be_kept(study: Any, spent: Any, owner: Any) -> None:
+    answer = owner.post("/budget/verify", {"project": study.project.key}, follow=True)
+    assert "The ledger is sound" in answer.content.decode()
+    head = owner.get("/budget/head")
+    assert Head.from_json(head.content.decode()) == DatabaseLedger().head()
+    assert list(Line.objects.filter(action__startswith="ledger.").values_list("action", flat=True)) == [
+        "ledger.verify",
+        "ledger.head",
+    ]
+
+
+def test_a_ledger_that_was_rolled_back_is_said_and_stops_questions(
+    study: Any, spent: Any, owner: Any, tara: Any, settings_home: Any, pay: Any
+) -> None:
+    file = settings_home / "ledger.head.json"
+    known = json.loads(file.read_text())
+    file.write_text(json.dumps({**known, "entries": known["entries"] + 1}))
+    page = owner.get("/budget")
+    assert page.status_code == 503 and "The ledger cannot be trusted now" in page.content.decode()
+    theirs = tara.get("/budget")
+    assert theirs.status_code == 503 and "entries" not in theirs.content.decode().split("trusted now")[1][:300]
+    assert tara.get("/analyses/new", {"kind": "count", "accuracy": "epsilon", "epsilon": "0.1"}).status_code == 500
+    assert owner.get("/").status_code == 200, "everything else goes on"
+
+
+def test_ledger_accept_goes_on_with_what_is_there(
+    study: Any, spent: Any, owner: Any, settings_home: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from pydplib.cli import _platform, cli
+
+    monkeypatch.setattr(_platform, "open_platform", lambda home: None)
+    file = settings_home / "ledger.head.json"
+    known = json.loads(file.read_text())
+    file.write_text(json.dumps({**known, "entries": known["entries"] + 2}))
+    refused = CliRunner().invoke(cli, ["ledger", "accept"], input="n\n")
+    assert refused.exit_code != 0 and "2 entries that this server remembers are not in the database" in refused.output
+    assert owner.get("/budget").status_code == 503
+    said = CliRunner().invoke(cli, ["ledger", "accept", "--yes"])
+    assert said.exit_code == 0 and f"Accepted: {known['entries']} entries" in said.output
+    assert owner.get("/budget").status_code == 200
+    assert Line.objects.get(action="ledger.accept").facts == {"entries": known["entries"], "missing": 2}
+    file.unlink()
+    assert owner.get("/budget").status_code == 503
+    assert "is missing" in CliRunner().invoke(cli, ["ledger", "accept", "--yes"]).output
+    assert owner.get("/budget").status_code == 200
