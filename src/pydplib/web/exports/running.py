@@ -113,7 +113,7 @@ def read_rows(export: Export, plan: Plan, schema: Schema) -> Any:
     query = f"SELECT {names} FROM {source} {latest if plan.rows == 'latest' else ''}"
     try:
         with duckdb.connect() as connection:
-            table: Any = connection.execute(query).to_arrow_table()
+            table: Any = connection.sql(query).to_arrow_table()
     except duckdb.Error:
         raise DataError("The pinned data cannot be read. Make a new snapshot and a new export.") from None
     if not table.num_rows:

@@ -1,0 +1,243 @@
+"""Plans: labels are never undercut, hierarchies are read and refused, several exports hold together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from export_study import FEW, make_export, open_to
+
+
+def draft(study: Any, **fields: str) -> Any:
+    from pydplib.schema import Schema
+    from pydplib.web.exports.models import Export
+    from pydplib.web.exports.planning import propose
+    from pydplib.web.intake.snapshots import published_snapshot
+
+    snapshot = published_snapshot(study.project)
+    plan = propose(Schema.from_json(snapshot.schema))
+    chosen = FEW | fields
+    plan = plan.with_fields({name: chosen.get(name, "drop") for name in plan.fields})
+    return Export.objects.create(
+        project=study.project, snapshot=snapshot, by=study.owner, title="Draft", plan=plan.to_dict()
+    )
+
+
+def test_labels_propose_and_identifiers_are_not_even_offered(study: Any) -> None:
+    export = draft(study)
+    page = study.client.get(f"/anonymize/{export.key}/fields").content.decode()
+    assert 'name="age"' in page and 'name="patient_id"' not in page and 'name="physician_name"' not in page
+
+
+@pytest.mark.parametrize(
+    ("field", "treatment"), [("age", "keep"), ("pirads", "keep"), ("age", "sensitive"), ("patient_id", "keep")]
+)
+def test_treatment_below_the_label_is_refused(study: Any, field: str, treatment: str) -> None:
+    from dataclasses import replace
+
+    from pydplib.errors import ParameterError
+    from pydplib.schema import Schema
+    from pydplib.web.exports.planning import Plan, check_plan
+
+    export = draft(study)
+    given = {name: FEW.get(name, "drop") for name in export.plan["fields"]}
+    answer = study.client.post(f"/anonymize/{export.key}/fields", given | {field: treatment})
+    export.refresh_from_db()
+    assert answer.status_code == (302 if field == "patient_id" else 422)
+    assert field not in export.plan["fields"] or export.plan["fields"][field] == FEW[field]
+    plan = Plan.from_dict(export.plan)
+    with pytest.raises(ParameterError):
+        check_plan(replace(plan, fields={**plan.fields, field: treatment}), Schema.from_json(export.snapshot.schema))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"k": "1"}, "greater than or equal to 2"),
+        ({"l_kind": "recursive", "l_value": "3"}, "needs c"),
+        ({"t_kind": "equal"}, "0.2 to 0.4"),
+        ({"l_kind": "distinct", "l_value": "2.5"}, "whole number"),
+        ({"suppression": "80"}, "less than or equal to 50"),
+    ],
+)
+def test_half_a_model_is_refused_in_words(study: Any, values: dict[str, str], words: str) -> None:
+    export = draft(study)
+    given = {"k": "5", "l_kind": "", "t_kind": "", "suppression": "5", "minutes": "1"} | values
+    answer = study.client.post(f"/anonymize/{export.key}/models", given)
+    assert answer.status_code == 422 and words in answer.content.decode()
+
+
+def test_all_models_can_be_asked_for(study: Any) -> None:
+    from pydplib.web.exports.planning import Plan
+
+    export = draft(study)
+    given = {
+        "k": "3", "l_kind": "recursive", "l_value": "2", "c": "3", "t_kind": "ordered", "t": "0.5", "alpha": "0.9",
+        "beta": "5", "delta": "9", "suppression": "10", "minutes": "1",
+    }  # fmt: skip
+    assert study.client.post(f"/anonymize/{export.key}/models", given).status_code == 302
+    export.refresh_from_db()
+    names = [str(model) for model in Plan.from_dict(export.plan).rules]
+    assert names == [
+        "3-anonymity", "recursive (3, 2)-diversity", "0.5-closeness (ordered)", "(0.9, 3)-anonymity",
+        "5-likeness (basic beta)", "9-disclosure privacy (log2)",
+    ]  # fmt: skip
+    page = study.client.get(f"/anonymize/{export.key}/models").content.decode()
+    assert 'value="0.9"' in page and 'value="ordered" selected' in page
+
+
+TABLE = (
+    "SYN-URO1;=HYPERLINK(1);*\nSYN-URO2;=HYPERLINK(1);*\nSYN-ONC;+other;*\nSYN-RAD;+other;*\n"
+    "SYN-OUT;@out;*\nSYN-EXT;@out;*\n"
+)
+
+
+def test_uploaded_hierarchy_is_used_and_its_formulas_are_defused(study: Any) -> None:
+    from pydplib.web.exports import storing
+    from pydplib.web.exports.running import start
+
+    fields = dict.fromkeys(("age", "year", "follow_up"), "drop")
+    export = draft(study, **fields)
+    file = SimpleUploadedFile("departments.csv", TABLE.encode())
+    given = {"action": "upload", "field": "department_code", "file": file}
+    assert study.client.post(f"/anonymize/{export.key}/coarsening", given).status_code == 302
+    export.refresh_from_db()
+    export.plan["suppression"], export.plan["models"] = 0.0, [{"model": "KAnonymity", "k": 12}]
+    export.save()
+    start(export)
+    export.refresh_from_db()
+    assert export.state == "ready" and export.result["levels"]["department_code"] == 1
+    text = storing.path_of(export, "csv").read_text()
+    cells = {cell for line in text.splitlines()[1:] for cell in line.split(",")}
+    assert "'=HYPERLINK(1)" in cells and not any(cell.startswith(("=", "+", "@", "-")) for cell in cells)
+    assert "=HYPERLINK(1)" in storing.load_table(export)["department_code"].to_pylist()  # Parquet runs nothing
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SYN-URO1;a;*\n", "misses 5 values"),
+        (TABLE + "SYN-NEW;b\n", "levels"),
+        (TABLE.replace("+other;*\nSYN-RAD", "+other;all\nSYN-RAD"), "different labels on level 2"),
+        ("\n\n", "empty"),
+        ("SYN-URO1;" + "x" * 200 + ";*\n", "printable letters"),
+    ],
+)
+def test_hierarchy_that_does_not_fit_is_refused_in_words(study: Any, text: str, words: str) -> None:
+    export = draft(study)
+    file = SimpleUploadedFile("departments.csv", text.encode())
+    given = {"action": "upload", "field": "department_code", "file": file}
+    answer = study.client.post(f"/anonymize/{export.key}/coarsening", given)
+    if text.strip():
+        assert answer.status_code == 422 and words in answer.content.decode()
+    typed = study.client.post(f"/anonymize/{export.key}/coarsening", {"tree-department_code": text})
+    export.refresh_from_db()
+    assert typed.status_code == (422 if text.strip() else 302) and not export.plan["hierarchies"]
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "words"),
+    [("age", "10, 15", "multiple"), ("age", "ten", "numbers"), ("age", "2.5", "whole")],
+)
+def test_widths_that_do_not_nest_are_refused(study: Any, field: str, text: str, words: str) -> None:
+    export = draft(study)
+    answer = study.client.post(f"/anonymize/{export.key}/coarsening", {f"tree-{field}": text})
+    assert answer.status_code == 422 and words in answer.content.decode() and text in answer.content.decode()
+
+
+def test_edited_hierarchy_goes_back_to_the_automatic_one(study: Any) -> None:
+    export = draft(study)
+    study.client.post(f"/anonymize/{export.key}/coarsening", {"tree-age": "20, 40"})
+    study.client.post(f"/anonymize/{export.key}/coarsening", {"tree-age": "20, 40", "automatic-age": "1"})
+    export.refresh_from_db()
+    assert export.plan["hierarchies"] == {}
+
+
+def test_impossible_models_leave_a_draft_with_the_reason(study: Any) -> None:
+    export = make_export(study.project, study.owner, models=({"model": "KAnonymity", "k": 5000},), suppression=0.0)
+    assert export.state == "draft" and "No generalization satisfies 5000-anonymity" in export.problem
+    page = study.client.get(f"/anonymize/{export.key}").content.decode()
+    assert "No generalization satisfies" in page and "Change the plan" in page
+
+
+def released(study: Any, **settings: Any) -> Any:
+    from pydplib.web.exports.releasing import release
+
+    open_to(study.project, "third_party")
+    export = make_export(study.project, study.owner, **settings)
+    assert export.state == "ready", export.problem
+    release(study.owner, export, ["third_party"])
+    return export
+
+
+def test_second_export_holds_together_with_the_first(study: Any) -> None:
+    first = released(study)
+    second = make_export(study.project, study.owner, title="Second", fields=FEW | {"department_code": "drop"})
+    assert second.state == "ready" and second.result["earlier"] == [first.key] and second.result["holds"]
+    assert any(s["model"].endswith("across releases") for s in second.result["statements"])
+
+
+def test_exports_that_cannot_hold_together_are_refused_with_the_reason(study: Any) -> None:
+    released(study)
+    other = make_export(study.project, study.owner, title="Other", fields=FEW | {"bph": "drop"})
+    assert other.state == "draft" and "protects other fields (bph, pirads)" in other.problem
+    several = make_export(study.project, study.owner, title="All", rows="all")
+    assert several.state == "draft" and "one row per person" in several.problem
+
+
+def test_all_rows_count_persons_and_close_the_way_for_further_exports(study: Any) -> None:
+    first = released(study, rows="all", models=({"model": "KAnonymity", "k": 3},))
+    assert first.result["counted"] == "persons counted once per class" and not first.traced
+    assert first.result["rows"] > 110  # more than one row of some people
+    later = make_export(study.project, study.owner, title="Later")
+    assert later.state == "draft" and "several rows of one person" in later.problem
+
+
+def test_exports_made_side_by_side_cannot_both_be_released(study: Any) -> None:
+    from pydplib.errors import ParameterError
+    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.running import start
+
+    open_to(study.project, "third_party")
+    first, second = (make_export(study.project, study.owner, title=title) for title in ("One", "Two"))
+    release(study.owner, first, ["third_party"])
+    with pytest.raises(ParameterError, match="'One' was released"):
+        release(study.owner, second, ["third_party"])
+    start(second)
+    second.refresh_from_db()
+    release(study.owner, second, ["third_party"])
+    assert second.state == "released"
+
+
+def test_erased_person_stops_an_export_that_was_not_released(study: Any) -> None:
+    from pydplib.errors import DataError
+    from pydplib.web.exports.releasing import release
+    from pydplib.web.intake.erasing import erase
+    from pydplib.web.intake.models import Patient
+
+    open_to(study.project, "third_party")
+    export = make_export(study.project, study.owner)
+    erase(Patient.objects.filter(project=study.project).first(), actor=study.owner)
+    export.snapshot.refresh_from_db()
+    with pytest.raises(DataError, match="erased"):
+        release(study.owner, export, ["third_party"])
+
+
+def test_discarded_export_takes_its_files_along(study: Any) -> None:
+    from pydplib.web.exports import storing
+
+    export = make_export(study.project, study.owner)
+    assert len(list(storing.folder().iterdir())) == 3
+    study.client.post(f"/anonymize/{export.key}/discard")
+    assert not list(storing.folder().iterdir())
+    assert study.client.get(f"/anonymize/{export.key}").status_code == 404
+
+
+def test_stray_files_of_a_crash_go(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pydplib.web.exports import storing
+
+    export = make_export(study.project, study.owner)
+    (storing.folder() / "left-over.csv").write_text("x")
+    monkeypatch.setattr(storing, "_FRESH", -1)
+    assert storing.remove_stray_files() == 1 and storing.path_of(export, "csv").exists()

@@ -1,0 +1,225 @@
+"""An export from the plan to the recall, through the pages: who gets what, what stands in ledger and log."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from export_study import CANARY, FEW, make_export, open_to
+
+
+def lines_of(project: Any, action: str) -> Any:
+    from pydplib.web.auditlog.models import Line
+
+    return Line.objects.filter(project=project.key, action=action)
+
+
+def entries_of(project: Any, **where: Any) -> list[Any]:
+    from pydplib.web.ledger.database import DatabaseLedger
+
+    return [e for e in DatabaseLedger().entries(lineage=project.key, **where) if e.kind == "no_dp"]
+
+
+def body(response: Any) -> bytes:
+    return b"".join(response.streaming_content) if response.streaming else response.content
+
+
+def test_owner_plans_step_by_step_and_partner_downloads(study: Any, partner: Any, tmp_path: Path) -> None:
+    from pydplib.anonymity import verify
+    from pydplib.web.exports.models import Export
+
+    owner, project, tara = study.client, study.project, partner()
+    answer = owner.post("/anonymize/new", {"title": "Scores", "source": "published", "rows": "latest"})
+    export = Export.objects.get()
+    assert answer.url == f"/anonymize/{export.key}/fields"
+    page = owner.get(answer.url).content.decode()
+    assert "Quasi-identifier" in page and "Person" in page and CANARY not in page
+    fields = {name: FEW.get(name, "drop") for name in export.plan["fields"]}
+    answer = owner.post(answer.url, fields)
+    assert answer.url == f"/anonymize/{export.key}/models"
+    assert "narrowed down to fewer people" in owner.get(answer.url).content.decode()
+    answer = owner.post(
+        answer.url, {"k": 4, "l_kind": "distinct", "l_value": 2, "t_kind": "", "suppression": 20, "minutes": 1}
+    )
+    assert answer.url == f"/anonymize/{export.key}/coarsening"
+    assert "58-67" in owner.get(answer.url).content.decode()
+    answer = owner.post(answer.url, {"tree-age": "10, 20, 40", "action": "next"})
+    assert answer.url == f"/anonymize/{export.key}"
+    export.refresh_from_db()
+    assert export.plan["hierarchies"]["age"]["widths"] == [10, 20, 40]
+    owner.post(f"/anonymize/{export.key}/run")
+    export.refresh_from_db()
+    assert (export.state, export.problem) == ("ready", "")
+    page = owner.get(f"/anonymize/{export.key}").content.decode()
+    assert "Risk before and after" in page and "4-anonymity" in page and CANARY not in page
+    assert "may get statistics with much noise at most" in page  # why the third party cannot have it
+
+    # The policy has not opened it: refused, logged, and nothing stands in the ledger.
+    assert tara.client.get(f"/anonymize/{export.key}").status_code == 404
+    refused = owner.post(f"/anonymize/{export.key}/release", {"audience": "third_party"})
+    assert refused.status_code == 403 and lines_of(project, "flow.refuse").count() == 1
+    assert not entries_of(project)
+
+    open_to(project, "third_party")
+    assert owner.post(f"/anonymize/{export.key}/release", {"audience": "third_party"}).status_code == 302
+    assert [e.recipient for e in entries_of(project)] == ["audience:third_party"]
+    assert "Scores" in tara.client.get("/anonymize").content.decode()
+    page = tara.client.get(f"/anonymize/{export.key}").content.decode()
+    assert "What is guaranteed" in page and "Before" not in page and "left out" not in page
+    got = tara.client.post(f"/anonymize/{export.key}/download/csv")
+    text = body(got).decode()
+    assert got.status_code == 200 and "attachment" in got["Content-Disposition"]
+    heads = next(csv.reader(io.StringIO(text)))
+    assert sorted(heads) == sorted(FEW) and CANARY not in text
+    assert lines_of(project, "export.download").count() == 1
+    given = entries_of(project, recipient=tara.user.hospital.key)
+    assert len(given) == 1 and given[0].cost.mechanism.startswith("anonymize: 4-anonymity")
+    assert given[0].details["note"] == f"export {export.key}"
+
+    # The certificate, from the file alone.
+    certificate = json.loads(body(tara.client.get(f"/anonymize/{export.key}/certificate")))
+    assert certificate["sha256"]["csv"] == hashlib.sha256(text.encode()).hexdigest()
+    file = tmp_path / "got.csv"
+    file.write_text(text)
+    found = verify(file, certificate["quasi_identifiers"], certificate["sensitive"])
+    assert found.k == certificate["k"] >= 4
+    assert len(text.splitlines()) - 1 == certificate["rows"]
+    measured = {(s["model"], s["sensitive"]): s["value"] for s in certificate["statements"]}
+    for name in certificate["sensitive"]:
+        assert found.sensitive[name].l_distinct == measured["2-diversity (distinct)", name] >= 2
+
+
+def test_parquet_holds_the_same_rows_as_the_csv(study: Any, partner: Any) -> None:
+    import pyarrow.parquet as parquet
+
+    open_to(study.project, "third_party")
+    export, tara = make_export(study.project, study.owner), partner()
+    study.client.post(f"/anonymize/{export.key}/release", {"audience": "third_party"})
+    table = parquet.read_table(io.BytesIO(body(tara.client.post(f"/anonymize/{export.key}/download/parquet"))))
+    text = body(tara.client.post(f"/anonymize/{export.key}/download/csv")).decode()
+    rows = list(csv.reader(io.StringIO(text)))
+    assert table.column_names == rows[0]
+    assert [["" if c is None else str(c) for c in row.values()] for row in table.to_pylist()] == rows[1:]
+    assert not table.schema.metadata
+    assert export.downloads.count() == 2
+    assert len(entries_of(study.project, recipient=tara.user.hospital.key)) == 1  # one table, one entry
+
+
+def test_snapshot_order_and_pseudonyms_are_not_in_the_files(study: Any) -> None:
+    from pydplib.web.exports import storing
+    from pydplib.web.intake.models import Patient
+
+    export = make_export(study.project, study.owner)
+    again = make_export(study.project, study.owner, title="Again")
+    text = storing.path_of(export, "csv").read_text()
+    for pseudonym in Patient.objects.filter(project=study.project).values_list("pseudonym", flat=True):
+        assert pseudonym not in text
+    other = storing.path_of(again, "csv").read_text()
+    assert sorted(text.splitlines()) == sorted(other.splitlines()) and text != other  # shuffled anew
+    assert oct(storing.path_of(export, "csv").stat().st_mode & 0o777) == "0o600"
+    assert oct(storing.path_of(export, "trace").stat().st_mode & 0o777) == "0o600"
+
+
+@pytest.mark.parametrize(
+    ("role", "released_to", "opened", "listed", "page", "file"),
+    [
+        ("third_party", "third_party", True, True, 200, 200),
+        ("third_party", "collaborator", True, False, 404, 404),
+        ("third_party", "third_party", False, False, 403, 403),  # the policy closed it afterwards
+        ("collaborator", "collaborator", True, True, 200, 200),
+        ("radiologist", "third_party", True, False, 403, 403),
+        ("data_protection_officer", "third_party", True, False, 403, 403),
+    ],
+)
+def test_who_sees_and_gets_a_released_table(
+    study: Any, partner: Any, role: str, released_to: str, opened: bool, listed: bool, page: int, file: int
+) -> None:
+    from pydplib.web.exports.releasing import release
+
+    open_to(study.project, released_to)
+    export, who = make_export(study.project, study.owner), partner(role)
+    release(study.owner, export, [released_to])
+    if not opened:
+        study.project.rules.filter(audience=released_to).update(label="dp_high")
+    assert ("Ages and scores" in who.client.get("/anonymize").content.decode()) == listed
+    assert who.client.get(f"/anonymize/{export.key}").status_code == page
+    assert who.client.post(f"/anonymize/{export.key}/download/csv").status_code == file
+    assert export.downloads.count() == (file == 200)
+    if not opened:
+        assert lines_of(study.project, "flow.refuse").count() >= 2
+
+
+def test_group_of_the_policy_gets_what_was_released_to_it(study: Any, partner: Any) -> None:
+    from pydplib.web.exports.releasing import release
+    from pydplib.web.projects.models import Rule
+
+    Rule.objects.create(project=study.project, audience="group:acme", label="k_anonymous", fields=["*"], filters=["*"])
+    export = make_export(study.project, study.owner)
+    inside, outside = partner(groups=["acme"]), partner(username="tom", organisation="Other")
+    release(study.owner, export, ["group:acme"])
+    assert inside.client.post(f"/anonymize/{export.key}/download/csv").status_code == 200
+    assert outside.client.post(f"/anonymize/{export.key}/download/csv").status_code == 404
+
+
+def test_release_and_download_ask_for_the_password_again(study: Any, partner: Any, sign_in: Any) -> None:
+    export, tara = make_export(study.project, study.owner), partner()
+    stale = sign_in(study.owner, recent=False)
+    for address in ("release", "withdraw", "download/csv"):
+        assert stale.post(f"/anonymize/{export.key}/{address}").url.startswith("/confirm?")
+    assert sign_in(tara.user, recent=False).post(f"/anonymize/{export.key}/download/csv").url.startswith("/confirm?")
+
+
+def test_withdrawn_table_is_recalled_from_those_who_have_it(study: Any, partner: Any) -> None:
+    open_to(study.project, "third_party")
+    export = make_export(study.project, study.owner)
+    tara, tom = partner(), partner(username="tom", organisation="Other")
+    study.client.post(f"/anonymize/{export.key}/release", {"audience": "third_party"})
+    tara.client.post(f"/anonymize/{export.key}/download/csv")
+    assert study.client.post(f"/anonymize/{export.key}/withdraw", {"reason": ""}).status_code == 302
+    export.refresh_from_db()
+    assert export.state == "released"  # no reason, no withdrawal
+    study.client.post(f"/anonymize/{export.key}/withdraw", {"reason": "Wrong fields were released."})
+    page = study.client.get(f"/anonymize/{export.key}").content.decode()
+    assert "Acme" in page and "Not confirmed" in page
+    assert "Wrong fields were released." in tara.client.get("/").content.decode()
+    assert "Wrong fields" not in tom.client.get("/").content.decode()  # he has no copy
+    assert tara.client.post(f"/anonymize/{export.key}/download/csv").status_code == 403
+    assert tom.client.post(f"/anonymize/{export.key}/deleted").status_code == 404
+    # Who has left the project is told all the same.
+    study.project.members.filter(user=tara.user).delete()
+    assert "Wrong fields were released." in tara.client.get("/").content.decode()
+    assert tara.client.post(f"/anonymize/{export.key}/deleted").url == "/"
+    assert "Wrong fields" not in tara.client.get("/").content.decode()
+    assert lines_of(study.project, "export.deleted").count() == 1
+    assert "Not confirmed" not in study.client.get(f"/anonymize/{export.key}").content.decode()
+
+
+def test_changed_file_is_not_handed_out(study: Any) -> None:
+    from pydplib.web.exports import storing
+
+    export = make_export(study.project, study.owner)
+    assert study.client.post(f"/anonymize/{export.key}/download/csv").status_code == 200
+    with storing.path_of(export, "csv").open("a") as file:
+        file.write("one more line\n")
+    assert study.client.post(f"/anonymize/{export.key}/download/csv").status_code >= 400
+    assert export.downloads.count() == 1
+
+
+def test_preview_as_third_party_sees_what_the_third_party_sees(study: Any) -> None:
+    from pydplib.web.exports.releasing import release
+
+    open_to(study.project, "third_party")
+    hidden, shown = make_export(study.project, study.owner), make_export(study.project, study.owner, title="Open one")
+    release(study.owner, shown, ["third_party"])
+    session = study.client.session
+    session["preview"] = {"project": study.project.key, "role": "third_party"}
+    session.save()
+    page = study.client.get("/anonymize").content.decode()
+    assert "Open one" in page and hidden.title not in page
+    assert study.client.get(f"/anonymize/{hidden.key}").status_code == 404
+    assert study.client.post(f"/anonymize/{shown.key}/download/csv").status_code == 403
