@@ -10,73 +10,25 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.frames import Coded, Frame
-from pydplib.anonymity.resolved import Bools, Floats, Ints
+from pydplib.anonymity.resolved import Floats, Ints
+from pydplib.anonymity.verification import person_codes
 from pydplib.anonymity.view import number_rows
+from pydplib.attack._cases import Cases
 from pydplib.attack._join import TooManyPairs, join_classes
+from pydplib.attack._people import by_person, count_known, match_people, profiles_of
 from pydplib.attack._relation import relate
-from pydplib.attack._released import Classes, Entries, columns_of, count_entries, plain_column, read_release
+from pydplib.attack._released import (
+    Classes,
+    Entries,
+    columns_of,
+    count_entries,
+    distinct_pairs,
+    plain_column,
+    read_release,
+)
 from pydplib.errors import DataError, ParameterError
 
 _SEED = 20_240_229  # the sample of people in a table too ambiguous to match as a whole: the same in every run
-
-
-@dataclass(frozen=True, eq=False)
-class Cases:
-    """People who are in the same situation: same candidates, same true value.
-
-    Attributes:
-        pool: Their set of candidates; -1 where no released row fits.
-        truth: Their true value, counted into ``domain``.
-        people: How many they are; a fraction where the truth is only known as a distribution.
-        entries: Sensitive values of every pool's candidates.
-        size: Candidates of every pool.
-    """
-
-    pool: Ints
-    truth: Ints
-    people: Floats
-    entries: Entries
-    size: Floats
-
-    @property
-    def total(self) -> float:
-        """Number of people."""
-        return float(self.people.sum())
-
-    @cached_property
-    def prior(self) -> Floats:
-        """How the true values are spread over all people: what somebody can know without the release."""
-        return np.bincount(self.truth, weights=self.people, minlength=len(self.entries.domain)) / max(self.total, 1e-9)
-
-    @property
-    def usual(self) -> int:
-        """The most common true value: the best blind guess."""
-        return int(self.prior.argmax()) if len(self.prior) else 0
-
-    @property
-    def blind(self) -> float:
-        """How often the best blind guess is right."""
-        return float(self.prior.max(initial=0.0))
-
-    def share(self, right: Bools) -> float:
-        """Return the share of people in cases where something holds."""
-        return float(self.people[right].sum() / max(self.total, 1e-9))
-
-    @cached_property
-    def belief(self) -> Floats:
-        """Per case, the share of its candidates that have the true value; the prior where there are none."""
-        width = max(len(self.entries.domain), 1)
-        keys = self.entries.owner * width + self.entries.value
-        wanted = self.pool * width + self.truth
-        place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        found = (keys[place] == wanted) if len(keys) else np.zeros(len(wanted), dtype=bool)
-        count = np.where(found, self.entries.count[place] if len(keys) else 0.0, 0.0)
-        inside = self.pool >= 0
-        size = np.where(inside, self.size[np.maximum(self.pool, 0)] if len(self.size) else 1.0, 1.0)
-        return np.where(inside, count / np.maximum(size, 1e-9), self.prior[self.truth])
-
-    def __repr__(self) -> str:
-        return f"Cases({len(self.pool)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +43,8 @@ class Candidates:
         truth: Per sensitive column that is known, the people's true values.
         given: Whether the people were given (else they are those of the release itself).
         everybody: How many people were given; more than ``pool`` has where only a sample was matched.
+        rows: Which of the given rows were matched.
+        person: Whose known row each is, where people can have several; ``pool`` and ``truth`` go by rows.
     """
 
     classes: Classes
@@ -101,6 +55,7 @@ class Candidates:
     given: bool = True
     everybody: int = 0
     rows: Ints | None = None
+    person: Ints | None = None
 
     def __repr__(self) -> str:
         return f"Candidates({len(self.pool)} people, {self.classes.number} classes)"
@@ -116,7 +71,8 @@ class Candidates:
     @cached_property
     def people(self) -> Floats:
         """Known people per set."""
-        return np.bincount(self.pool[self.pool >= 0], minlength=len(self.start) - 1).astype(np.float64)
+        pool = self.pool if self.person is None else distinct_pairs(self.pool + 1, self.person)[0] - 1
+        return np.bincount(pool[pool >= 0], minlength=len(self.start) - 1).astype(np.float64)
 
     @property
     def unfit(self) -> float:
@@ -150,9 +106,17 @@ class Candidates:
         place = {text: i for i, text in enumerate(entries.domain)}
         number = np.array([place.setdefault(text, len(place)) for text in truth.values], dtype=np.int64)
         codes = number[truth.codes] if len(number) else truth.codes
-        made = count_entries(self.pool + 1, codes, None, tuple(place))
         wide = Entries(entries.owner, entries.value, entries.count, tuple(place))
-        return Cases(made.owner - 1, made.value, made.count, wide, self.size)
+        if self.person is None:
+            made = count_entries(self.pool + 1, codes, None, tuple(place))
+            return Cases(made.owner - 1, made.value, made.count, wide, self.size)
+        width = max(len(place), 1)
+        # A person is one, spread evenly over the different cases that she is in.
+        key, person = distinct_pairs((self.pool + 1) * width + codes, self.person)
+        weight = 1 / np.bincount(person)[person]
+        made = count_entries(key // width, key % width, weight, tuple(place))
+        case = np.searchsorted(made.owner * width + made.value, key)
+        return Cases(made.owner - 1, made.value, made.count, wide, self.size, (person, case))
 
     def _expected(self, entries: Entries) -> Cases:
         """People whose true value is not known: as the release says it is spread among their candidates."""
@@ -169,6 +133,7 @@ def find_candidates(
     *,
     quasi_identifiers: Any = None,
     sensitive: Any = None,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> tuple[Candidates, tuple[str, ...]]:
     """Match known people with a release; return the candidates and the sensitive columns.
@@ -179,36 +144,65 @@ def find_candidates(
             to judge him, the true sensitive values. None: he knows everybody in the release as it shows them.
         quasi_identifiers: What he knows of a person.
         sensitive: What he wants to learn.
+        person: The column that says whose row it is, where people have several rows.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
     """
     names, watched, trees = columns_of(released, quasi_identifiers, sensitive, hierarchies)
-    classes = read_release(released, names, watched)
-    if known is None:
+    frame = None if known is None else Frame(known)
+    person = person_of(released, frame, person, (*names, *watched))
+    classes = read_release(released, names, watched, person)
+    if frame is None:
+        if person is not None and classes.person_of_row is None:
+            raise ParameterError(
+                f"The release has no column '{person}', so that nobody can tell whose rows belong together. "
+                "Name the people whom the attacker knows, known=..., with that column."
+            )
         return as_shown(classes), watched
-    return match(classes, Frame(known), watched, trees), watched
+    return match(classes, frame, watched, trees, person), watched
+
+
+def person_of(released: Any, known: Frame | None, person: str | None, used: Sequence[str]) -> str | None:
+    """Return the person column: the one that was named, or the one by which a table was anonymized."""
+    if person in used:
+        raise ParameterError(f"The person column '{person}' says whose rows they are; it cannot be attacked as well.")
+    if person is None:
+        recipe = getattr(released, "recipe", None)
+        made = getattr(recipe, "person", None)
+        return made if known is not None and made in known.columns else None
+    if known is not None:
+        known.check_columns([person], "person, of the known people")
+    return person
 
 
 def as_shown(classes: Classes) -> Candidates:
     """Return the people of a release as somebody sees them who knows which class is whose."""
     if classes.of_row is None:
         raise ParameterError("A noisy table has no rows: name the people that the attacker knows, known=...")
-    number = classes.number
     truth = {name: Coded(name, classes.values_of_row[name], classes.entries[name].domain) for name in classes.entries}
-    whole, start = len(classes.of_row), np.arange(number + 1)
-    return Candidates(classes, classes.of_row, start, np.arange(number), truth, given=False, everybody=whole)
+    whole, number, pool = len(classes.of_row), classes.number, classes.of_row
+    start, members = np.arange(number + 1), np.arange(number)
+    if classes.person_of_row is not None:
+        # Rows that stay linked are known by all that belong together.
+        pool, start, members = profiles_of(classes)
+        classes = by_person(classes)
+    return Candidates(classes, pool, start, members, truth, given=False, everybody=whole, person=classes.person_of_row)
 
 
-def match(classes: Classes, known: Frame, watched: Sequence[str], trees: Mapping[str, Any]) -> Candidates:
+def match(
+    classes: Classes, known: Frame, watched: Sequence[str], trees: Mapping[str, Any], person: str | None = None
+) -> Candidates:
     """Match the people of a table with the classes of a release."""
     known.check_columns(classes.names, "quasi-identifier, known to the attacker")
     columns = [known.coded(name) for name in classes.names]
     truth = {name: plain_column(known.coded(name)) for name in watched if name in known.columns}
-    return match_columns(classes, columns, len(known), truth, trees)
+    whose = None if person is None or person not in known.columns else person_codes(known.coded(person))
+    return match_columns(classes, columns, len(known), truth, trees, whose)
 
 
 def match_columns(
-    classes: Classes, columns: Sequence[Coded], people: int, truth: Mapping[str, Coded], trees: Mapping[str, Any]
-) -> Candidates:
+    classes: Classes, columns: Sequence[Coded], people: int, truth: Mapping[str, Coded], trees: Mapping[str, Any],
+    whose: Ints | None = None,
+) -> Candidates:  # fmt: skip
     """Match coded people with the classes of a release; a sample of them where there are too many pairs."""
     relations = [
         relate(column.values, cells.values, trees.get(column.name))
@@ -224,16 +218,35 @@ def match_columns(
         number = int(of_person.max(initial=-1)) + 1
         first = np.zeros(number, dtype=np.int64)
         first[of_person] = np.arange(len(rows))
+        owner = None if whose is None else np.unique(whose[rows], return_inverse=True)[1].reshape(-1).astype(np.int64)
         try:
             left, right = join_classes(
                 [part[first] for part in codes], [c.codes for c in classes.cells], relations, (number, classes.number)
             )
+            if owner is None or classes.person_of_row is None:
+                pool, start, members = _sets(left, right, number, classes.number)
+                pool = pool[of_person]
+                if owner is not None:
+                    classes = count_known(classes, pool, start, members, owner)
+            else:
+                left, right, number = match_people(left, right, of_person, owner, classes)
+                classes = by_person(classes)
+                pool, start, members = _sets(left, right, number, classes.number)
+                pool = pool[owner]
             break
         except TooManyPairs:
-            rows = np.sort(rng.choice(rows, size=max(len(rows) // 4, 1), replace=False))
-    pool, start, members = _sets(left, right, number, classes.number)
+            rows = _fewer(rows, whose, rng)
     sampled = {name: Coded(name, column.codes[rows], column.values) for name, column in truth.items()}
-    return Candidates(classes, pool[of_person], start, members, sampled, True, people, rows)
+    return Candidates(classes, pool, start, members, sampled, True, people, rows, owner)
+
+
+def _fewer(rows: Ints, whose: Ints | None, rng: np.random.Generator) -> Ints:
+    """Return a quarter of the rows, or the rows of a quarter of the people."""
+    if whose is None:
+        return np.sort(rng.choice(rows, size=max(len(rows) // 4, 1), replace=False))
+    people = np.unique(whose[rows])
+    some = rng.choice(people, size=max(len(people) // 4, 1), replace=False)
+    return rows[np.isin(whose[rows], some)]
 
 
 def _sets(left: Ints, right: Ints, people: int, classes: int) -> tuple[Ints, Ints, Ints]:

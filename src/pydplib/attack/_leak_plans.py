@@ -9,16 +9,16 @@ import numpy as np
 
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.models import AlphaK, KAnonymity
+from pydplib.anonymity.resolved import Floats
 from pydplib.anonymity.result import AnonymizationResult
-from pydplib.anonymity.verification import names_of
-from pydplib.attack._candidates import as_shown, match
+from pydplib.anonymity.verification import names_of, person_codes
+from pydplib.attack._candidates import Candidates, as_shown, match, person_of
+from pydplib.attack._clock import TimeUp, until
 from pydplib.attack._leak_tasks import Outcome, Shared, Task, run_tasks
-from pydplib.attack._noisy_column import as_numbers
+from pydplib.attack._noisy_column import as_numbers, is_flags
 from pydplib.attack._released import Classes, columns_of, read_release
 from pydplib.attack._words import percent
 from pydplib.attack.audiences import Audience, AudienceVerdict, judge_audience
-from pydplib.attack.bounds import most_advantage, most_success
-from pydplib.attack.result import AttackResult
 from pydplib.errors import DataError, ParameterError
 
 _UNFIT = 0.05  # share of released rows that may fit nobody before cells are taken for changed, not coarser
@@ -29,19 +29,35 @@ _AS_SHOWN = (
 )
 
 
-def _verdicts(audiences: Sequence[Audience], outcomes: Sequence[Outcome], **more: Any) -> tuple[AudienceVerdict, ...]:
+_UNNAMED = (
+    "No sensitive column was named: what those who look alike have in common was not tried. Name one, or know that "
+    "nothing else in the release is private."
+)
+_COUNTED = (
+    "The release does not say whose rows belong together; people in its classes were counted from the rows of the "
+    "original that fit."
+)
+
+
+def give_verdicts(
+    audiences: Sequence[Audience], outcomes: Sequence[Outcome], **more: Any
+) -> tuple[AudienceVerdict, ...]:
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
-    open_ = [outcome.task.name for outcome in outcomes if outcome.result is None]
-    return tuple(judge_audience(audience, results, open_, **more) for audience in audiences)
+    late = [outcome.task.name for outcome in outcomes if outcome.late]
+    failed = [outcome.task.name for outcome in outcomes if outcome.result is None and not outcome.late]
+    return tuple(judge_audience(audience, results, late, failed=failed, **more) for audience in audiences)
 
 
 def attack_table(
     table: Any, released: Any, quasi: Any, sensitive: Any, hierarchies: Any, kinds: Any, extra: Mapping[str, Any],
-    noisy: Any, margin: float, options: Mapping[str, Any], audiences: Sequence[Audience],
+    noisy: Any, margin: float, options: Mapping[str, Any], audiences: Sequence[Audience], person: str | None,
 ) -> dict[str, Any]:  # fmt: skip
+    """Attack a released table and its noisy columns."""
     columns = _noisy_names(noisy)
     original = Frame(table)
-    shared, tasks, notes = Shared(people=len(original)), [], []
+    if not len(original):
+        raise DataError("The original has no rows: there is nobody on whose behalf a release could be attacked.")
+    shared, tasks, notes, late = Shared(people=len(original)), [], [], False
     names: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     classes = None
@@ -51,18 +67,28 @@ def attack_table(
         if overlap is not None:
             raise ParameterError(f"'{overlap}' carries noise: its cells cover nothing, so it cannot be linked by.")
         original.check_columns([*names, *watched], "in the original")
-        classes = read_release(released, names, watched)
-        shared.trees = trees
+        person = person_of(released, original, person, (*names, *watched))
+        classes = read_release(released, names, watched, person)
+        shared.trees, shared.classes = trees, classes
         shared.known = {name: original.coded(name) for name in (*names, *watched)}
-        shared.found = match(classes, original, watched, trees)
-        if shared.found.scale > 1:
-            notes.append(f"Cells fit too many people: a sample of {len(shared.found.pool):,} of them was attacked.")
-        if shared.found.unfit > _UNFIT:
+        shared.person = None if person is None else person_codes(original.coded(person))
+        try:
+            with until(options["deadline"]):
+                shared.found = match(classes, original, watched, trees, person)
+        except TimeUp:
+            shared.found, late = as_shown(classes), True  # nothing of it is run any more: all tasks are late
+        if shared.found.given:
+            notes += _look_at(shared.found, person)
+        if shared.found.given and shared.found.unfit > _UNFIT:
             shared.found = as_shown(classes)
             notes.append(_AS_SHOWN.format(percent(1 - _UNFIT)))
         else:
             shared.in_order = read_release(released, (*names, *watched), ())
-        tasks += _table_tasks(released, classes, watched, _kinds(released, kinds), extra, shared, margin)
+        if not watched:
+            notes.append(_UNNAMED)
+        tasks += _table_tasks(
+            released, classes, watched, kinds_of_columns(released, kinds), extra, shared, margin, person, late
+        )
     if columns:
         data = Frame(getattr(released, "data", released))
         data.check_columns(list(columns), "noisy, in the release")
@@ -70,17 +96,19 @@ def attack_table(
         if len(data) != len(original):
             raise DataError("A noisy column is attacked row by row: the release needs as many rows as the original.")
         shared.columns = {name: (_column(original, name), _column(data, name)) for name in columns}
-        tasks += [task for name, factor in columns.items() for task in _column_tasks(name, factor, None)]
+        tasks += [
+            task for name, factor in columns.items() for task in column_tasks(name, factor, None, shared.columns[name])
+        ]
     outcomes = run_tasks(tasks, shared, **options)
     guarantee = released.certificate.guarantee.sentence if isinstance(released, AnonymizationResult) else ""
     return {
         "kind": "table" if classes is not None else "noisy column",
         "outcomes": tuple(outcomes),
-        "verdicts": _verdicts(audiences, outcomes),
+        "verdicts": give_verdicts(audiences, outcomes),
         "quasi_identifiers": names,
         "sensitive": (*watched, *columns),
-        "people": len(original),
-        "rows": round(classes.people) if classes is not None else len(original),
+        "people": len(original) if shared.person is None else len(np.unique(shared.person)),
+        "rows": len(classes.of_row) if classes is not None and classes.of_row is not None else len(original),
         "guarantee": guarantee,
         "notes": tuple(notes),
     }
@@ -88,7 +116,7 @@ def attack_table(
 
 def _table_tasks(
     released: Any, classes: Classes, watched: Sequence[str], kinds: Mapping[str, Mapping[str, Any]],
-    extra: Mapping[str, Any], shared: Shared, margin: float,
+    extra: Mapping[str, Any], shared: Shared, margin: float, person: str | None, late: bool,
 ) -> list[Task]:  # fmt: skip
     tasks = [Task("linkage", "released table", "linkage", {"attacker": "prosecutor"})]
     if extra["population"] is not None:
@@ -111,15 +139,15 @@ def _table_tasks(
         ]
         if column in kinds:
             tasks.append(Task("similarity", column, "similarity", {**about, **kinds[column]}))
-        if isinstance(released, AnonymizationResult) and shared.candidates.given:
+        if isinstance(released, AnonymizationResult) and shared.candidates.given and person is None:
             tasks += _minimality_tasks(released, column)
-    if extra["previous"] and not shared.candidates.given:
+    if extra["previous"] and not shared.candidates.given and not late:
         raise DataError(
             "The cells do not say what they cover, so releases cannot be compared. Give the hierarchies of the "
             "quasi-identifiers."
         )
     if extra["previous"]:
-        shared.previous = [read_release(release, classes.names, watched) for release in extra["previous"]]
+        shared.previous = [read_release(release, classes.names, watched, person) for release in extra["previous"]]
         tasks += [Task("complementary release", column, "complementary", {"column": column}) for column in watched]
     for change in ("inserted", "deleted"):
         if extra[change] is None:
@@ -132,6 +160,8 @@ def _table_tasks(
             **shared.changed,
             change: (len(people), {name: people.coded(name) for name in (*classes.names, *watched)}),
         }
+        if person is not None and person in people.columns:
+            shared.changed_person = {**shared.changed_person, change: person_codes(people.coded(person))}
         tasks += [Task("temporal", column, "temporal", {"column": column, "change": change}) for column in watched]
     return tasks
 
@@ -150,7 +180,7 @@ def _minimality_tasks(released: AnonymizationResult, column: str) -> list[Task]:
     ]  # fmt: skip
 
 
-def _kinds(released: Any, kinds: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+def kinds_of_columns(released: Any, kinds: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
     """Return how values of a sensitive column are alike: by a hierarchy, or by a width for numbers."""
     out: dict[str, dict[str, Any]] = {}
     if isinstance(released, AnonymizationResult):
@@ -175,98 +205,22 @@ def _column(frame: Frame, name: str) -> Any:
     return numbers[coded.codes]
 
 
-def _column_tasks(name: str, factor: str | None, scale: float | None) -> list[Task]:
-    return [
-        Task("averaging", name, "asking again", {"column": name, "factor": factor, "scale": scale}),
-        Task("unsorted matching", f"order of {name}", "noisy order", {"column": name}),
-        Task("extremes", name, "extremes", {"column": name}),
-    ]
+def column_tasks(name: str, factor: str | None, scale: float | None, both: tuple[Floats, Floats]) -> list[Task]:
+    """Plan the attacks on a noisy column: one value has no order, and yes and no have no ends."""
+    good = np.isfinite(both[0]) & np.isfinite(both[1])
+    tasks = [Task("averaging", name, "asking again", {"column": name, "factor": factor, "scale": scale})]
+    if good.sum() > 1:
+        tasks.append(Task("unsorted matching", f"order of {name}", "noisy order", {"column": name}))
+    if good.sum() > 1 and not is_flags(both[0][good], both[1][good]):
+        tasks.append(Task("extremes", name, "extremes", {"column": name}))
+    return tasks
 
 
-def attack_column(
-    values: Any, result: Any, options: Mapping[str, Any], audiences: Sequence[Audience]
-) -> dict[str, Any]:
-    """Attack the column that ``dp_calculate`` made noisy; ``values`` is the column that went in."""
-    name = str(getattr(values, "name", None) or "the column")
-    exact, noisy = as_numbers(list(values), name), as_numbers(list(result.dp_data), name)
-    if len(exact) != len(noisy):
-        raise DataError("The original column needs as many values as the noisy one. Drop missing values from both.")
-    factor = None if result.noise_factor is None else result.noise_factor.name
-    scale = float(result.scale) if np.isfinite(result.scale) else None
-    tasks = _column_tasks(name, factor, scale)
-    outcomes = run_tasks(tasks, Shared(people=len(exact), columns={name: (exact, noisy)}), **options)
-    return {
-        "kind": "noisy column",
-        "outcomes": tuple(outcomes),
-        "verdicts": _verdicts(audiences, outcomes),
-        "sensitive": (name,),
-        "people": len(exact),
-        "rows": len(noisy),
-        "guarantee": result.guarantee.sentence,
-    }
-
-
-def attack_counts(
-    table: Any, release: Any, quasi: Any, sensitive: Any, kinds: Any, margin: float, options: Mapping[str, Any],
-    audiences: Sequence[Audience],
-) -> dict[str, Any]:  # fmt: skip
-    """Attack a differentially private release: its guarantee, and its table where it has one."""
-    from pydplib.guarantee import ApproxDP, PureDP
-
-    proven = isinstance(release.guarantee, PureDP | ApproxDP)
-    outcomes = [Outcome(Task("membership", "presence of a person", ""), _presence(release), 0.0)] if proven else []
-    names, watched, people = (), (), 0  # type: tuple[str, ...], tuple[str, ...], int
-    if quasi is not None:
-        names, watched, trees = columns_of(release, quasi, sensitive, None)
-        original = Frame(table)
-        people = len(original)
-        original.check_columns([*names, *watched], "in the original")
-        classes = read_release(release, names, watched)
-        shared = Shared(trees, people, found=match(classes, original, watched, trees))
-        tasks = []
-        for column in watched:
-            tasks += [
-                Task("homogeneity", column, "homogeneity", {"column": column}),
-                Task("background knowledge", column, "background", {"column": column, "pieces": 1}),
-                Task("skewness", column, "skewness", {"column": column, "margin": margin}),
-            ]
-            if column in _kinds(None, kinds):
-                tasks.append(
-                    Task("similarity", column, "similarity", {"column": column, **_kinds(None, kinds)[column]})
-                )
-        outcomes += run_tasks(tasks, shared, **options)
-    note = (
-        "What a noisy table says about a group it says about people who are not in it, too: that is statistics. What "
-        "differential privacy bounds is what one person's own row adds; the verdict rests on that."
-    )
-    verdicts = _verdicts(audiences, outcomes, epsilon=release.epsilon, guaranteed=proven)
-    return {
-        "kind": "counts",
-        "outcomes": tuple(outcomes),
-        "verdicts": verdicts,
-        "quasi_identifiers": names,
-        "sensitive": watched,
-        "people": people,
-        "guarantee": release.guarantee.sentence,
-        "notes": (note,),
-    }
-
-
-def _presence(release: Any) -> AttackResult:
-    """The most that anybody can learn about whether a person is in the data; no attack beats it, and one reaches it."""
-    most = most_success(release.epsilon, release.delta)
-    return AttackResult(
-        name="membership",
-        target="presence of a person",
-        success=most,
-        baseline=0.5,
-        interval=(0.5, most),
-        exposed=0.0,
-        tries=0,
-        sentence=(
-            f"Whatever else somebody knows, the best guess whether a person is in the data is right in at most "
-            f"{percent(most)} of the cases; a coin is in 50 %."
-        ),
-        details={"epsilon": release.epsilon, "delta": release.delta,
-                 "most_advantage": most_advantage(release.epsilon, release.delta)},
-    )  # fmt: skip
+def _look_at(found: Candidates, person: str | None) -> list[str]:
+    """Return what to know about how people were matched."""
+    notes = []
+    if found.scale > 1:
+        notes.append(f"Cells fit too many people: a sample of {len(found.pool):,} rows was attacked.")
+    if person is not None and found.classes.person_of_row is None:
+        notes.append(_COUNTED)
+    return notes

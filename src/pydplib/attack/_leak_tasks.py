@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from pydplib.anonymity.frames import Coded
-from pydplib.anonymity.resolved import Floats
+from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.view import number_rows
-from pydplib.attack._candidates import Candidates, Cases, match_columns
+from pydplib.attack._candidates import Candidates, match_columns
+from pydplib.attack._cases import Cases
+from pydplib.attack._clock import TimeUp, until
 from pydplib.attack._noisy_column import judge_asking_again, judge_extremes, judge_noisy_order
 from pydplib.attack._released import Classes
 from pydplib.attack.background import judge_background
@@ -57,11 +59,14 @@ class Shared:
     people: int = 0
     known: Mapping[str, Coded] = field(default_factory=dict)
     found: Candidates | None = None
+    classes: Classes | None = None
     in_order: Classes | None = None
     population: tuple[int, Mapping[str, Coded]] | None = None
     previous: Sequence[Classes] = ()
     changed: Mapping[str, tuple[int, Mapping[str, Coded]]] = field(default_factory=dict)
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+    person: Ints | None = None
+    changed_person: Mapping[str, Ints] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "Shared(private)"
@@ -83,12 +88,16 @@ class Shared:
         return self._cases[column]
 
     def match(
-        self, classes: Classes, people: tuple[int, Mapping[str, Coded]] | None = None, column: str = ""
+        self,
+        classes: Classes,
+        people: tuple[int, Mapping[str, Coded]] | None = None,
+        column: str = "",
+        person: Ints | None = None,
     ) -> Candidates:
         """Match known people with another release."""
         number, known = people or (self.people, self.known)
         truth = {column: _texts(known[column])} if column and column in known else {}
-        return match_columns(classes, [known[name] for name in classes.names], number, truth, self.trees)
+        return match_columns(classes, [known[name] for name in classes.names], number, truth, self.trees, person)
 
 
 def _texts(column: Coded) -> Coded:
@@ -100,7 +109,8 @@ def _texts(column: Coded) -> Coded:
 def _linkage(shared: Shared, attacker: str) -> AttackResult:
     if attacker == "prosecutor" or shared.population is None:
         return judge_linkage(shared.candidates, attacker=attacker)  # type: ignore[arg-type]
-    outside = shared.match(shared.candidates.classes, shared.population)
+    assert shared.classes is not None
+    outside = shared.match(shared.classes, shared.population)
     return judge_linkage(outside, attacker=attacker)  # type: ignore[arg-type]
 
 
@@ -110,14 +120,16 @@ def _order(shared: Shared) -> AttackResult:
 
 
 def _complementary(shared: Shared, column: str) -> AttackResult:
-    parts = [shared.candidates, *(shared.match(classes, column=column) for classes in shared.previous)]
+    earlier = (shared.match(classes, column=column, person=shared.person) for classes in shared.previous)
+    parts = [shared.candidates, *earlier]
     return judge_complementary(parts, column, shared.candidates.classes.names)
 
 
 def _temporal(shared: Shared, column: str, change: str) -> AttackResult:
-    before, after = shared.previous[-1], shared.candidates.classes
-    present = after if change == "inserted" else before
-    people = shared.match(present, shared.changed[change], column)
+    assert shared.classes is not None
+    before, after = shared.previous[-1], shared.classes
+    present = replace(after if change == "inserted" else before, person_of_row=None)
+    people = shared.match(present, shared.changed[change], column, shared.changed_person.get(change))
     return judge_temporal(before, after, people, column, shared.trees, change=change)  # type: ignore[arg-type]
 
 
@@ -151,6 +163,9 @@ RUNS: dict[str, Callable[..., AttackResult]] = {
 """How each task is run, by its key."""
 
 
+LATE = "not finished within the time limit"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of a task: a result, or why there is none."""
@@ -160,23 +175,32 @@ class Outcome:
     seconds: float
     problem: str = ""
 
+    @property
+    def late(self) -> bool:
+        """Whether the time limit ended it."""
+        return self.problem == LATE
+
 
 def run_task(task: Task, shared: Shared) -> Outcome:
     """Run one attack; one that does not apply says why and stops nothing else."""
     began = time.monotonic()
     try:
         result = RUNS[task.run](shared, **task.options)
+    except TimeUp:
+        return Outcome(task, None, time.monotonic() - began, LATE)
     except PydplibError as error:
         return Outcome(task, None, time.monotonic() - began, str(error))
     return Outcome(task, result, time.monotonic() - began)
 
 
-LATE = "not finished within the time limit"
-
 _shared: Shared | None = None
 
 
 def _receive(shared: Shared) -> None:
+    import signal
+
+    # Ctrl-C reaches every process of a terminal; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     global _shared
     _shared = shared
 
@@ -196,7 +220,7 @@ def run_tasks(
 ) -> list[Outcome]:
     """Run attacks one after the other, or in so many processes; what is not done at the deadline is ended.
 
-    In one process the deadline is looked at between two attacks.
+    In one process an attack ends itself, at the next step that looks at the clock.
     """
     say = progress or (lambda done, total, name: None)
     if workers <= 1 or len(tasks) <= 1:
@@ -204,7 +228,8 @@ def run_tasks(
         for number, task in enumerate(tasks):
             say(number, len(tasks), task.name)
             late = deadline is not None and time.monotonic() > deadline
-            out.append(Outcome(task, None, 0.0, LATE) if late else run_task(task, shared))
+            with until(deadline):
+                out.append(Outcome(task, None, 0.0, LATE) if late else run_task(task, shared))
         say(len(tasks), len(tasks), "")
         return out
     return _run_processes(tasks, shared, min(workers, len(tasks)), deadline, say)

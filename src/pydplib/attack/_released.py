@@ -12,7 +12,7 @@ from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.result import AnonymizationResult
-from pydplib.anonymity.verification import names_of
+from pydplib.anonymity.verification import names_of, person_codes
 from pydplib.anonymity.view import number_rows
 from pydplib.attack.cells import text_of
 from pydplib.errors import DataError, ParameterError, did_you_mean
@@ -47,6 +47,7 @@ class Classes:
         margin: Half the width of a count's interval that holds for all counts at once; 0 without noise.
         epsilon: What a noisy table guarantees.
         of_row: Class of every released row, in the order of the release; None for a table of counts.
+        person_of_row: Whose row each is, where the release says so (a pseudonym); people are counted then.
     """
 
     names: tuple[str, ...]
@@ -58,6 +59,7 @@ class Classes:
     epsilon: float | None = None
     of_row: Ints | None = None
     values_of_row: Mapping[str, Ints] = field(default_factory=dict)
+    person_of_row: Ints | None = None
 
     @property
     def number(self) -> int:
@@ -95,8 +97,11 @@ def columns_of(
     return names, watched, trees
 
 
-def read_release(released: Any, names: Sequence[str], watched: Sequence[str]) -> Classes:
-    """Return the classes of a released table, an ``AnonymizationResult`` or a noisy table of counts (``Release``)."""
+def read_release(released: Any, names: Sequence[str], watched: Sequence[str], person: str | None = None) -> Classes:
+    """Return the classes of a released table, an ``AnonymizationResult`` or a noisy table of counts (``Release``).
+
+    Where the release has the column ``person``, somebody counts once in every class and for every value there.
+    """
     from pydplib.release.release import Release
 
     if isinstance(released, Classes):
@@ -113,13 +118,39 @@ def read_release(released: Any, names: Sequence[str], watched: Sequence[str]) ->
     first = np.zeros(number, dtype=np.int64)
     first[of_row] = np.arange(len(frame))
     cells = tuple(Coded(c.name, c.codes[first], c.values) for c in columns)
+    whose = None
+    if person is not None and person in frame.columns:
+        whose = np.unique(person_codes(frame.coded(person)), return_inverse=True)[1].reshape(-1).astype(np.int64)
     entries, values = {}, {}
     for name in watched:
         column = plain_column(frame.coded(name))
         values[name] = column.codes
-        entries[name] = count_entries(of_row, column.codes, None, column.values)
-    size = np.bincount(of_row, minlength=number).astype(np.float64)
-    return Classes(tuple(names), cells, size, entries, of_row=of_row, values_of_row=values)
+        entries[name] = count_people(of_row, column.codes, whose, column.values)
+    size = np.bincount(of_row if whose is None else distinct_pairs(of_row, whose)[0], minlength=number)
+    return Classes(
+        tuple(names), cells, size.astype(np.float64), entries, of_row=of_row, values_of_row=values, person_of_row=whose
+    )
+
+
+def distinct_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """Return the different pairs of two columns of numbers, sorted.
+
+    Examples:
+        >>> [part.tolist() for part in distinct_pairs(np.array([1, 0, 1]), np.array([2, 0, 2]))]
+        [[0, 1], [0, 2]]
+    """
+    width = int(second.max(initial=0)) + 1
+    keys = np.unique(first * width + second)
+    return keys // width, keys % width
+
+
+def count_people(owner: Ints, value: Ints, person: Ints | None, domain: Sequence[str]) -> Entries:
+    """Count rows per owner and value; or people, each once for every value that she has there."""
+    if person is None:
+        return count_entries(owner, value, None, domain)
+    width = max(len(domain), 1)
+    keys, _ = distinct_pairs(owner * width + value, person)
+    return count_entries(keys // width, keys % width, None, domain)
 
 
 def plain_column(column: Coded) -> Coded:

@@ -10,6 +10,9 @@ from pydplib.attack._words import percent
 from pydplib.attack.result import AttackResult
 from pydplib.errors import ParameterError, did_you_mean
 
+MOST_DELTA = 1e-5
+"""The largest chance with which a guarantee may fail; our default policy allows a tenth of it."""
+
 Answer: TypeAlias = Literal["yes", "no", "open"]
 """May it leave? ``"open"``: an attack that matters was not finished."""
 
@@ -121,7 +124,9 @@ def judge_audience(
     results: Sequence[AttackResult],
     unfinished: Sequence[str],
     *,
+    failed: Sequence[str] = (),
     epsilon: float | None = None,
+    delta: float = 0.0,
     guaranteed: bool = False,
 ) -> AudienceVerdict:
     """Return whether a release may go to an audience.
@@ -129,24 +134,34 @@ def judge_audience(
     Args:
         audience: To whom.
         results: What was found.
-        unfinished: Attacks that were not finished.
+        unfinished: Attacks that were not finished in time.
+        failed: Attacks that could not be tried for another reason.
         epsilon: The loss of a differentially private release, which decides then.
+        delta: The chance with which that loss may be exceeded.
         guaranteed: Whether the release carries a proof at all.
     """
     if not audience.attacks:
         return AudienceVerdict(audience, "yes", (f"The {audience.title.lower()} {audience.why}.",))
     if guaranteed and epsilon is not None:
+        if delta > MOST_DELTA:
+            words = f"Delta {delta:.4g} is more than {MOST_DELTA:g}: with that chance the guarantee says nothing."
+            return AudienceVerdict(audience, "no", (words,))
         if epsilon <= audience.epsilon + 1e-12:
-            words = f"Epsilon {epsilon:.4g} is within {audience.epsilon:g}, whatever else anybody knows."
+            words = (
+                f"Epsilon {epsilon:.4g} is within {audience.epsilon:g}, whatever else anybody knows. Other releases "
+                "about the same people add up: the ledger keeps their sum."
+            )
             return AudienceVerdict(audience, "yes", (words,))
         return AudienceVerdict(audience, "no", (f"Epsilon {epsilon:.4g} is more than {audience.epsilon:g}.",))
     reasons = [reason for result in results for reason in _too_much(audience, result)]
     if reasons:
         return AudienceVerdict(audience, "no", tuple(reasons))
-    waiting = [name for name in unfinished if name in audience.attacks]
-    if waiting:
-        words = f"Not finished: {', '.join(dict.fromkeys(waiting))}. Run again with more time."
-        return AudienceVerdict(audience, "open", (words,))
+    waiting = dict.fromkeys(name for name in unfinished if name in audience.attacks)
+    stuck = dict.fromkeys(name for name in failed if name in audience.attacks)
+    if waiting or stuck:
+        late = [f"Not finished: {'; '.join(waiting)}. Run again with more time."] if waiting else []
+        lost = [f"Could not be tried: {'; '.join(stuck)}. The reason stands with the attack."] if stuck else []
+        return AudienceVerdict(audience, "open", (*late, *lost))
     words = "None of the attacks that such people may try learnt too much. That is no proof: others may know more."
     return AudienceVerdict(audience, "yes", (words,))
 
@@ -164,8 +179,9 @@ def _too_much(audience: Audience, result: AttackResult) -> list[str]:
     if kind.startswith("linkage"):
         # Of the smallest class, not of all candidates: knowledge of the method can tell which class it is.
         prosecutor = result.details["attacker"] == "prosecutor"
-        top = 1 / max(result.details["smallest_class"], 1) if prosecutor else result.details["maximum"]
-        top = max(top, result.details["maximum"])
+        top = result.details["maximum"]
+        if prosecutor and result.tries:
+            top = max(top, 1 / max(result.details["smallest_class"], 1))
         if top > audience.chance + 1e-9:
             who = "somebody who knows who is in the table" if prosecutor else f"a {result.details['attacker']}"
             words = f"Some people are found by {who} with a chance of {percent(top)}"

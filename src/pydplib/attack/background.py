@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.resolved import Bools
-from pydplib.attack._candidates import Cases, find_candidates, one_column
+from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._cases import Cases
 from pydplib.attack._checks import at_least
 from pydplib.attack._released import Classes
 from pydplib.attack._words import percent
@@ -23,6 +24,7 @@ def background_knowledge(
     quasi_identifiers: Sequence[str] | Mapping[str, Any] | None = None,
     sensitive: str | None = None,
     pieces: int = 1,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> AttackResult:
     """Learn the sensitive value of everybody about whom a few excluded values suffice.
@@ -39,6 +41,8 @@ def background_knowledge(
         quasi_identifiers: What he knows of a person.
         sensitive: What he wants to learn.
         pieces: How many values he can exclude for each person; 0 is ``homogeneity``.
+        person: The column that says whose row it is, in ``known`` and, where rows stay linked, in the release. Then
+            people are counted instead of rows. An ``AnonymizationResult`` knows its own.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
 
     Examples:
@@ -49,7 +53,12 @@ def background_knowledge(
         [0.0, 0.0, 1.0]
     """
     found, watched = find_candidates(
-        released, known, quasi_identifiers=quasi_identifiers, sensitive=sensitive, hierarchies=hierarchies
+        released,
+        known,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        person=person,
+        hierarchies=hierarchies,
     )
     name = one_column(watched)
     return judge_background(found.cases(name), found.classes, name, pieces=pieces)
@@ -67,9 +76,9 @@ def judge_background(cases: Cases, classes: Classes, name: str, *, pieces: int =
     certain = np.where(present, different - 1 <= pieces, different == 1 if pieces == 0 else False)
     right = certain & present
     blind = _blind(cases, classes, pieces)
-    wrong = cases.share(certain & ~present)
+    wrong = cases.reached(certain & ~present)
     success = cases.share(right | (~certain & blind))
-    tries, exposed = round(cases.total), max(0.0, cases.share(right) - wrong)
+    tries, exposed = round(cases.total), max(0.0, cases.reached(right) - wrong)
     facts = "one excluded value" if pieces == 1 else f"{pieces} excluded values"
     return AttackResult.of_tries(
         "background knowledge",

@@ -9,7 +9,8 @@ import numpy as np
 
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Floats, Ints
-from pydplib.attack._candidates import Candidates, Cases, match, one_column
+from pydplib.attack._candidates import Candidates, match, one_column, person_of
+from pydplib.attack._cases import Cases
 from pydplib.attack._released import Classes, Entries, columns_of, count_entries, read_release
 from pydplib.attack._words import listed, percent
 from pydplib.attack.homogeneity import certain_result, sole_values
@@ -23,6 +24,7 @@ def complementary_release(
     *,
     quasi_identifiers: Sequence[str] | Mapping[str, Any] | None = None,
     sensitive: str | None = None,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> AttackResult:
     """Keep, for every known person, only what all releases allow.
@@ -38,6 +40,8 @@ def complementary_release(
         known: The people whom the attacker knows, with their true sensitive value, by which he is judged.
         quasi_identifiers: What he knows of a person; a column that a release does not show is not used there.
         sensitive: What he wants to learn; every release shows it.
+        person: The column that says whose row it is, in ``known`` and, where rows stay linked, in the releases.
+            Then people are counted instead of rows. An ``AnonymizationResult`` knows its own.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
 
     Examples:
@@ -62,7 +66,8 @@ def complementary_release(
         shown = [column for column in names if column in column_names(release)]
         if not shown:
             raise ParameterError("A release shows none of the quasi-identifiers: there is nothing to compare.")
-        found.append(match(read_release(release, shown, watched), people, watched, {**trees, **own}))
+        whose = person_of(release, people, person, (*names, *watched))
+        found.append(match(read_release(release, shown, watched, whose), people, watched, {**trees, **own}, whose))
     return judge_complementary(found, name, names)
 
 
@@ -82,8 +87,10 @@ def judge_complementary(found: Sequence[Candidates], name: str, names: Sequence[
     for part in found[1:]:
         pool, entries, size = _intersect(pool, entries, part.pool, part.entries(name))
     exact = not any(part.classes.noisy for part in found)
-    merged = Candidates(_stand_in(found[0].classes, size, {name: entries}, not exact), pool,
-                        np.arange(len(size) + 1), np.arange(len(size)), found[0].truth, True, whole)  # fmt: skip
+    margin = max(part.classes.margin for part in found)
+    merged = Candidates(_stand_in(found[0].classes, size, {name: entries}, not exact, margin), pool,
+                        np.arange(len(size) + 1), np.arange(len(size)), found[0].truth, True, whole,
+                        person=found[0].person)  # fmt: skip
     cases = merged.cases(name)
     sure, says = sole_values(cases, merged.classes)
     alone = [_alone(part, name) for part in found]
@@ -101,18 +108,18 @@ def judge_complementary(found: Sequence[Candidates], name: str, names: Sequence[
         ),
         releases=len(found),
         alone=alone,
-        gained=max(0.0, cases.share(sure & (says == cases.truth)) - max(alone)),
+        gained=max(0.0, cases.reached(sure & (says == cases.truth)) - max(alone)),
     )
 
 
 def _alone(part: Candidates, name: str) -> float:
     cases: Cases = part.cases(name)
     sure, says = sole_values(cases, part.classes)
-    return cases.share(sure & (says == cases.truth))
+    return cases.reached(sure & (says == cases.truth))
 
 
-def _stand_in(classes: Classes, size: Floats, entries: Mapping[str, Entries], noisy: bool) -> Classes:
-    return Classes(classes.names, (), size, entries, noisy=noisy, margin=classes.margin if noisy else 0.0)
+def _stand_in(classes: Classes, size: Floats, entries: Mapping[str, Entries], noisy: bool, margin: float) -> Classes:
+    return Classes(classes.names, (), size, entries, noisy=noisy, margin=margin if noisy else 0.0)
 
 
 def _intersect(pool: Ints, mine: Entries, other: Ints, theirs: Entries) -> tuple[Ints, Entries, Floats]:

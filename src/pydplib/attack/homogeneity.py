@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Ints
-from pydplib.attack._candidates import Cases, find_candidates, one_column
+from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._cases import Cases
 from pydplib.attack._released import Classes, Entries
 from pydplib.attack._words import listed, percent
 from pydplib.attack.result import AttackResult
@@ -20,6 +21,7 @@ def homogeneity(
     *,
     quasi_identifiers: Sequence[str] | Mapping[str, Any] | None = None,
     sensitive: str | None = None,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> AttackResult:
     """Learn the sensitive value of everybody whose candidates all have the same one.
@@ -36,6 +38,8 @@ def homogeneity(
             everybody in the release, as it shows them.
         quasi_identifiers: What he knows of a person.
         sensitive: What he wants to learn.
+        person: The column that says whose row it is, in ``known`` and, where rows stay linked, in the release. Then
+            people are counted instead of rows. An ``AnonymizationResult`` knows its own.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
 
     Examples:
@@ -46,7 +50,12 @@ def homogeneity(
         (0.5, 0.667, 0.667)
     """
     found, watched = find_candidates(
-        released, known, quasi_identifiers=quasi_identifiers, sensitive=sensitive, hierarchies=hierarchies
+        released,
+        known,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        person=person,
+        hierarchies=hierarchies,
     )
     name = one_column(watched)
     return judge_homogeneity(found.cases(name), found.classes, name)
@@ -102,8 +111,8 @@ def certain_result(
     """
     right = sure & (says == cases.truth)
     guessed = ~sure & (cases.truth == cases.usual)
-    success, wrong = cases.share(right | guessed), cases.share(sure & ~right)
-    exposed = max(0.0, cases.share(right) - wrong)
+    success, wrong = cases.share(right | guessed), cases.reached(sure & ~right)
+    exposed = max(0.0, cases.reached(right) - wrong)
     tries = round(cases.total)
     return AttackResult.of_tries(
         attack,
@@ -113,5 +122,5 @@ def certain_result(
         baseline=min(cases.blind, 1.0),
         exposed=exposed,
         sentence=sentence(exposed),
-        details={"column": name, "certain": cases.share(sure), "certain_but_wrong": wrong, **details},
+        details={"column": name, "certain": cases.reached(sure), "certain_but_wrong": wrong, **details},
     )

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydplib.attack._leak_plans import attack_column, attack_counts, attack_table
+from pydplib.attack._leak_plans import attack_table
+from pydplib.attack._leak_proofs import attack_column, attack_counts
 from pydplib.attack._leak_tasks import Outcome, Progress
 from pydplib.attack.audiences import AUDIENCES, Audience, AudienceVerdict, kind_of
 from pydplib.attack.result import AttackResult
@@ -112,6 +113,7 @@ def leak_report(
     *,
     quasi_identifiers: Sequence[str] | Mapping[str, Any] | None = None,
     sensitive: str | Sequence[str] | None = None,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     kinds: Mapping[str, Any] | None = None,
     population: Any = None,
@@ -133,6 +135,8 @@ def leak_report(
             ``Release``, or a ``DPResult`` of ``dp_calculate``.
         quasi_identifiers: What attackers may know of a person; an ``AnonymizationResult`` knows its own.
         sensitive: What nobody shall learn.
+        person: The column that says whose row it is, where people have several rows: then people are counted. An
+            ``AnonymizationResult`` knows its own.
         hierarchies: Quasi-identifier -> its hierarchy, where labels do not say what they cover.
         kinds: Sensitive column -> hierarchy of its values, for ``similarity``.
         population: A table of everybody with the quasi-identifiers, for journalist and marketer.
@@ -144,7 +148,8 @@ def leak_report(
         audiences: Who is judged; by default owner, collaborator, third party and public.
         workers: Processes; each gets a copy of the coded columns. A script that asks for more than one needs the
             usual ``if __name__ == "__main__":``.
-        time_limit: Seconds after which attacks that are not finished are given up, and said to be.
+        time_limit: Seconds after which attacks that are not finished are given up, and said to be. Reading files and
+            writing pages is not counted.
         progress: Called with (finished, all, name of the next attack).
 
     Examples:
@@ -172,6 +177,7 @@ def leak_report(
     else:
         extra = {"population": population, "previous": previous, "inserted": came, "deleted": left}
         found = attack_table(
-            table, released, quasi_identifiers, sensitive, hierarchies, kinds, extra, noisy, margin, options, judged
-        )
+            table, released, quasi_identifiers, sensitive, hierarchies, kinds, extra, noisy, margin, options, judged,
+            person,
+        )  # fmt: skip
     return LeakReport(**found, seconds=time.monotonic() - began)

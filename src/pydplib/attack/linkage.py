@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -27,6 +28,7 @@ def linkage(
     quasi_identifiers: Sequence[str] | Mapping[str, Any] | None = None,
     attacker: Attacker = "prosecutor",
     threshold: float = 0.2,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> AttackResult:
     """Look for known people among the rows of a release, and pick one of those that fit.
@@ -48,6 +50,8 @@ def linkage(
         attacker: ``"prosecutor"`` knows that the person is in the release, ``"journalist"`` does not,
             ``"marketer"`` links everybody.
         threshold: The chance above which somebody counts as exposed: 0.2 is one in five.
+        person: The column that says whose row it is, in ``known`` and, where rows stay linked, in the release. Then
+            people are counted instead of rows. An ``AnonymizationResult`` knows its own.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
 
     Examples:
@@ -60,7 +64,7 @@ def linkage(
         0.5
     """
     found, _ = find_candidates(
-        released, known, quasi_identifiers=quasi_identifiers, sensitive=(), hierarchies=hierarchies
+        released, known, quasi_identifiers=quasi_identifiers, sensitive=(), person=person, hierarchies=hierarchies
     )
     return judge_linkage(found, attacker=attacker, threshold=threshold)
 
@@ -87,7 +91,7 @@ def judge_linkage(found: Candidates, *, attacker: Attacker = "prosecutor", thres
         target="released table",
         hits=min(round(mean * rows), rows),
         tries=rows,
-        baseline=min(1 / max(everybody, 1), 1.0),
+        baseline=1 / everybody if everybody else 0.0,
         exposed=at_risk[threshold],
         sentence=_sentence(attacker, found.classes.names, mean, top, at_risk[threshold], threshold),
         details={
@@ -98,7 +102,7 @@ def judge_linkage(found: Candidates, *, attacker: Attacker = "prosecutor", thres
             "at_risk": at_risk,
             "unique": float(weight[chance >= 1 - 1e-12].sum() / total),
             "classes": found.classes.number,
-            "smallest_class": int(found.classes.size.min(initial=rows)),
+            "smallest_class": math.floor(found.classes.size.min(initial=rows) + 1e-6),
             "rows_that_fit_nobody": float(found.classes.size[crowd == 0].sum() / max(rows, 1)),
         },
     )

@@ -9,7 +9,8 @@ import numpy as np
 
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import Ints
-from pydplib.attack._candidates import Cases, find_candidates, one_column
+from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._cases import Cases
 from pydplib.attack._checks import at_least
 from pydplib.attack._released import Classes, count_entries
 from pydplib.attack._words import listed, percent
@@ -28,6 +29,7 @@ def similarity(
     hierarchy: Hierarchy | None = None,
     level: int = 1,
     within: float | None = None,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> AttackResult:
     """Learn what kind of value somebody has, where all candidates have the same kind.
@@ -46,6 +48,8 @@ def similarity(
         hierarchy: The hierarchy of the sensitive values.
         level: The level of the hierarchy at which values are alike.
         within: For numbers instead of a hierarchy: candidates whose values all lie so near together are alike.
+        person: The column that says whose row it is, in ``known`` and, where rows stay linked, in the release. Then
+            people are counted instead of rows. An ``AnonymizationResult`` knows its own.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
 
     Examples:
@@ -59,7 +63,12 @@ def similarity(
     if (hierarchy is None) == (within is None):
         raise ParameterError("similarity needs either hierarchy=, which values are alike, or within= for numbers.")
     found, watched = find_candidates(
-        released, known, quasi_identifiers=quasi_identifiers, sensitive=sensitive, hierarchies=hierarchies
+        released,
+        known,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        person=person,
+        hierarchies=hierarchies,
     )
     name = one_column(watched)
     return judge_similarity(found.cases(name), found.classes, name, hierarchy=hierarchy, level=level, within=within)
@@ -81,7 +90,7 @@ def judge_similarity(
     kinds, number = kinds_of(cases.entries.domain, hierarchy, at_least("level", level, 1), name)
     domain = tuple(str(i) for i in range(number))
     entries = count_entries(cases.entries.owner, kinds[cases.entries.value], cases.entries.count, domain)
-    lifted = Cases(cases.pool, kinds[cases.truth], cases.people, entries, cases.size)
+    lifted = Cases(cases.pool, kinds[cases.truth], cases.people, entries, cases.size, cases.whose)
     sure, says = sole_values(lifted, classes)
     fine, _ = sole_values(cases, classes)
     return certain_result(
@@ -135,7 +144,7 @@ def _near(cases: Cases, classes: Classes, name: str, within: float) -> AttackRes
     right = sure & (mine >= low[cases.pool]) & (mine <= high[cases.pool])
     window, blind = _best_window(cases, numbers, within)
     usual = (mine >= window) & (mine <= window + within)
-    exposed = max(0.0, cases.share(right) - cases.share(sure & ~right))
+    exposed = max(0.0, cases.reached(right) - cases.reached(sure & ~right))
     tries = round(cases.total)
     return AttackResult.of_tries(
         "similarity",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.resolved import Floats
-from pydplib.attack._candidates import Cases, find_candidates, one_column
+from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._cases import Cases
 from pydplib.attack._released import Classes
 from pydplib.attack._words import percent
 from pydplib.attack.result import AttackResult
@@ -22,6 +23,7 @@ def skewness(
     quasi_identifiers: Sequence[str] | Mapping[str, Any] | None = None,
     sensitive: str | None = None,
     margin: float = 0.2,
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> AttackResult:
     """Believe in a value as strongly as it is frequent among those who look alike.
@@ -41,6 +43,8 @@ def skewness(
         quasi_identifiers: What he knows of a person.
         sensitive: What he wants to learn.
         margin: By how much the belief in her own value must rise for somebody to count as exposed.
+        person: The column that says whose row it is, in ``known`` and, where rows stay linked, in the release. Then
+            people are counted instead of rows. An ``AnonymizationResult`` knows its own.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
 
     Examples:
@@ -51,7 +55,12 @@ def skewness(
         (0.1, 0.4)
     """
     found, watched = find_candidates(
-        released, known, quasi_identifiers=quasi_identifiers, sensitive=sensitive, hierarchies=hierarchies
+        released,
+        known,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        person=person,
+        hierarchies=hierarchies,
     )
     name = one_column(watched)
     return judge_skewness(found.cases(name), found.classes, name, margin=margin)
@@ -62,7 +71,7 @@ def judge_skewness(cases: Cases, classes: Classes, name: str, *, margin: float =
     if not (isinstance(margin, float | int) and 0 <= margin < 1):
         raise ParameterError(f"margin is a rise of belief, from 0 to below 1. Got {shown(margin)}.")
     rise = cases.belief - cases.prior[cases.truth]
-    exposed = cases.share(rise > margin + 1e-12)
+    exposed = cases.reached(rise > margin + 1e-12)
     success = float((cases.people * cases.belief).sum() / max(cases.total, 1e-9))
     baseline = float((cases.prior**2).sum())
     tries = round(cases.total)

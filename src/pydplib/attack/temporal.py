@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Ints
-from pydplib.attack._candidates import Candidates, match, one_column
+from pydplib.attack._candidates import Candidates, match, one_column, person_of
 from pydplib.attack._join import TooManyPairs, join_classes
 from pydplib.attack._relation import relate
 from pydplib.attack._released import Classes, Entries, columns_of, count_entries, read_release
@@ -30,6 +31,7 @@ def temporal(
     quasi_identifiers: Sequence[str] | Mapping[str, Any] | None = None,
     sensitive: str | None = None,
     change: Change = "inserted",
+    person: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> AttackResult:
     """Subtract one release from the next: what is new belongs to those who came.
@@ -50,6 +52,8 @@ def temporal(
         quasi_identifiers: What he knows of a person.
         sensitive: What he wants to learn.
         change: ``"inserted"`` for people who came, ``"deleted"`` for people who left.
+        person: The column that says whose row it is, in ``known`` and, where rows stay linked, in the
+            releases. Then people are counted instead of rows.
         hierarchies: Column -> its hierarchy, where labels do not say what they cover.
 
     Examples:
@@ -66,9 +70,12 @@ def temporal(
     _, _, more = columns_of(after, names, watched, hierarchies)
     name = one_column(watched)
     trees = {**more, **trees}
-    old, new = read_release(before, names, watched), read_release(after, names, watched)
-    present = new if change == "inserted" else old
-    people = match(present, Frame(known), watched, trees)
+    frame = Frame(known)
+    person = person_of(after, frame, person, (*names, *watched))
+    old, new = read_release(before, names, watched, person), read_release(after, names, watched, person)
+    # Whose rows belong together is used to count, not to match: somebody may have had rows before.
+    present = replace(new if change == "inserted" else old, person_of_row=None)
+    people = match(present, frame, watched, trees, person)
     return judge_temporal(old, new, people, name, trees, change=change)
 
 
@@ -93,7 +100,7 @@ def judge_temporal(
     margin = old.margin + new.margin
     merged = Candidates(
         Classes(old.names, (), size, {name: entries}, noisy=noisy, margin=margin),
-        pool, np.arange(parts + 1), np.arange(parts), people.truth, True, len(pool),
+        pool, np.arange(parts + 1), np.arange(parts), people.truth, True, len(pool), person=people.person,
     )  # fmt: skip
     cases = merged.cases(name)
     sure, says = sole_values(cases, merged.classes)

@@ -39,6 +39,7 @@ def _read_trees(ctx: click.Context, param: click.Parameter, values: Sequence[str
 @click.argument("released", type=_PATH)
 @click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
 @click.option("--sensitive", multiple=True, callback=read_names, help=f"What nobody shall learn. {NAMES_HELP}")
+@click.option("--person", help="The column that says whose row it is, where people have several rows.")
 @click.option(
     "--noisy",
     multiple=True,
@@ -74,6 +75,7 @@ def command(
     released: Path,
     quasi: tuple[str, ...],
     sensitive: tuple[str, ...],
+    person: str | None,
     noisy: tuple[str, ...],
     noise_factor: str | None,
     trees: dict[str, str],
@@ -115,17 +117,21 @@ def command(
             wanted = list(dict.fromkeys([*names, *watched, *noisy]))
             second = tables.open(released)
             second.check(wanted, "in the release")
+            whose = [] if person is None else [person]
+            first.check(whose, "--person")
             options: dict[str, Any] = {
                 "quasi_identifiers": names or None,
                 "sensitive": watched,
+                "person": person,
                 "noisy": dict.fromkeys(noisy, noise_factor),
                 **_hierarchies(trees, names, watched),
                 "population": None if population is None else _frame(tables, population, names),
-                "previous": [_frame(tables, path, [*names, *watched]) for path in previous],
-                "came": None if came is None else _frame(tables, came, [*names, *watched]),
-                "left": None if left is None else _frame(tables, left, [*names, *watched]),
+                "previous": [_frame(tables, path, [*names, *watched], whose) for path in previous],
+                "came": None if came is None else _frame(tables, came, [*names, *watched], whose),
+                "left": None if left is None else _frame(tables, left, [*names, *watched], whose),
             }
-            table, data = first.frame(wanted), second.frame(wanted)
+            shown = [name for name in whose if name in second.columns]  # rows stay linked where the release has it
+            table, data = first.frame([*wanted, *whose]), second.frame([*wanted, *shown])
         finally:
             tables.close()
     from pydplib.attack import leak_report
@@ -169,10 +175,10 @@ def _hierarchies(trees: dict[str, str], names: Sequence[str], watched: Sequence[
     }
 
 
-def _frame(tables: Any, path: Path, names: Sequence[str]) -> Any:
+def _frame(tables: Any, path: Path, names: Sequence[str], perhaps: Sequence[str] = ()) -> Any:
     table = tables.open(path)
     table.check(names, f"in {path.name}")
-    return table.frame(list(names))
+    return table.frame([*names, *(name for name in perhaps if name in table.columns)])
 
 
 @contextmanager
