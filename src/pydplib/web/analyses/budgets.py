@@ -18,7 +18,7 @@ from pydplib.budget.store import Account
 from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import PolicyError
 from pydplib.guarantee import ApproxDP
-from pydplib.policy import Policy, can_use
+from pydplib.policy import ROLES, Policy, can_use
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import limit_today, recipient_of
@@ -39,6 +39,22 @@ KINDS = {
     "no_dp": "Given without a guarantee",
 }
 """Entries of the ledger that readers see, in words."""
+
+
+def show_amount(value: float) -> str:
+    """Return an epsilon with up to four decimals.
+
+    Examples:
+        >>> show_amount(1.7), show_amount(0.12346), show_amount(2.0)
+        ('1.7', '0.1235', '2')
+    """
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def recipient_names() -> dict[str, str]:
+    """Return recipient -> name for readers: organisations by their key, dashboards by their audience."""
+    dashboards = {f"dashboard:{name}": f"Dashboards for: {role.title.lower()}" for name, role in ROLES.items()}
+    return dashboards | dict(Hospital.objects.values_list("key", "name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +81,11 @@ class Purse:
         return max(0.0, self.total - self.spent)
 
     @property
+    def words(self) -> dict[str, str]:
+        """The amounts as tables show them."""
+        return {name: show_amount(getattr(self, name)) for name in ("spent", "left", "total")}
+
+    @property
     def percent(self) -> int:
         """How much of it is spent, in percent, rounded down."""
         return math.floor(100 * self.spent / self.total + 1e-9) if self.total else 100
@@ -88,6 +109,11 @@ class Forecast:
     until: dt.date | None
     usual: float | None
     more: int | None
+
+    @property
+    def usual_words(self) -> str:
+        """The usual price as a page shows it."""
+        return "" if self.usual is None else show_amount(self.usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +155,7 @@ def all_purses(project: Any) -> tuple[list[Purse], Purse]:
     """Return the budgets of all recipients, and the data set's; for owners and officers alone."""
     ledger, policy = DatabaseLedger(), project.policy
     entries = ledger.entries(lineage=project.key)
-    names = {hospital.key: hospital.name for hospital in Hospital.objects.all()}
+    names = recipient_names()
     whole = Purse("All recipients together", 0.0, project.data_set_budget)
     found = []
     for account in ledger.accounts(lineage=project.key):
@@ -202,7 +228,7 @@ def bookings(project: Any, *, titles: Mapping[str, str], recipient: str | None =
         (item.digest, item.recipient): item
         for item in Analysis.objects.filter(project=project, digest__in=digests).select_related("asked_by")
     }
-    names = {hospital.key: hospital.name for hospital in Hospital.objects.all()} if recipient is None else {}
+    names = recipient_names() if recipient is None else {}
     found = []
     for entry in reversed(entries):
         item = asked.get((entry.release or "", entry.recipient or ""))

@@ -33,15 +33,9 @@ _FACTOR_WORDS = {
     "medium": "Medium noise (5 to 10 %)",
     "high": "Much noise (10 to 20 %)",
 }
-_LIVE = {
-    "hx-get": "/analyses/new",
-    "hx-include": "closest form",
-    "hx-swap": "outerHTML",
-    "hx-sync": "closest form:queue last",
-}
-# A choice can change what else is to be filled in; a number changes the price alone, and nobody loses the cursor.
-_CHOICE = _LIVE | {"hx-trigger": "change", "hx-target": "#asking", "hx-select": "#asking"}
-_TYPED = _LIVE | {"hx-trigger": "input changed delay:600ms", "hx-target": "#price", "hx-select": "#price"}
+# What asking.js looks for: a choice can change what else is to be filled in; a number changes the price alone.
+_CHOICE = {"data-live": "form"}
+_TYPED = {"data-live": "price"}
 
 
 class QuestionForm(forms.Form):

@@ -17,6 +17,7 @@ from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
 from pydplib.schema import Schema
 from pydplib.web.analyses.asking import release_of, stored_payload
+from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.figures import figure_of, headline_of, sampling_words, table_of
 from pydplib.web.analyses.models import Analysis
@@ -38,11 +39,12 @@ def analyses(request: HttpRequest) -> HttpResponse:
     found = visible(request.project, request.user, request.member)
     page = Paginator(found, 25).get_page(request.GET.get("page"))
     current = published_snapshot(request.project)
+    names = recipient_names()
     titles = {} if current is None else titles_of(Schema.from_json(current.schema))
     values = {
         "project": request.project,
         "page_obj": page,
-        "entries": [_entry(item, request, current, titles) for item in page.object_list],
+        "entries": [_entry(item, request, current, titles, names) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
         "published": current is not None,
     }
@@ -170,15 +172,18 @@ def _again(item: Analysis, schema: Schema) -> str:
     return f"/analyses/new?{urlencode(params)}"
 
 
-def _entry(item: Analysis, request: HttpRequest, current: Any, titles: dict[str, str]) -> dict[str, Any]:
+def _entry(
+    item: Analysis, request: HttpRequest, current: Any, titles: dict[str, str], names: dict[str, str]
+) -> dict[str, Any]:
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)
     sees_all = request.member.can("read_all_ledgers")
+    payer = names.get(item.recipient, item.recipient)
     return {
         "item": item,
         "words": title_of(question_of(item).to_dict(), titles),
         "own": own,
-        "who": f"{item.asked_by}, {item.asked_by.hospital.name}" if sees_all else str(item.asked_by) if own else "",
+        "who": f"{item.asked_by}, {payer}" if sees_all else str(item.asked_by) if own else "",
         "cost": receipt.epsilon if receipt else "",
         "is_current": current is not None and item.snapshot == current.key,
         "shared_with": [ROLES[role].title for role in item.shared_with if role in ROLES],
