@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,11 +23,38 @@ def settings_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The study, made once for all tests of a module; what they do to it is undone."""
+    from dataclasses import replace
+
+    from django.conf import settings
+    from django.test import TestCase
+
+    from pydplib.web.people.models import Hospital, User
+
+    atomics, before, home = TestCase._enter_atomics(), settings.CONFIGURATION, tmp_path_factory.mktemp("study")
+    settings.CONFIGURATION = replace(before, home=home)
+    try:
+        hospital = Hospital.objects.create(name="St. Example")
+        owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
+        project = make_study(owner, reports=100)
+    finally:
+        settings.CONFIGURATION = before
+    yield SimpleNamespace(project=project.pk, owner=owner.pk, home=home)
+    TestCase._rollback_atomics(atomics)
+
+
 @pytest.fixture
-def study(db: None, make_user: Any) -> Any:
+def study(study_once: Any, db: None, settings_home: Path) -> Any:
     """The demonstration's project with its owner, 100 synthetic reports and a published snapshot."""
-    owner = make_user("olivia", is_hospital_owner=True)
-    return SimpleNamespace(project=make_study(owner, reports=100), owner=owner)
+    from pydplib.web.people.models import User
+    from pydplib.web.projects.models import Project
+
+    (settings_home / "snapshots").symlink_to(study_once.home / "snapshots")
+    return SimpleNamespace(
+        project=Project.objects.get(pk=study_once.project), owner=User.objects.get(pk=study_once.owner)
+    )
 
 
 @pytest.fixture

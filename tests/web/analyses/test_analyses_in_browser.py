@@ -44,7 +44,9 @@ def open_page(served: Any) -> Iterator[Any]:
             page.heard, page.hosts = [], set()
             page.on("console", lambda said: page.heard.append(said.text) if said.type in ("error", "warning") else 0)
             page.on("pageerror", lambda error: page.heard.append(str(error)))
-            page.on("request", lambda request: page.hosts.add(urlsplit(request.url).hostname))
+            page.on(
+                "request", lambda request: page.hosts.add(urlsplit(request.url).hostname or "127.0.0.1")
+            )  # or blob:
             return page
 
         yield enter
@@ -74,7 +76,7 @@ def test_price_follows_every_choice_and_the_answer_is_drawn(served: Any, open_pa
     assert price.locator("button").is_disabled(), "the price of the old bins cannot be paid any more"
     page.get_by_role("button", name="Ask and pay").click()
     page.wait_for_url(re.compile(r"/analyses/[0-9a-f]{16}$"))
-    page.locator("[data-figure=analysis] .bars path").first.wait_for()
+    page.locator("[data-figure=analysis] .bars path").first.wait_for(state="attached")
     assert page.locator("[data-figure=analysis] .errorbar").count() == 2
     assert page.locator("details.twin tbody tr").count() == 2
     with page.expect_download() as download:
