@@ -249,3 +249,56 @@ def test_neighbouring_tables_differ_in_the_rows_of_one_person(pair):
 def test_strategies_need_a_column_besides_the_person():
     with pytest.raises(ParameterError, match="at least one column"):
         table_strategy()
+
+
+# -- outputs that are no numbers ----------------------------------------------------------------------------
+
+
+def _refused(column):
+    if len(column) < 3:
+        raise DataError("Too few.")
+    return dp.count(column, epsilon=1.0).value
+
+
+def _sometimes_nothing(column):
+    noisy = dp.count(column, epsilon=1.0)
+    return math.nan if len(column) < 3 and noisy.value % 2 else 0.0
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        _refused,
+        _sometimes_nothing,
+        lambda column: 1 / (len(column) - 2),
+        lambda column: [0.0] * len(column),
+        lambda column: None if len(column) < 3 else 1.0,
+        lambda column: 2**80 + len(column),
+        lambda column: math.inf if len(column) < 3 else 0.0,
+    ],
+    ids=["refusal", "nothing now and then", "crash", "length", "none", "large", "infinite"],
+)
+def test_audit_sees_that_one_neighbour_is_answered_otherwise(mechanism):
+    verdict = audit(mechanism, dp.PureDP(1.0), neighbours=([1.0, 2.0, 3.0], [1.0, 2.0]), draws=600, seed=1)
+    assert verdict.refuted
+
+
+def test_audit_of_what_refuses_everybody_says_so_and_of_a_mistake_shows_it():
+    def refuses(column):
+        raise DataError("Never.")
+
+    with pytest.raises(DataError, match="no output on either"):
+        audit(refuses, dp.PureDP(1.0), neighbours=([1.0], []), draws=50)
+    with pytest.raises(AttributeError):
+        audit(lambda column: column.nothing, dp.PureDP(1.0), neighbours=([1.0], []), draws=50)
+
+
+def test_audit_of_refusals_that_do_not_depend_on_the_data_accuses_nobody():
+    rng = np.random.default_rng(3)
+
+    def now_and_then(column):
+        if rng.random() < 0.3:
+            raise DataError("Not today.")
+        return float(rng.random())
+
+    assert not audit(now_and_then, dp.PureDP(1.0), neighbours=([1.0, 2.0], [1.0]), draws=2_000).refuted

@@ -55,11 +55,21 @@ def cells(first: NDArray[np.generic], second: NDArray[np.generic]) -> Coding:
     values = np.unique(pooled)
     if len(values) <= _FEW:
         return lambda outputs: _places(values, outputs)
-    edges = np.unique(np.quantile(pooled.astype(np.float64), np.linspace(0, 1, _BINS + 1)[1:-1]))
-    return lambda outputs: np.searchsorted(edges, outputs, side="right").astype(np.int64)
+    real = pooled.astype(np.float64)
+    edges = np.unique(np.quantile(real[~np.isnan(real)], np.linspace(0, 1, _BINS + 1)[1:-1]))
+    return lambda outputs: _bins(edges, np.asarray(outputs, dtype=np.float64))
+
+
+def _bins(edges: Floats, outputs: Floats) -> Integers:
+    """Return the bin of each output; one of its own for what is not a number: refused or suppressed."""
+    place = np.searchsorted(edges, outputs, side="right")
+    return np.where(np.isnan(outputs), len(edges) + 1, place).astype(np.int64)
 
 
 def _places(values: NDArray[np.generic], outputs: NDArray[np.generic]) -> Integers:
     """Return the position of each output among the values; one more for what was not seen before."""
     place = np.minimum(np.searchsorted(values, outputs), len(values) - 1)
-    return np.where(values[place] == outputs, place, len(values)).astype(np.int64)
+    same = values[place] == outputs
+    if values.dtype.kind == "f" and outputs.dtype.kind == "f":
+        same |= np.isnan(values[place].astype(np.float64)) & np.isnan(outputs.astype(np.float64))
+    return np.where(same, place, len(values)).astype(np.int64)

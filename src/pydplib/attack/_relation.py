@@ -45,8 +45,8 @@ def relate(values: Sequence[Any], cells: Sequence[Any], hierarchy: Hierarchy | N
     labels = hierarchy_labels(hierarchy, values)
     plain = {text_of(value) for value in values} - set(labels)
     # A known value that is a label of the hierarchy is read as that label, like every cell.
-    left = _Spread([read_cell(v, known=plain, labels=labels, dates=dates) for v in values], dates)
-    right = _Spread([read_cell(c, known=plain, labels=labels, dates=dates) for c in cells], dates)
+    how = {"known": plain, "labels": labels, "dates": dates, "commas": any("," in text for text in plain)}
+    left, right = (_Spread(_read(items, how), dates) for items in (values, cells))
     pairs = [
         _cross(left.anything, np.arange(right.size)),
         _cross(np.arange(left.size), right.anything),
@@ -64,6 +64,15 @@ def relate(values: Sequence[Any], cells: Sequence[Any], hierarchy: Hierarchy | N
     owner = keys // max(right.size, 1)
     start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=left.size))]).astype(np.int64)
     return Relation(start, keys % max(right.size, 1), right.size)
+
+
+def _read(items: Sequence[Any], how: dict[str, Any]) -> list[Cell]:
+    out = []
+    for number, item in enumerate(items):
+        if number % 1_000 == 0:
+            check_time()
+        out.append(read_cell(item, **how))
+    return out
 
 
 def _all_days(values: Sequence[Any]) -> bool:

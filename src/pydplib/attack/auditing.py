@@ -11,7 +11,7 @@ from typing import Any
 
 from pydplib.attack._checks import at_least
 from pydplib.attack.neighbours import mechanism_neighbours
-from pydplib.attack.protocols import Evidence, Pair, PropertyTester, as_mechanism
+from pydplib.attack.protocols import Evidence, Pair, PropertyTester, as_mechanism, same_shape
 from pydplib.attack.replaying import Replayed, replay_neighbours
 from pydplib.attack.testers import EventTester
 from pydplib.errors import ParameterError
@@ -136,7 +136,8 @@ def audit(
     levels = _levels(claimed)
     pairs = _pairs(mechanism, neighbours)
     sampler = as_mechanism(mechanism)
-    size = at_least("draws", draws or (DRAWS_ONE_BY_ONE if getattr(sampler, "slow", False) else DRAWS), 20)
+    usual = DRAWS_ONE_BY_ONE if getattr(sampler, "slow", False) else DRAWS
+    size = at_least("draws", usual if draws is None else draws, 20)
     judge = tester or EventTester()
     run = getattr(mechanism, "release", mechanism)
     chance = (1 - confidence) / (len(pairs) * len(levels))
@@ -146,7 +147,7 @@ def audit(
         for pair in pairs:
             if callable(run):
                 replayed.append(replay_neighbours(run, pair))
-            outputs = sampler.sample(pair.first, size), sampler.sample(pair.second, size)
+            outputs = same_shape(sampler.sample(pair.first, size), sampler.sample(pair.second, size))
             for epsilon, delta in levels:
                 found = judge(*outputs, delta=delta, chance=chance, pair=pair.words)
                 evidence.append(found)

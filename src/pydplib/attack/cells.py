@@ -73,6 +73,7 @@ def read_cell(
     known: Collection[str] = (),
     labels: Mapping[str, Sequence[str]] | None = None,
     dates: bool = False,
+    commas: bool = True,
 ) -> Cell:
     """Return what a cell covers.
 
@@ -81,6 +82,7 @@ def read_cell(
         known: Texts that are values of the column, so that a set can hold a value with a comma in it.
         labels: Labels of the column's hierarchy with the values under them.
         dates: Whether the column holds dates, so that "2017-03" is a month and not a range.
+        commas: Whether a known value may have a comma in it.
 
     Examples:
         >>> read_cell("50-59").spans
@@ -98,7 +100,7 @@ def read_cell(
     if text == MISSING or not isinstance(value, str):
         return Cell(members=(text,))
     if text.startswith("{") and text.endswith("}"):
-        return _read_set(text[1:-1], known, dates)
+        return _read_set(text[1:-1], known, dates, commas)
     ends = _ends(text, dates)
     if ends is not None and ends[0] <= ends[1]:
         return Cell(members=(text,) if text in known else (), spans=(ends,))
@@ -111,11 +113,12 @@ def read_cell(
     return Cell(members=(text,))
 
 
-def _read_set(inside: str, known: Collection[str], dates: bool) -> Cell:
+def _read_set(inside: str, known: Collection[str], dates: bool, commas: bool) -> Cell:
     """Return what a set covers: values, quoted ones as they are, ranges, and "missing" for a missing cell."""
     members: list[str] = []
     spans: list[tuple[float, float]] = []
-    for text, quoted in _parts(inside, known):
+    parts = _split_set(inside)
+    for text, quoted in _rejoin(parts, known) if commas else parts:
         if text == "missing" and not quoted:
             members += [MISSING, *({text} & set(known))]
             continue
@@ -126,8 +129,10 @@ def _read_set(inside: str, known: Collection[str], dates: bool) -> Cell:
     return Cell(members=tuple(members), spans=tuple(spans))
 
 
-def _parts(inside: str, known: Collection[str]) -> list[tuple[str, bool]]:
-    """Split a set into (text, whether it was quoted); a value with a bare comma is put together where it is known."""
+def _split_set(inside: str) -> list[tuple[str, bool]]:
+    """Split a set at its commas into (text, whether it was quoted)."""
+    if '"' not in inside:
+        return [(text.strip(), False) for text in inside.split(",")]
     decoder, rest, parts = json.JSONDecoder(), inside.strip(), list[tuple[str, bool]]()
     while rest:
         value, end = None, 0
@@ -142,6 +147,11 @@ def _parts(inside: str, known: Collection[str]) -> list[tuple[str, bool]]:
             after = f",{after}"
             parts.append((text.strip(), False))
         rest = after[1:].lstrip()
+    return parts
+
+
+def _rejoin(parts: Sequence[tuple[str, bool]], known: Collection[str]) -> list[tuple[str, bool]]:
+    """Put values with a bare comma together again, where the column has them."""
     out, at = list[tuple[str, bool]](), 0
     while at < len(parts):
         bare = next((n for n, part in enumerate(parts[at : at + 8]) if part[1]), min(8, len(parts) - at))

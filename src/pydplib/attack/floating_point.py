@@ -91,17 +91,21 @@ def floating_point(
 
 
 def last_digit(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the exponent of the last binary digit of each number: x is an odd multiple of 2^that; 0 gives 1100.
+    """Return the exponent of the last binary digit of each number: x is an odd multiple of 2^that.
+
+    0 gives 1100, and what is no finite number 1101.
 
     Examples:
-        >>> last_digit(np.array([1.0, 0.75, 6.0, 0.0])).tolist()
-        [0, -2, 1, 1100]
+        >>> last_digit(np.array([1.0, 0.75, 6.0, 0.0, np.inf])).tolist()
+        [0, -2, 1, 1100, 1101]
     """
-    mantissa, exponent = np.frexp(np.abs(values.astype(np.float64)))
+    numbers = values.astype(np.float64)
+    finite = np.isfinite(numbers)
+    mantissa, exponent = np.frexp(np.abs(np.where(finite, numbers, 0.0)))
     whole = np.ldexp(mantissa, 53).astype(np.int64)  # exact: a float has 53 binary digits
     lowest = whole & -whole
     place = np.frexp(np.where(lowest > 0, lowest, 1).astype(np.float64))[1] - 1
-    return np.where(whole != 0, exponent.astype(np.int64) - 53 + place, 1100)
+    return np.where(whole != 0, exponent.astype(np.int64) - 53 + place, np.where(finite, 1100, 1101))
 
 
 def _sentence(result: AttackResult) -> str:

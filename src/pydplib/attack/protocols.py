@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
@@ -9,13 +10,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.errors import ParameterError
+from pydplib.errors import DataError, ParameterError, PydplibError
 from pydplib.mechanisms import CoinFlip, Gaussian, Geometric, Laplace, RandomizedResponse
 from pydplib.mechanisms.choice import Exponential, PermuteAndFlip
-from pydplib.noise.tap import add_gaussian, add_laplace, choose_often, flip_coins, flip_values, respond
-from pydplib.noise.testing import Passed, record
+from pydplib.noise.tap import add_gaussian, add_laplace, flip_coins, flip_values, respond
+from pydplib.noise.testing import Passed, choose_often, record
 
 Outputs = NDArray[Any]
+REFUSALS = (PydplibError, ArithmeticError, LookupError, ValueError)
+"""Errors that data can cause: an output like any other, and one that can give somebody away."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,18 @@ class _Loop:
     slow: bool = True
 
     def sample(self, data: Any, size: int) -> Outputs:
-        return np.array([plain_output(self.function(data)) for _ in range(size)])
+        outputs = [self._one(data) for _ in range(size)]
+        if len({np.shape(output) for output in outputs}) == 1:
+            return np.array(outputs)
+        ragged = np.empty(size, dtype=object)
+        ragged[:] = outputs
+        return ragged
+
+    def _one(self, data: Any) -> Any:
+        try:
+            return plain_output(self.function(data))
+        except REFUSALS:
+            return math.nan  # that nothing came out is seen by whoever asked
 
 
 @dataclass(frozen=True)
@@ -200,6 +214,34 @@ def as_mechanism(mechanism: Any) -> Any:
     return _Loop(function)
 
 
+def same_shape(first: Outputs, second: Outputs) -> tuple[Outputs, Outputs]:
+    """Return two samples that can be compared: where numbers of numbers differ, these are what is compared.
+
+    Raises:
+        DataError: Nothing came out on either data set.
+
+    Examples:
+        >>> one, two = same_shape(np.zeros((3, 2)), np.array([np.nan] * 3))
+        >>> one.tolist(), two.tolist()
+        ([2, 2, 2], [-1, -1, -1])
+    """
+    if not any(_sizes(sample).max(initial=-1) >= 0 for sample in (first, second)):
+        raise DataError("The mechanism gave no output on either data set: it refused, failed, or returned nothing.")
+    shapes = {np.shape(one) for sample in (first, second) if sample.dtype == object for one in sample}
+    if first.shape[1:] == second.shape[1:] and shapes <= {()}:  # whole numbers of any length are objects, too
+        return first, second
+    return _sizes(first), _sizes(second)
+
+
+def _sizes(sample: Outputs) -> NDArray[np.int64]:
+    """Return how many numbers every output has; -1 where nothing came out."""
+    if sample.dtype != object:
+        if sample.ndim == 1:
+            return np.where(np.isnan(sample) if sample.dtype.kind == "f" else False, -1, 1)
+        return np.full(len(sample), sample[0].size if len(sample) else 0)
+    return np.array([-1 if np.ndim(one) == 0 and one != one else np.size(one) for one in sample], dtype=np.int64)
+
+
 def plain_output(output: Any) -> Any:
     """Return a release's values, a paper-mode result's data, or the output as it is: numbers or an array of them."""
     for field in ("values", "dp_data"):
@@ -207,5 +249,7 @@ def plain_output(output: Any) -> Any:
         if inner is not None and not callable(inner):
             output = inner
             break
+    if output is None:
+        return math.nan
     array = np.asarray(output)
     return array.reshape(()).item() if array.size == 1 else array.reshape(-1)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydplib.attack.protocols import Pair
-from pydplib.errors import PydplibError
+from pydplib.attack.protocols import REFUSALS, Pair
 from pydplib.noise.testing import Trace, check_neighbours, record, replay
 
 Outcome = Literal["agrees", "differs", "outside"]
@@ -56,21 +55,33 @@ def replay_neighbours(run: Callable[[Any], Any], pair: Pair) -> Replayed:
         'Noise call 0 claims sensitivity 1; the values moved by 2.'
     """
     with record() as first:
-        run(pair.first)
-    if not first.passed:
+        refused = _refusal(run, pair.first)
+    if not first.passed and refused is None:
         return Replayed(
             "outside", "No noise passed the library's tap, so that only outputs can be judged.", 0, pair.words
         )
     try:
         with replay(first) as second:
-            run(pair.second)
+            other = _refusal(run, pair.second)
+        if (refused is None) != (other is None):
+            # One data set is answered and its neighbour refused: the refusal itself tells them apart.
+            words = f"One neighbour is refused ({refused or other})."
+            return Replayed("differs", words, len(first.passed), pair.words)
+        if not first.passed:
+            return Replayed("outside", "Both neighbours are refused before any noise is drawn.", 0, pair.words)
         check_neighbours(first, second)
     except AssertionError as error:
         return Replayed("differs", _in_words(str(error)), len(first.passed), pair.words)
-    except PydplibError as error:
-        # One data set is answered and its neighbour refused: the refusal itself tells them apart.
-        return Replayed("differs", f"One neighbour is refused ({type(error).__name__}).", len(first.passed), pair.words)
     return Replayed("agrees", _agreed(first), len(first.passed), pair.words)
+
+
+def _refusal(run: Callable[[Any], Any], data: Any) -> str | None:
+    """Run once; return the kind of error with which it was refused, or None."""
+    try:
+        run(data)
+    except REFUSALS as error:
+        return type(error).__name__
+    return None
 
 
 def _in_words(text: str) -> str:

@@ -75,7 +75,7 @@ class EventTester:
 def _looks(first: Outputs, second: Outputs) -> list[tuple[str, Look]]:
     """Return ways to look at an output: its value, and for decimals the position of its last binary digit."""
     if first.ndim > 1:
-        towards, away = np.median(first, axis=0), np.median(second, axis=0)
+        towards, away = _middle(first), _middle(second)
 
         def lean(outputs: Outputs) -> NDArray[np.generic]:
             # The log likelihood ratio of Laplace noise around the two medians, up to its scale.
@@ -89,6 +89,13 @@ def _looks(first: Outputs, second: Outputs) -> list[tuple[str, Look]]:
     if first.dtype.kind == "f":
         looks.append(("the last binary digit of the value", last_digit))
     return looks
+
+
+def _middle(outputs: Outputs) -> NDArray[np.float64]:
+    """Return the median of every column; 0 where no number came out."""
+    real = np.where(np.isfinite(outputs), outputs, np.nan)
+    middle = [np.median(column[~np.isnan(column)]) if (column == column).any() else 0.0 for column in real.T]
+    return np.array(middle, dtype=np.float64)
 
 
 def _pick(place: int) -> Look:

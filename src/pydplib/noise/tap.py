@@ -24,7 +24,6 @@ from pydplib.noise.samplers import (
     discrete_gaussian,
     discrete_laplace,
     exponential_choice,
-    exponential_choices,
     flip_choices,
 )
 
@@ -137,15 +136,6 @@ def flip_and_choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: i
     """
     call = NoiseCall("flip_choice", scores.size, unit, sensitivity)
     return int(_through(call, scores, lambda source: int(flip_choices(scores, unit, 1, source=source)[0])))
-
-
-def choose_often(call: NoiseCall, scores: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return ``size`` independent choices as a recorded call of ``choose`` or ``flip_and_choose`` makes one.
-
-    For audits; each choice costs its own epsilon.
-    """
-    draw = flip_choices if call.kind == "flip_choice" else exponential_choices
-    return np.asarray(_through(call, scores, lambda source: draw(scores, call.scale, size, source=source)))
 
 
 def respond(codes: NDArray[np.int64], epsilon: Fraction, *, categories: int) -> NDArray[np.int64]:

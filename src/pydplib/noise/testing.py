@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.noise.tap import Answer, NoiseCall, Tap, _seeded, _tap
+from pydplib.noise.samplers import exponential_choices, flip_choices
+from pydplib.noise.tap import Answer, NoiseCall, Tap, _seeded, _tap, _through
 
 
 class SeededSource:
@@ -157,3 +158,18 @@ def check_neighbours(first: Trace, second: Trace) -> None:
             raise AssertionError(
                 f"noise call {position} claims sensitivity {a.call.sensitivity}; the values moved by {distance}"
             )
+
+
+def choose_often(call: NoiseCall, scores: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return ``size`` independent choices as a recorded call of ``choose`` or ``flip_and_choose`` makes one.
+
+    For audits; each choice costs its own epsilon.
+
+    Examples:
+        >>> from fractions import Fraction
+        >>> call = NoiseCall("choice", 2, Fraction(1), 1)
+        >>> choose_often(call, np.array([0, 50]), 3).tolist()
+        [1, 1, 1]
+    """
+    draw = flip_choices if call.kind == "flip_choice" else exponential_choices
+    return np.asarray(_through(call, scores, lambda source: draw(scores, call.scale, size, source=source)))
