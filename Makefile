@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests that take long are behind a marker; `make test-slow` runs them too.
 PYTEST_ARGS ?=
 
-.PHONY: help run test test-slow check format bench bench-quick lock sbom clean
+.PHONY: help run test test-slow check docs format bench bench-quick lock sbom clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+docs: $(VENV)/.ready-dev ## Build the documentation site into site/, without network.
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 
 format: $(VENV)/.ready-dev ## Format the code and fix what can be fixed.
 	@$(BIN)/ruff check --fix .
