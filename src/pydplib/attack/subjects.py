@@ -82,5 +82,23 @@ class _PaperRecords:
 
 def _records(epsilon: float) -> list[Subject]:
     pair = [Pair(0.0, 1.0, "one record moves from the lower to the upper bound")]
-    words = "Paper mode with public bounds: noise on every record."
-    return [Subject("paper-public", words, _PaperRecords(epsilon), LocalDP(epsilon), lambda: pair, True)]
+    flags = [Pair([True], [False], "one record changes from yes to no")]
+    groups = [Pair(["a"], ["b"], "one record changes its category")]
+
+    def noisy(**public: Any) -> Any:
+        from pydplib.paper import dp_calculate
+
+        return AtTap(lambda column: dp_calculate(column, "count", record_epsilon=epsilon, **public))
+
+    claim = LocalDP(epsilon)
+    return [
+        Subject(
+            "paper-public", "Paper mode with public bounds: noise on every record.", _PaperRecords(epsilon), claim,
+            lambda: pair, True,
+        ),
+        Subject("paper-flags", "Paper mode of yes and no: every record may flip.", noisy(), claim, lambda: flags, True),
+        Subject(
+            "paper-categories", "Paper mode of public categories: every record may change.",
+            noisy(is_range=True, categories=["a", "b", "c"]), claim, lambda: groups, True,
+        ),
+    ]  # fmt: skip
