@@ -137,7 +137,7 @@ def current_project(request: HttpRequest) -> Any:
     from pydplib.web.projects.models import Project
 
     mine = Project.objects.filter(members__user=request.user)
-    asked = request.GET.get("project") or request.POST.get("project")
+    asked = (request.GET.get("project") or request.POST.get("project") or "").replace("\0", "?")
     if asked:
         chosen = mine.filter(key=asked).first()
         if chosen is None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
@@ -60,6 +61,19 @@ class HealthCheck:
             from pydplib.web.pages import healthz
 
             return healthz(request)
+        return self.get_response(request)
+
+
+class ReadableAddresses:
+    """Refuses an address with a zero byte: no key has one, and PostgreSQL stops at it with a fault."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Look at the path and at every value behind it, then pass on."""
+        if "\0" in request.path or any("\0" in value for _, values in request.GET.lists() for value in values):
+            raise BadRequest("zero byte in the address")
         return self.get_response(request)
 
 

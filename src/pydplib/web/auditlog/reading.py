@@ -48,7 +48,7 @@ def narrow(lines: Any, wanted: Filter) -> Any:
         lines = lines.filter(actor__iexact=wanted.actor)
     if wanted.since:
         lines = lines.filter(time__gte=wanted.since.isoformat())
-    if wanted.until:
+    if wanted.until and wanted.until < dt.date.max:
         lines = lines.filter(time__lt=(wanted.until + dt.timedelta(days=1)).isoformat())
     return lines.order_by("-number")
 

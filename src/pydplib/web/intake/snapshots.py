@@ -53,13 +53,15 @@ def snapshot_schema(template: Template, *, lineage: str) -> Schema:
         >>> schema.person, "physician_name" in schema.columns, schema.max_rows_per_person
         ('patient_id', False, 3)
     """
-    person = template.person or "person"
-    columns: dict[str, Column] = {person: Text(label="identifier", title="Person")}
-    columns |= {
+    asked = {
         name: column
         for name, column in to_schema(template, skip_unbounded=True).columns.items()
         if name != template.person and not isinstance(column, Text) and column.label != "identifier"
     }
+    person = template.person or "person"
+    while person in asked:  # a question may be called so: its answers must not stand in for people
+        person += "_"
+    columns: dict[str, Column] = {person: Text(label="identifier", title="Person"), **asked}
     return Schema(
         columns,
         person=person,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -169,7 +170,7 @@ def import_row(request: Any, number: int, **kwargs: Any) -> HttpResponse:
             log.add("import.decide", batch.key, row=number, decision=action)
     back = request.POST.get("page", "")
     address = redirect("import_batch", key=batch.key).url
-    return redirect(f"{address}?page={int(back)}#row-{number}" if back.isdigit() else f"{address}#row-{number}")
+    return redirect(f"{address}?page={int(back)}#row-{number}" if re.fullmatch("[0-9]{1,9}", back) else f"{address}#row-{number}")
 
 
 @door("import_records", of=ImportBatch)

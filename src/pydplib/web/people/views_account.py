@@ -184,7 +184,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @require_POST
 def demo_person(request: HttpRequest) -> HttpResponse:
     """In the demonstration: go on as another of its people."""
-    chosen = User.objects.filter(username=request.POST.get("person", ""), is_active=True).first()
+    chosen = User.objects.filter(username=request.POST.get("person", "").replace("\0", "?"), is_active=True).first()
     if not _is_demo(request) or chosen is None:
         raise Http404
     return signing_in.enter(request, chosen, how="demonstration", then="/", demo=True)

@@ -129,14 +129,14 @@ def take_step(template: Template, draft: Draft, step: str) -> Draft:
     if verb not in ("add", "remove") or not name:
         return draft
     steps = name.split("/")
-    number = int(steps.pop()) if verb == "remove" and steps[-1].isdigit() and len(steps[-1]) < 6 else None
+    number = int(steps.pop()) if verb == "remove" and _is_number(steps[-1]) else None
     found = template.index.by_id.get(steps[-1]) if steps else None
     if found is None or not isinstance(found.item, Group) or not found.item.repeats:
         return draft
     level: Any = draft
     for outer, index in zip(steps[:-1:2], steps[1:-1:2], strict=False):
         repetitions = level.get(outer, [])
-        if not index.isdigit() or int(index) >= len(repetitions):
+        if not _is_number(index) or int(index) >= len(repetitions):
             return draft
         level = repetitions[int(index)]
     repetitions = level.setdefault(steps[-1], [])
@@ -147,6 +147,10 @@ def take_step(template: Template, draft: Draft, step: str) -> Draft:
     if not repetitions:
         del level[steps[-1]]
     return draft
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) < 6
 
 
 def form_state(template: Template, answers: object, *, complete: bool = False) -> FormState:

@@ -81,7 +81,7 @@ class ReportFilter(forms.Form):
             reports = reports.filter(department=asked["department"])
         if asked["since"]:
             reports = reports.filter(changed__gte=_midnight(asked["since"]))
-        if asked["until"]:
+        if asked["until"] and asked["until"] < dt.date.max:
             reports = reports.filter(changed__lt=_midnight(asked["until"]) + dt.timedelta(days=1))
         if asked["score"] and self.question is not None:
             value = next(o.value for o in self.question.options if str(o.value) == asked["score"])

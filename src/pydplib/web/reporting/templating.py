@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,8 @@ from pydplib.web.reporting.models import TemplateVersion
 
 MOST_BYTES = 1_000_000
 """The largest template file; the built-in ones have 15 000."""
+MOST_ITEMS, MOST_OPTIONS, MOST_PARTS = 2_000, 10_000, 200
+_UNSTORABLE = re.compile(r"[\ud800-\udfff]|\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def read_upload(data: bytes, *, version: str = "", current: Template | None = No
     except UnicodeDecodeError:
         raise TemplateError("The file is not a text in UTF-8. Save it as UTF-8 and try again.") from None
     template, source, notes = _parse(text)
+    _check_size_and_texts(template)
     if version.strip():
         template = dataclasses.replace(template, version=version.strip()[:40])
     changes = compare(current, template) if current is not None else ()
@@ -118,6 +122,7 @@ def read_upload(data: bytes, *, version: str = "", current: Template | None = No
 
 def _parse(text: str) -> tuple[Template, str, tuple[Note, ...]]:
     if not text.lstrip().startswith("{"):
+        _check_keys(text)
         return Template.from_toml(text), "TOML", ()
     try:
         values = json.loads(text)
@@ -127,6 +132,26 @@ def _parse(text: str) -> tuple[Template, str, tuple[Note, ...]]:
         imported = questionnaire_from_fhir(values)
         return imported.template, "FHIR", imported.notes
     return Template.from_json(text), "JSON", ()
+
+
+def _check_size_and_texts(template: Template) -> None:
+    """Refuse what would keep the server busy for minutes, and characters that no page and no database can hold."""
+    questions = [question for _, question in template.index.questions()]
+    options = sum(len(question.options) for question in questions)
+    if len(template.index.places) > MOST_ITEMS or options > MOST_OPTIONS:
+        raise TemplateError(
+            f"A template has at most {MOST_ITEMS} groups and questions, and {MOST_OPTIONS} options. Split this one."
+        )
+    if _UNSTORABLE.search(template.to_json()):
+        raise TemplateError("The file has characters that are not text (zero bytes or broken Unicode). Remove them.")
+
+
+def _check_keys(text: str) -> None:
+    """Refuse keys of very many parts: reading them takes time by the square of their number."""
+    bare = re.sub(r"[ \t]+", " ", re.sub(r""" "[^"\n]*" | '[^'\n]*' """, "text", text, flags=re.VERBOSE))
+    words = bare.replace(" .", ".").replace(". ", ".").split()
+    if any(word.count(".") > MOST_PARTS for word in words):
+        raise TemplateError(f"A name in the file has more than {MOST_PARTS} parts between dots. Shorten it.")
 
 
 def add_template(project: Project, template: Template, *, actor: Any, note: str = "") -> TemplateVersion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -92,7 +93,7 @@ def report(request: HttpRequest) -> HttpResponse:
     number = request.GET.get("version", "")
     version = None
     if number:
-        version = shown.versions.filter(number=number).first() if number.isdigit() and len(number) < 6 else None
+        version = shown.versions.filter(number=number).first() if re.fullmatch("[0-9]{1,5}", number) else None
         if version is None:
             raise Http404
     record(request.user, "report.look", shown.key, project=request.project, version=number or shown.version)

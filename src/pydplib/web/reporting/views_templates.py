@@ -195,7 +195,9 @@ def _accept(request: HttpRequest, compared: Template | None) -> HttpResponse:
     """Take what was shown; it is read and checked again, whatever the page says."""
     try:
         upload = read_upload(request.POST["accept"].encode("utf-8", "replace"), current=compared)
-        made = add_template(request.project, upload.template, actor=request.user, note=request.POST.get("note", ""))
+        made = add_template(
+            request.project, upload.template, actor=request.user, note=request.POST.get("note", "").replace("\0", "")
+        )
     except TemplateError as error:
         form = UploadForm()
         return render(request, "reporting/template_new.html", {"form": form, "refused": str(error)}, status=422)
