@@ -1,9 +1,10 @@
 // Draws every figure of a page in the reader's look, stacks panels on narrow screens, and turns to the
-// light look for print. Figures that arrive later through htmx are drawn too; those far below the fold wait until
-// the reader comes near them. Plotly stands before this script.
+// light look for print. Figures that arrive later through htmx are drawn too; after the first two, those far below the
+// fold wait until the reader comes near them. Plotly stands before this script.
 (() => {
   "use strict";
   const NARROW = 620;
+  const AT_ONCE = 2;
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const { templates, config } = read("pydplib-look");
   const root = document.documentElement;
@@ -50,8 +51,8 @@
       draw(entry.target);
     }
   }, { rootMargin: "600px 0px" });
-  const drawAll = () => document.querySelectorAll("[data-figure]").forEach((place) => {
-    if (printing || near.has(place)) draw(place);
+  const drawAll = () => document.querySelectorAll("[data-figure]").forEach((place, number) => {
+    if (printing || number < AT_ONCE || near.has(place)) draw(place);
     else coming.observe(place);
   });
 
