@@ -286,9 +286,14 @@ def _laplace(exact: Floats, sensitivity: float, epsilon: float, rng: Generator) 
 def laplace_likelihood(observed: Floats, candidates: Floats, scale: float) -> Floats:
     """Return -sum |answer - candidate| / scale over the answers about each person; NaN tells nothing."""
     out = np.zeros((observed.shape[1], len(candidates)))
+    gap = np.empty_like(out)
     for row in observed:
         check_time()
-        out -= np.nan_to_num(np.abs(row[:, np.newaxis] - candidates), nan=0.0) / scale
+        np.subtract(row[:, np.newaxis], candidates, out=gap)
+        np.abs(gap, out=gap)
+        gap[np.isnan(row)] = 0.0
+        out -= gap
+    out /= scale
     return out
 
 
