@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {
     "pydplib.guarantee": "What a release guarantees, as values that say themselves in one sentence.",
     "pydplib.schema": "What the owner declares public about a table.",
@@ -38,7 +36,6 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"reference/python/{_short(room)}.md", python_page(room)
     yield "reference/commands.md", commands_page()
     yield "reference/words.md", words_page()
-    yield "adr/index.md", decisions_page()
 
 
 def _short(room: str) -> str:
@@ -136,12 +133,3 @@ def _settings() -> list[str]:
     }
     rows = [f"| `{variable}` | {' '.join(described[field].split())} |" for field, variable in names.items()]
     return ["| variable | meaning |", "|---|---|", *rows]
-
-
-def decisions_page() -> str:
-    """List the decision records by their titles."""
-    lines = ["# Decisions", "", "Where the design was settled or changed, and why.", ""]
-    for path in sorted((ROOT / "docs" / "adr").glob("[0-9]*.md")):
-        title = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-        lines.append(f"- [{title}]({path.name})")
-    return "\n".join(lines) + "\n"

@@ -57,3 +57,8 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     for path in site.rglob("*.html"):
         loaded = re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="(https?://[^"]+)"', path.read_text("utf-8"))
         assert not [url for url in loaded if not url.startswith("https://pydplib.example")], path.name
+
+
+def test_every_decision_is_listed() -> None:
+    listed = (ROOT / "docs" / "adr" / "index.md").read_text(encoding="utf-8")
+    assert not [path.name for path in (ROOT / "docs" / "adr").glob("[0-9]*.md") if f"({path.name})" not in listed]
