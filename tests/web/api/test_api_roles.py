@@ -10,6 +10,13 @@ COUNT = {"question": {"ask": "count", "by": [{"column": "pirads"}]}, "epsilon": 
 MEMBERS = ("owner", "collaborator", "third_party", "radiologist", "data_protection_officer")
 ASKERS = ("owner", "collaborator", "third_party")
 STRANGERS = ("colleague", "stranger")
+WATCHERS = ("owner", "data_protection_officer")
+BODIES = {
+    "POST exports/{export}/download": {"kind": "csv"},
+    "POST exports/{export}/run": {},
+    "POST projects/{project}/attacks": {"subject": "audience:third_party", "minutes": 1},
+}
+"""Operation -> its body, where it is no question."""
 
 
 def everybody(good: tuple[str, ...]) -> dict[str, int]:
@@ -36,6 +43,15 @@ OPERATIONS = {
     "GET projects/{project}/dashboards": everybody(ASKERS),
     # Published for third parties: other audiences find nothing.
     "GET dashboards/{dashboard}": everybody(ASKERS) | {"collaborator": 404},
+    # Released to third parties; a collaborator finds nothing. Files and starts are in tests/web/exports.
+    "GET projects/{project}/exports": everybody(ASKERS),
+    "GET exports/{export}": everybody(ASKERS) | {"collaborator": 404},
+    "GET exports/{export}/certificate": everybody(ASKERS) | {"collaborator": 404},
+    "POST exports/{export}/download": everybody(ASKERS) | {"collaborator": 404},
+    "POST exports/{export}/run": everybody(("owner",)),
+    "GET projects/{project}/attacks": everybody(WATCHERS),
+    "POST projects/{project}/attacks": everybody(WATCHERS),
+    "GET attacks/{attack}": everybody(WATCHERS),
     "GET receipts/keys": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
     "GET receipts/{release}": dict.fromkeys((*MEMBERS, *STRANGERS, "nobody"), 200),
 }
@@ -64,6 +80,24 @@ def _dashboard(world: Any) -> Any:
     return made
 
 
+def _exported(world: Any, operation: str) -> dict[str, str]:
+    """A table that was made and, unless it is to be made again, released to third parties; and a run of attacks."""
+    if "export" not in operation and "attack" not in operation:
+        return {}
+    from export_study import make_export, open_to
+
+    from pydplib.web.attacks.starting import start_run
+    from pydplib.web.exports.releasing import release
+
+    owner = world.people["owner"]
+    open_to(world.project, "third_party")
+    export = make_export(world.project, owner)
+    if not operation.endswith("/run"):
+        release(owner, export, ["third_party"])
+    run = start_run(owner, world.project, subject="audience:third_party", data="twin", minutes=1)
+    return {"export": export.key, "attack": run.key}
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_each_role_gets_what_the_table_says(operation: str, world: Any, program: Any) -> None:
     from pydplib.web.auditlog.models import Line
@@ -74,12 +108,13 @@ def test_each_role_gets_what_the_table_says(operation: str, world: Any, program:
         "analysis": made["key"],
         "release": made["release_key"],
         "dashboard": _dashboard(world).key,
+        **_exported(world, operation),
     }
     method, path = operation.format(**names).split(" ")
     for role, status in OPERATIONS[operation].items():
         caller = program(None if role == "nobody" else role)
         before = Line.objects.filter(action="door.refuse").count()
-        response = caller.get(path) if method == "GET" else caller.post(path, COUNT)
+        response = caller.get(path) if method == "GET" else caller.post(path, BODIES.get(operation, COUNT))
         assert response.status_code == status, (role, response.content)
         refused = Line.objects.filter(action="door.refuse").count() - before
         # Another organisation's analysis is a member's 404: nobody tried a door that is not theirs.

@@ -65,7 +65,8 @@ def test_overview_says_what_the_whole_budget_would_allow(study: Any, partner: An
     ask(study, tara, 0.25)
     page = study.client.get("/attacks").content.decode()
     assert "Acme" in page and "If the whole budget is spent" in page
-    for budget in (2.0, 6.0, study.project.data_set_budget):
+    assert "more than 99.9 %" in page  # all recipients together
+    for budget in (2.0, 6.0):
         bound = 100 / (1 + math.exp(-budget))
         assert f"{bound:.1f} %" in page
     assert f"{100 / (1 + math.exp(-0.25)):.1f} %" in page and CANARY not in page
@@ -110,8 +111,8 @@ def test_noise_hides_what_exact_answers_would_tell(study: Any, partner: Any) -> 
     run = run_for(study, tara.user.hospital.key)
     found = {(a["name"], a["target"].split(",")[0]): a for a in run.result["simulated"]}
     assert found["differencing", "exact answers"]["success"] == 1.0
-    assert found["differencing", "sound mode"]["success"] < 0.62  # the guarantee allows 55 %, plus chance
-    averaged = found["averaging", "sound mode"]["details"]
+    assert found["differencing", "statistics with noise"]["success"] < 0.62  # the guarantee allows 55 %, plus chance
+    averaged = found["averaging", "statistics with noise"]["details"]
     assert averaged["different_answers"] == 1  # the same question, the same bytes
     assert run.result["verdict"]["tone"] == "good"
 

@@ -71,7 +71,7 @@ class Given:
     @property
     def percent(self) -> str:
         """The bound for readers."""
-        return f"{100 * self.bound:.1f} %"
+        return f"{100 * self.bound:.1f} %" if self.bound < 0.9995 else "more than 99.9 %"
 
     @property
     def most_trusting(self) -> str:
@@ -144,6 +144,7 @@ def if_all_is_spent(project: Any) -> list[Given]:
             continue
         budget = terms.budget or terms.data_set_budget
         boards = (project.dashboard_budget(audience) or 0.0) if _has_dashboards(project, audience) else 0.0
+        boards = min(boards, max(0.0, project.data_set_budget - budget.epsilon))  # all of it is paid from that one too
         found.append(
             Given(
                 f"{AUDIENCE}{audience}",

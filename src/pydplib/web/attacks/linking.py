@@ -37,6 +37,7 @@ def attack_export(
     words: dict[str, Any] = {
         "quasi_identifiers": quasi,
         "sensitive": sensitive or None,
+        "person": schema.person if plan.rows == "all" else None,
         "hierarchies": {name: plan.hierarchy(name, schema) for name in quasi},
         "audiences": [AUDIENCES[role if role in AUDIENCES else "third_party"]],
         "time_limit": seconds,

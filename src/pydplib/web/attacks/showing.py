@@ -15,6 +15,7 @@ from pydplib.web.attacks.models import AttackRun
 from pydplib.web.attacks.simulating import to_result
 
 _TONES: dict[str, Literal["info", "good", "warning"]] = {"good": "good", "warning": "warning", "danger": "warning"}
+MOST_DRAWN = 12
 Drawing = tuple[str, Figure, list[Any], list[Any]]
 
 
@@ -39,6 +40,8 @@ def drawings_of(results: Sequence[AttackResult], name: str) -> list[Drawing]:
     """Return how often attacks were right and who was exposed, each with its table twin."""
     if not results:
         return []
+    # The worst ones; the table below the figures has all of them.
+    results = sorted(results, key=lambda r: (r.exposed, r.advantage), reverse=True)[:MOST_DRAWN]
     right = [[figures.name_of(r), round(100 * r.success, 1), round(100 * r.baseline, 1)] for r in results]
     exposed = [[figures.name_of(r), round(100 * r.exposed, 2)] for r in results]
     return [

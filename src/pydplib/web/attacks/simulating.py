@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ SEED = 20_260_101
 _KEPT = ("calls", "success_by_calls", "different_answers", "most_success", "difference_recovered", "attributes")
 """Details of a result that are stored: numbers about the attack, none about the data."""
 
+EXACT = "exact answers"
+
 Tell = Callable[[int, str], None]
 
 
@@ -25,6 +28,11 @@ def targets_for(given: Given, per_question: float | None) -> list[Target]:
         each = min(per_question or given.epsilon, given.epsilon)
         found.append(SoundMode(each, budget=given.epsilon))
     return [*found, ExactAnswers()]
+
+
+def words_of(target: Target) -> str:
+    """Return what is attacked, for readers."""
+    return EXACT if target.epsilon is None else f"statistics with noise, ε {target.epsilon:.4g}"
 
 
 def simulate(
@@ -51,10 +59,10 @@ def simulate(
     found, missed = [], []
     for place, (name, target, attack) in enumerate(plans):
         if late():
-            missed.append(f"{name} on {target.name}")
+            missed.append(f"{name} on {words_of(target)}")
             continue
-        tell(round(100 * place / len(plans)), f"{name} on {target.name}")
-        found.append(attack(target))
+        tell(round(100 * place / len(plans)), f"{name} on {words_of(target)}")
+        found.append(replace(attack(target), target=words_of(target)))
     return found, missed
 
 

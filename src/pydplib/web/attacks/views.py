@@ -68,7 +68,7 @@ def attack(request: Any) -> HttpResponse:
             "result": result,
             "heads": showing.HEADS,
             "loss": [(words, f"ε {number:.4g}") for words, number in showing.loss_rows(result["given"])],
-            "bound": f"{100 * result['given']['bound']:.1f} %",
+            "bound": f"{100 * result['given']['bound']:.2f} %",
             "simulated": (showing.drawings_of(simulated, "statistics"), showing.rows_of(simulated)),
             "tables": [_table(place, table) for place, table in enumerate(result["tables"], start=1)],
         }

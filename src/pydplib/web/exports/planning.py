@@ -16,8 +16,8 @@ from pydplib.schema import Schema, Text
 
 TREATMENTS: Mapping[str, str] = MappingProxyType(
     {
-        "quasi": "Make coarser: others may know it",
-        "sensitive": "Protect: must not be learnt",
+        "quasi": "Make coarser",
+        "sensitive": "Protect",
         "keep": "Keep as it is",
         "drop": "Leave out",
     }

@@ -61,7 +61,7 @@ def show(plan: Plan, name: str, schema: Schema) -> Shown:
         text, leaves = to_text(tree), list(tree.leaves)
     step = max(1, -(-len(leaves) // SHOWN)) if kind != "table" else 1
     some = leaves[::step][:SHOWN]
-    rows = tuple(tree.labels(leaf) for leaf in some)
+    rows = tuple(tuple(_cell(label) for label in tree.labels(leaf)) for leaf in some)
     tops = {row[-1] for row in rows}
     return Shown(
         name,
@@ -74,6 +74,10 @@ def show(plan: Plan, name: str, schema: Schema) -> Shown:
         name in plan.hierarchies,
         len(tops) > 1,
     )
+
+
+def _cell(label: Any) -> Any:
+    return label.isoformat() if isinstance(label, dt.date) else label
 
 
 def _samples(column: Column) -> list[Any]:

@@ -91,6 +91,7 @@ def _for_owner(item: Export, schema: Schema, titles: dict[str, str]) -> dict[str
             "risk_rows": results.risk_rows(numbers),
             "drawings": results.drawings(numbers, titles),
             "levels": levels,
+            "gone": [name for name, level, height, _ in levels if level == height],
             "suppressed_share": f"{100 * numbers['suppressed']['share']:.3g} %",
             "suppressed_limit": f"{100 * numbers['suppressed']['limit']:.3g} %",
             "lost": f"{100 * numbers['loss']['granularity']:.0f} %",

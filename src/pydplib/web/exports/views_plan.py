@@ -20,6 +20,7 @@ from pydplib.web.exports.models import Export
 from pydplib.web.exports.planning import Plan, check_plan, propose
 from pydplib.web.intake.snapshots import make_snapshot, published_snapshot
 from pydplib.web.jobs import LostClaimError
+from pydplib.web.projects.fields import fields_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
@@ -86,12 +87,13 @@ def export_fields(request: Any) -> HttpResponse:
         except ParameterError as problem:
             form.add_error(None, str(problem))
     titles = titles_of(schema)
+    kept = [field.title for field in fields_of(export.snapshot.template.template) if field.is_identifier]
     offered = [(form[name], schema.columns[name].label) for name in form.fields]
     values = {
         "export": export,
         "form": form,
         "offered": [(bound, "quasi_identifier" if label == "quasi" else label) for bound, label in offered],
-        "never": [titles[name] for name in schema.columns if name not in form.fields],
+        "never": list(dict.fromkeys([*(titles[name] for name in schema.columns if name not in form.fields), *kept])),
         "steps": STEPS,
         "breadcrumb": crumbs(export, "Fields"),
     }

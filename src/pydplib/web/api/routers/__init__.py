@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pydplib.web.api.routers import analyses, dashboards, projects, receipts
+from pydplib.web.api.routers import analyses, attacks, dashboards, exports, projects, receipts
 
-ROUTERS = (projects.router, analyses.router, dashboards.router, receipts.router)
+ROUTERS = (projects.router, analyses.router, dashboards.router, exports.router, attacks.router, receipts.router)
