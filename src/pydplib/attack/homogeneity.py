@@ -85,10 +85,16 @@ def sole_values(cases: Cases, classes: Classes) -> tuple[Bools, Ints]:
 
 
 def visible(entries: Entries, classes: Classes) -> Entries:
-    """Return the values that an attacker takes for real: in a noisy table those above the noise."""
+    """Return the values that an attacker takes for real.
+
+    In a noisy table all that are above 0, where at least one is above the noise; else nothing can be said. A value
+    below the noise is not known to be absent.
+    """
     if not classes.noisy:
         return entries
-    seen = entries.count > classes.margin
+    most = np.zeros(int(entries.owner.max(initial=-1)) + 1)
+    np.maximum.at(most, entries.owner, entries.count)
+    seen = (entries.count > 0) & (most[entries.owner] > classes.margin)
     return Entries(entries.owner[seen], entries.value[seen], entries.count[seen], entries.domain)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.resolved import Floats
+from pydplib.attack._binomial import share_interval
 from pydplib.attack._candidates import find_candidates, one_column
 from pydplib.attack._cases import Cases
 from pydplib.attack._released import Classes
@@ -80,10 +81,14 @@ def judge_skewness(cases: Cases, classes: Classes, name: str, *, margin: float =
     people = float(cases.people[cases.pool >= 0].sum())
     held = np.bincount(cases.pool[cases.pool >= 0], weights=cases.people[cases.pool >= 0], minlength=len(distance))
     top = float(rise.max(initial=0.0))
+    hits = min(round(success * tries), tries)
+    if classes.noisy and tries and share_interval(hits, tries)[0] <= baseline:
+        # Noise moves beliefs up and down; whoever is not right more often on the whole has learnt nothing.
+        exposed = 0.0
     return AttackResult.of_tries(
         "skewness",
         target=name,
-        hits=min(round(success * tries), tries),
+        hits=hits,
         tries=tries,
         baseline=min(baseline, 1.0),
         exposed=exposed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,9 +41,13 @@ def _outputs(function: _Function) -> _Function:
 def _numbers(kind: type[int] | type[float]) -> Callable[[click.Context, click.Parameter, str], tuple[Any, ...]]:
     def read(ctx: click.Context, param: click.Parameter, value: str) -> tuple[Any, ...]:
         try:
-            return tuple(kind(float(part)) if kind is int else kind(part) for part in value.split(","))
+            numbers = [float(part) for part in value.split(",")]
+            if not all(math.isfinite(number) and (kind is float or number.is_integer()) for number in numbers):
+                raise ValueError
         except ValueError:
-            raise click.BadParameter(f"'{value}' is not a list of numbers such as {param.default}.") from None
+            what = "whole numbers" if kind is int else "numbers"
+            raise click.BadParameter(f"'{value}' is not a list of {what} such as {param.default}.") from None
+        return tuple(kind(number) for number in dict.fromkeys(numbers))
 
     return read
 

@@ -13,20 +13,17 @@ from numpy.typing import NDArray
 
 from pydplib.anonymity import AnonymizationResult, Intervals, KAnonymity, LDiversity, TCloseness, anonymize
 from pydplib.anonymity.models import Model
-from pydplib.attack import homogeneity, linkage, most_success, skewness
-from pydplib.attack._games import play
+from pydplib.attack import homogeneity, linkage, skewness
 from pydplib.datasets import pirads
 from pydplib.errors import AnonymityError, ParameterError
+from pydplib.experiments._compare_private import private_row
 from pydplib.experiments._result import Experiment, Row, Sheet
 from pydplib.experiments.compare_words import HEADS, REMARKS
-from pydplib.mechanisms import Geometric
-from pydplib.noise.testing import seeded
 
 QUASI = ("age", "year", "department_code")
 SENSITIVE = "prostatitis"
 AGES, YEAR, VALUE = (62, 71), 2018, "chr"
 SUPPRESSION = 0.05
-DRAWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -85,18 +82,21 @@ def run_compare(
     }
     rows = [_original(cohort)]
     rows += [_anonymized(name, models, cohort, people, rng) for name, models in asked.items()]
-    rows += [_private(epsilon, cohort, rng) for epsilon in epsilons]
+    rows += [
+        private_row(epsilon, cohort.truth, cohort.frame, QUASI, SENSITIVE, rng) for epsilon in dict.fromkeys(epsilons)
+    ]
     from pydplib.experiments.compare_figures import draw_figures
 
     return Experiment(
         name="compare",
         title="Four ways to protect one cohort",
         lead=(
-            f"{n:,} synthetic reports and one question: how many patients aged {AGES[0]} to {AGES[1]} had chronic "
-            f"prostatitis in {YEAR}? The exact answer is {cohort.truth}."
+            f"{len(cohort.age):,} synthetic patients, each with the first of {n:,} reports, and one question: how many "
+            f"aged {AGES[0]} to {AGES[1]} had chronic prostatitis in {YEAR}? The exact answer is {cohort.truth}."
         ),
         settings={
-            "seed": seed, "n": n, "k": k, "diversity": diversity, "closeness": closeness, "epsilons": list(epsilons),
+            "seed": seed, "n": n, "patients": len(cohort.age), "k": k, "diversity": diversity,
+            "closeness": closeness, "epsilons": list(epsilons),
             "quasi_identifiers": list(QUASI), "sensitive": SENSITIVE, "suppression": SUPPRESSION, "people": people,
         },
         rows=rows,
@@ -120,10 +120,11 @@ def _turned(rows: list[Row]) -> Sheet:
 def _cohort(n: int, seed: int) -> Cohort:
     import narwhals as nw
 
-    frame = pirads(n=n, seed=seed)
-    columns = nw.from_native(frame, eager_only=True)
+    reports = nw.from_native(pirads(n=n, seed=seed), eager_only=True)
+    # One report per patient, so that a row is a person.
+    columns = reports.unique(subset=["patient_id"], keep="first", maintain_order=True)
     return Cohort(
-        frame,
+        columns.to_native(),
         columns["age"].to_numpy().astype(np.int64),
         columns["year"].to_numpy().astype(np.int64),
         columns[SENSITIVE].to_numpy().astype(str),
@@ -138,7 +139,7 @@ def _anonymize(frame: Any, models: list[Model]) -> AnonymizationResult:
 def _original(cohort: Cohort) -> Row:
     attacked = _attacks(cohort.frame, cohort)
     return {"method": "original", "guarantee": "none", "answer": float(cohort.truth), "error": 0.0, "loss": 0.0,
-            "suppressed": 0.0, **attacked, "told_apart": 1.0, "allowed": None}  # fmt: skip
+            "suppressed": 0.0, **attacked, "told_apart": 1.0, "told_margin": None, "allowed": None}  # fmt: skip
 
 
 def _anonymized(name: str, models: list[Model], cohort: Cohort, people: int, rng: np.random.Generator) -> Row:
@@ -157,6 +158,7 @@ def _anonymized(name: str, models: list[Model], cohort: Cohort, people: int, rng
         "suppressed": float(result.suppressed.share),
         **_attacks(result, cohort),
         "told_apart": _told_apart(result, models, cohort, people, rng),
+        "told_margin": None,
         "allowed": None,
     }
 
@@ -220,24 +222,3 @@ def _rows(released: Any) -> Counter[tuple[str, ...]]:
     table = nw.from_native(released, eager_only=True)
     names = (*QUASI, SENSITIVE)
     return Counter(zip(*(table[name].cast(nw.String).to_list() for name in names), strict=True))
-
-
-def _private(epsilon: float, cohort: Cohort, rng: np.random.Generator) -> Row:
-    mechanism = Geometric(1, epsilon)
-    with seeded(int(rng.integers(1 << 62))):
-        here = np.asarray(mechanism.release(np.full(DRAWS, cohort.truth)), dtype=np.float64)
-        there = np.asarray(mechanism.release(np.full(DRAWS, cohort.truth - 1)), dtype=np.float64)
-    played = play(here, there)
-    return {
-        "method": f"epsilon {epsilon:g}",
-        "guarantee": "DP",
-        "answer": float(here[0]),
-        "error": float(np.abs(here - cohort.truth).mean()),
-        "loss": None,
-        "suppressed": None,
-        "found": 0.0,
-        "certain": 0.0,
-        "moved": 0.0,
-        "told_apart": played.hits / played.tries,
-        "allowed": most_success(epsilon),
-    }

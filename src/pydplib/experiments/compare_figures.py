@@ -22,10 +22,13 @@ def draw_figures(rows: Sequence[Row]) -> dict[str, tuple[Figure, Sheet]]:
     methods = [row["method"] for row in there]
     attacks = bar(
         methods,
-        {words: [row[key] for row in there] for key, words in _ATTACKS.items()},
+        {words: [row[key] or 0.0 for row in there] for key, words in _ATTACKS.items()},
         y_title="share of people",
         title="What each attack brings",
-        caption="Half is a coin toss for the first series (with and without); for the others it is 0.",
+        caption=(
+            "Half is a coin toss for the first series (with and without); for the others it is 0. Private counts have "
+            "no rows that could be found."
+        ),
     )
     attacks.update_yaxes(range=[0, 1.05], tickformat=".0%")
     error = bar(

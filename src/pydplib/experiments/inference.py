@@ -147,8 +147,12 @@ def run_inference(
         >>> [row["method"] for row in result.rows]
         ['naive_uniform', 'naive_gaussian', 'laplace']
     """
-    if not sizes or min(sizes) < 2 or repetitions < 2 or not epsilon > 0:
-        raise ParameterError("The experiment needs sizes of at least 2, at least 2 repetitions and a positive epsilon.")
+    whole = all(int(n) == n for n in sizes)
+    if not sizes or not whole or min(sizes) < 2 or repetitions < 2 or not 0 < epsilon < math.inf:
+        raise ParameterError(
+            "The experiment needs whole sizes of at least 2, at least 2 repetitions and a positive epsilon."
+        )
+    sizes = list(dict.fromkeys(int(n) for n in sizes))
     rng = np.random.default_rng(seed)
     rows = []
     for n in sizes:

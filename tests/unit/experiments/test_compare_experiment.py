@@ -25,11 +25,11 @@ def test_compare_lists_the_original_three_models_and_two_private_counts(result):
 
 def test_each_model_answers_the_attack_before_it(result):
     original, k, diverse, t, *private = result.rows
-    assert original["found"] > 0.2 > k["found"] > diverse["found"] > t["found"]
+    assert original["found"] > 0.2 > k["found"] > diverse["found"] >= t["found"]
     assert original["certain"] > 0.1 > k["certain"]
     assert original["moved"] > k["moved"] >= diverse["moved"] >= t["moved"]
-    assert k["loss"] < diverse["loss"] < t["loss"]
-    assert all(row["found"] == row["certain"] == 0 for row in private)
+    assert k["loss"] < diverse["loss"] <= t["loss"]
+    assert all(row["found"] is None and row["certain"] == row["moved"] == 0 for row in private)
 
 
 def test_only_differential_privacy_resists_one_who_knows_all_others(result):
@@ -37,7 +37,7 @@ def test_only_differential_privacy_resists_one_who_knows_all_others(result):
         assert row["told_apart"] > 0.8
     for row, epsilon in zip(result.rows[4:], (1.0, 0.1), strict=True):
         assert row["allowed"] == most_success(epsilon)
-        assert row["told_apart"] == pytest.approx(row["allowed"], abs=0.02)
+        assert row["told_apart"] == pytest.approx(row["allowed"], abs=3 * row["told_margin"])
 
 
 def test_private_error_is_that_of_geometric_noise(result):
