@@ -93,6 +93,7 @@ def tidy() -> None:
     from django.core.management import call_command
     from django.utils import timezone
 
+    from pydplib.web.dashboards import housekeeping as dashboards
     from pydplib.web.exports import storing
     from pydplib.web.intake import housekeeping
     from pydplib.web.people import rate_limits
@@ -104,6 +105,7 @@ def tidy() -> None:
     OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
     housekeeping.tidy()
     storing.remove_stray_files()
+    dashboards.tidy()
 
 
 def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:

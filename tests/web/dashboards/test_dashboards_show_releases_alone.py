@@ -10,6 +10,7 @@ import pytest
 
 from pydplib.web.auditlog.models import Line
 from pydplib.web.dashboards import planning
+from pydplib.web.dashboards.housekeeping import tidy
 from pydplib.web.dashboards.models import Dashboard, Shown
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.publishing import publish
@@ -223,6 +224,8 @@ def test_paper_mode_goes_with_the_data_behind_it(planned: Any, study: Any, brows
     study.project.snapshots.update(file="", sha256="")  # what an erasure does
     page = browser("third_party").get(f"/dashboards/{dashboard.key}").content.decode()
     assert figures_of(page) == {}
+    assert tidy() == 1
+    assert Shown.objects.get(edition__dashboard=dashboard).paper is None
 
 
 def test_the_api_gives_the_same_releases(published: Any, study: Any) -> None:

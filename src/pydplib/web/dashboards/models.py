@@ -88,7 +88,7 @@ class Edition(models.Model):
     number = models.PositiveIntegerField()
     title = models.CharField(max_length=120)
     intro = models.CharField(max_length=400, blank=True)
-    snapshot = models.ForeignKey("intake.Snapshot", on_delete=models.PROTECT, related_name="+")
+    snapshot = models.ForeignKey("intake.Snapshot", on_delete=models.RESTRICT, related_name="+")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     made = models.DateTimeField(default=timezone.now, editable=False)
 

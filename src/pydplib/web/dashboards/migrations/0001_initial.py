@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
                 (
                     "snapshot",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="intake.snapshot"
+                        on_delete=django.db.models.deletion.RESTRICT, related_name="+", to="intake.snapshot"
                     ),
                 ),
             ],
