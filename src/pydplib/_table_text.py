@@ -6,6 +6,7 @@ import codecs
 import csv
 import datetime as dt
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -13,6 +14,8 @@ from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra
 
 _CHUNK = 2**20
 _SEPARATORS = ",;\t|"
+_MOST_SHEET_ROWS = 1_048_576  # Excel's own limit; a damaged sheet may number its rows as it likes
+_MOST_STRAY_COLUMNS = 1_000
 # Windows' own letters between 0x80 and 0x9f, where Latin-1 has nothing to show (the euro sign, quotes).
 _WINDOWS = {
     code: bytes([code]).decode("cp1252") for code in range(0x80, 0xA0) if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
@@ -60,13 +63,16 @@ def write_utf8(path: Path, encoding: str, copy: Path) -> None:
 def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
     """Return the names of the columns and what separates them."""
     with _open_bytes(path) as file:
-        line = file.readline(_CHUNK).decode("utf-8").removeprefix("\ufeff")
+        line = file.readline(_CHUNK).decode("utf-8", "replace").removeprefix("\ufeff")  # a very long one is cut
     if not line.strip():
         raise DataError("The first line is empty. It must have the names of the columns.")
     if separator is None:
         unquoted = "".join(line.split('"')[::2])
         separator = max(_SEPARATORS, key=unquoted.count)
-    names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
+    try:
+        names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
+    except csv.Error:
+        raise DataError("The first line has no names of columns: something in it is far too long.") from None
     if "" in names:
         raise DataError(
             f"Column {names.index('') + 1} has no name in the first line. Name every column there; "
@@ -84,7 +90,15 @@ def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
     return names, separator
 
 
-def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "--sheet", apart: bool = False) -> None:
+def sheet_to_csv(
+    path: Path,
+    sheet: str | None,
+    copy: Path,
+    *,
+    said_by: str = "--sheet",
+    apart: bool = False,
+    most_columns: int = 16_384,
+) -> None:
     """Write one sheet as CSV, so that sheets and files are read by the same rules.
 
     Args:
@@ -93,6 +107,7 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "-
         copy: The file to write.
         said_by: How the user names a sheet, for messages.
         apart: Whether a text gets a mark and everything else its kind: who opens the sheet can tell 1 from "1".
+        most_columns: How many columns it may have.
     """
     openpyxl = import_extra("openpyxl", what="Reading an Excel file", extra="excel")
     try:
@@ -105,17 +120,25 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "-
             raise ParameterError(f"'{path.name}' has several sheets. Choose one with {said_by}: {', '.join(names)}.")
         if sheet is not None and sheet not in names:
             raise ParameterError(f"'{path.name}' has no sheet '{sheet}'.{did_you_mean(sheet, names)}")
+        if not names:
+            raise DataError("The workbook has no sheets. Check that it is complete.")
         found = book[sheet or names[0]]
         found.reset_dimensions()  # a sheet that claims a million columns has only those with something in them
         with copy.open("w", encoding="utf-8", newline="") as out:
             writer, width = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n"), 0
-            for row in found.iter_rows(values_only=True):
+            for number, row in enumerate(_sheet_rows(found), start=1):
+                if number > _MOST_SHEET_ROWS:
+                    raise DataError("The sheet claims more rows than Excel allows. Save it again, or as CSV.")
+                if len(row) > most_columns + _MOST_STRAY_COLUMNS:
+                    raise DataError("The sheet reaches too far to the right. Delete the columns beyond the last named.")
                 cells = [_cell_text(cell, apart=apart and width > 0) for cell in row]
                 if not width:
                     # The first line with something in it has the names; sheets often begin with empty ones.
                     width = max((i + 1 for i, cell in enumerate(cells) if cell), default=0)
                     if width and any("\n" in cell for cell in cells):
                         cells = [" ".join(cell.split()) for cell in cells]
+                    if width > most_columns:
+                        raise DataError(f"The sheet has more than {most_columns} columns. Leave out those not needed.")
                 if any(cells[width:]):
                     raise DataError("The sheet has cells beyond its last named column. Name the column or clear them.")
                 if width and any(cells):
@@ -124,6 +147,14 @@ def sheet_to_csv(path: Path, sheet: str | None, copy: Path, *, said_by: str = "-
                 raise DataError(f"The sheet is empty. Choose another with {said_by}.")
     finally:
         book.close()
+
+
+def _sheet_rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a sheet; whatever openpyxl finds wrong inside it becomes an error in plain words."""
+    try:
+        yield from sheet.iter_rows(values_only=True)
+    except Exception:
+        raise DataError("The sheet is damaged. Open it in Excel and save it again, or save it as CSV.") from None
 
 
 def _cell_text(cell: Any, *, apart: bool = False) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from pydplib.web.auditlog.models import Line
+from pydplib.web.auditlog.models import Head, Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.writing import record, recorded
 
@@ -55,6 +55,31 @@ def test_verify_finds_a_change_made_behind_the_triggers(change: str, words: str)
     verdict = verify()
     assert not verdict
     assert words in (verdict.problem or "")
+
+
+def test_lines_that_others_write_during_the_walk_are_no_damage(monkeypatch) -> None:
+    for name in "abc":
+        record("system", "x.do", name)
+    seal, met = Line.seal, []
+
+    def meanwhile(line: Line) -> str:
+        if not met and line.number == 2:
+            met.append(line)
+            record("system", "x.do", "meanwhile")
+        return seal(line)
+
+    monkeypatch.setattr(Line, "seal", meanwhile)
+    assert verify() and met
+    assert verify().lines == 4
+
+
+def test_verify_finds_a_line_beyond_the_head_and_a_head_that_was_set_back() -> None:
+    for name in "abc":
+        record("system", "x.do", name)
+    Head.objects.update(number=2, hash=Line.objects.get(number=2).hash)
+    assert "counts 2 lines, but 3" in (verify().problem or "")
+    Head.objects.update(number=2, hash="f" * 64)
+    assert "does not fit the head" in (verify().problem or "")
 
 
 def test_a_change_that_fails_leaves_no_line() -> None:

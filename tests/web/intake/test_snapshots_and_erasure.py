@@ -116,6 +116,34 @@ def test_erasure_takes_person_out_of_everything_and_leaves_a_stub(project, fille
     assert load_snapshot(new)
 
 
+@pytest.mark.parametrize("end", [erase, lambda patient, actor: set_consent(patient, "withdrawn", actor=actor)])
+def test_snapshot_published_while_somebody_is_taken_out_does_not_keep_them(project, filled, monkeypatch, end) -> None:
+    from pydplib.web.intake import erasing
+
+    patient = look_up(project, "P3")
+    pseudonym, begin = patient.pseudonym, erasing.recorded
+
+    def after_another_owner_published(*args, **more):
+        publish(make_snapshot(project, actor=filled.user), actor=filled.user)
+        return begin(*args, **more)
+
+    monkeypatch.setattr(erasing, "recorded", after_another_owner_published)
+    end(patient, actor=filled.user)
+
+    new = published_snapshot(project)
+    assert new.number == 2 and pseudonym not in _people(new)
+    assert [each.name for each in snapshots.folder().iterdir()] == [new.file]
+    assert not snapshots.snapshots_with(project, pseudonym)
+
+
+def test_question_called_person_does_not_take_the_place_of_people() -> None:
+    from pydplib.capture import Question, Template
+
+    asked = Question(id="person", kind="integer", title="Persons at home", low=0, high=9)
+    schema = snapshots.snapshot_schema(Template(id="t", version="1", title="T", items=(asked,)), lineage="x")
+    assert schema.person == "person_" and set(schema.columns) == {"person_", "person"}
+
+
 def test_erasure_of_somebody_erased_says_so(project, filled) -> None:
     patient = look_up(project, "P3")
     again = look_up(project, "P3")

@@ -228,3 +228,11 @@ def test_people_cannot_be_switched_outside_of_the_demonstration(sign_in, make_us
     make_user("olivia")
     client = sign_in(make_user("rosa"))  # in the demonstration, but not by one of its links
     assert client.post("/demo/person", {"person": "olivia"}).status_code == 404
+
+
+def test_choosing_a_password_ends_links_of_every_kind(client, make_user) -> None:
+    ada = make_user("ada")
+    welcome, reset = _link("welcome", ada), _link("reset", ada)
+    client.get(reset)
+    assert client.post("/welcome", {"password": NEW, "again": NEW}).status_code == 302
+    assert client.get(welcome).status_code == 404, "whoever else holds the first link gets nothing by it"

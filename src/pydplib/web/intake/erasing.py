@@ -18,6 +18,8 @@ from pydplib.web.intake.snapshots import forget, without_people
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
+_ERASED = "The person of this row was erased: it is left out."
+
 
 def look_up(project: Any, text: str) -> Patient | None:
     """Return the patient of exactly this identifier, key or pseudonym; none if the project has nobody so named."""
@@ -48,9 +50,9 @@ def erase(patient: Patient, *, actor: object) -> int:
             raise DataError("This patient is erased already.")
         reports = Report.all_objects.filter(patient=kept).count()
         _forget_open_rows(project, set(pseudonyms))
-        forget(project, files, pseudonyms, log)
         key = kept.key
         kept.delete()
+        forget(project, files, pseudonyms, log)
         number = new_data_version(project)
         log.add("patient.erase", key, reports=reports, data_version=number)
     return reports
@@ -63,10 +65,10 @@ def set_consent(patient: Patient, consent: str, *, actor: object) -> None:
     project, withdrawn = patient.project, consent == str(Patient.Consent.WITHDRAWN)
     pseudonyms = [patient.pseudonym] if withdrawn else []
     with without_people(project, pseudonyms) as files, recorded(actor, project=project) as log:
-        if withdrawn:
-            forget(project, files, pseudonyms, log)
         Patient.objects.filter(pk=patient.pk).update(consent=consent)
         patient.consent = consent
+        if withdrawn:
+            forget(project, files, pseudonyms, log)
         number = new_data_version(project)
         log.add("patient.consent", patient.key, consent=consent, data_version=number)
 
@@ -92,13 +94,13 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
         raise DataError(f"Nothing is past its time: the project keeps its data until {project.retention_until}.")
     check_not_busy(project)
     with without_people(project, None) as files, recorded(actor, project=project) as log:
-        forget(project, files, None, log)
         ImportRow.objects.filter(batch__project=project).delete()
         patients = Patient.objects.filter(project=project)
         gone = 0
         while part := list(patients.values_list("pk", flat=True)[:CHUNK]):
             Patient.objects.filter(pk__in=part).delete()
             gone += len(part)
+        forget(project, files, None, log)
         number = new_data_version(project)
         log.add("project.purge", project.key, patients=gone, data_version=number)
     return gone
@@ -117,9 +119,14 @@ def open_imports(project: Any) -> int:
 
 
 def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:
-    """Delete rows of open imports that wait for a decision and are about these people."""
+    """Empty rows of open imports that wait for a decision and are about these people; they stay left out.
+
+    A row that is not listed counts as one without problems: without its entry it would be taken in after all.
+    """
     for row in ImportRow.objects.filter(batch__project=project).select_related("batch__template").iterator():
         person = row.batch.template.template.person
         value = str(row.fields.get(person, "")).strip()
         if value and len(value) <= 400 and pseudonyms_of(project, [value])[0] in pseudonyms:
-            row.delete()
+            row.fields, row.decision = {}, ImportRow.Decision.LEAVE_OUT
+            row.problems = [{"code": "erased", "field": "", "column": "", "message": _ERASED, "severity": "error"}]
+            row.save(update_fields=["fields", "problems", "decision"])

@@ -10,11 +10,13 @@ from typing import Any
 
 from pydplib.capture import Problem, Question, Template, answers_from_fields, evaluate, field_name, response_from_fhir
 from pydplib.engine.columns import FALSE_WORDS, TRUE_WORDS
+from pydplib.errors import DataError
 from pydplib.web.intake import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
 
 _DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it, in templates that have one
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _GERMAN_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d.*")
 _WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}
@@ -58,7 +60,22 @@ class Reader:
         self.readers = {
             name: _converter(question, batch.comma) for name, question in self.questions.items() if question is not None
         }
+        self.readers |= dict.fromkeys(self._with_decimal_comma(), _number_with_thousands)
         self.is_flat = batch.format != "fhir" and not any("/" in name for name in batch.mapping)
+
+    def _with_decimal_comma(self) -> set[str]:
+        """Return the fields of a CSV file whose column has a decimal comma somewhere: there 1.234 is a thousand."""
+        if self.batch.format != "csv" or not self.batch.comma:
+            return set()
+        decimals = {name for name, asked in self.questions.items() if asked is not None and asked.kind == "decimal"}
+        places = {place: name for place, name in enumerate(self.batch.mapping) if name in decimals}
+        found: set[str] = set()
+        if places and uploads.path_of(self.batch.key).exists():
+            for cells in uploads.table_rows(self.batch.key):
+                found |= {name for place, name in places.items() if _COMMA.fullmatch(cells[place].strip())}
+                if len(found) == len(places):
+                    break
+        return found
 
     def rows(self, *, start: int = 0) -> Iterator[FileRow]:
         """Yield the rows from a place on, each evaluated."""
@@ -113,7 +130,10 @@ class Reader:
             found = found.get("value") if isinstance(found, dict) else found
             if isinstance(found, str) and found.strip() and NUMBER not in special:
                 special[NUMBER] = found[:200]
-        read = response_from_fhir(self.template, resource)
+        try:
+            read = response_from_fhir(self.template, resource)
+        except RecursionError:
+            raise DataError(f"Response {number} is nested too deeply.") from None
         return FileRow(number, _flat(read.answers), read.answers, read.problems, special)
 
 
@@ -181,6 +201,12 @@ def _converter(question: Question, comma: bool) -> Callable[[str], str]:
 def _number(text: str) -> str:
     word = text.strip()
     return word.replace(".", "").replace(",", ".") if _COMMA.fullmatch(word) else word
+
+
+def _number_with_thousands(text: str) -> str:
+    """Read a number of a column that has decimal commas: a dot before three digits stands for thousands."""
+    word = text.strip()
+    return word.replace(".", "") if _THOUSANDS.fullmatch(word) else _number(text)
 
 
 def _day(text: str) -> str:

@@ -158,8 +158,15 @@ def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator
         (folder() / name).unlink(missing_ok=True)
 
 
-def forget(project: Project, names: Collection[str], pseudonyms: Collection[str] | None, log: Any) -> None:
-    """Inside the transaction: drop the entries of these files, and put a published one without the people in place."""
+def forget(project: Project, names: list[str], pseudonyms: Collection[str] | None, log: Any) -> None:
+    """Inside the transaction: drop the entries of these files, and put a published one without the people in place.
+
+    Call it after the change of the data: from here on no snapshot is made, and one that was made since the files
+    were looked at is added to ``names``.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    since = Snapshot.objects.filter(project=project).exclude(file="").exclude(file__in=names)
+    names += [each.file for each in since if _holds(each, pseudonyms)]
     current = published_snapshot(project)
     held = Snapshot.objects.filter(project=project, file__in=names)
     replacement = None

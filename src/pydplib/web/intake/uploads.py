@@ -144,8 +144,11 @@ def table_rows(key: str) -> Iterator[list[str]]:
 def resources(key: str) -> Iterator[Any]:
     """Yield the FHIR responses of an upload."""
     with path_of(key).open(encoding="utf-8") as file:
-        for line in file:
-            yield json.loads(line)
+        for number, line in enumerate(file, start=1):
+            try:
+                yield json.loads(line)
+            except RecursionError:
+                raise DataError(f"Response {number} is nested too deeply.") from None
 
 
 def _private(path: Path) -> Any:
@@ -163,7 +166,7 @@ def _plain_form(raw: Path, text: Path, plain: Path, sheet: str | None) -> Receiv
         check_archive(raw)
         book = raw.rename(raw.with_suffix(".xlsx"))  # openpyxl goes by the name
         try:
-            sheet_to_csv(book, sheet, text, said_by="the field 'Sheet'")
+            sheet_to_csv(book, sheet, text, said_by="the field 'Sheet'", most_columns=MOST_COLUMNS)
         except PydplibError as error:
             raise DataError(str(error).replace(f"'{book.name}'", "The workbook")) from None
         finally:
@@ -236,7 +239,9 @@ def _plain_table(text: Path, separator: str, plain: Path) -> tuple[list[str], in
             text.open(encoding="utf-8-sig", newline="") as source,
             plain.open("w", encoding="utf-8", newline="") as out,
         ):
-            rows, writer = csv.reader(source, delimiter=separator), csv.writer(out, lineterminator="\n")
+            # Strict: a quote that is never closed would swallow the rows of other patients into one cell.
+            rows = csv.reader(_lines(source), delimiter=separator, strict=True)
+            writer = csv.writer(out, lineterminator="\n")
             columns = [" ".join(name.split()) for name in next(rows, [])]
             if len(columns) > MOST_COLUMNS:
                 raise DataError(f"The file has more than {MOST_COLUMNS} columns. Leave out those that are not needed.")
@@ -266,6 +271,13 @@ def _plain_table(text: Path, separator: str, plain: Path) -> tuple[list[str], in
     return columns, count
 
 
+def _lines(source: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(source, start=1):
+        if "\0" in line:
+            raise DataError(f"Line {number} has bytes that are not text. Export the table again, as CSV in UTF-8.")
+        yield line
+
+
 def _plain_fhir(raw: Path, plain: Path) -> tuple[int, int]:
     count = ignored = 0
     with plain.open("w", encoding="utf-8") as out:
@@ -276,7 +288,15 @@ def _plain_fhir(raw: Path, plain: Path) -> tuple[int, int]:
             count += 1
             if count > MOST_ROWS:
                 raise DataError(f"The file has more than {MOST_ROWS} responses. Split it.")
-            out.write(json.dumps(resource, ensure_ascii=True, separators=(",", ":")) + "\n")
+            try:
+                line = json.dumps(resource, ensure_ascii=False, separators=(",", ":"))
+                out.write(line + "\n")
+            except RecursionError:
+                raise DataError(f"Response {count} is nested too deeply.") from None
+            except UnicodeEncodeError:
+                line = "\\u0000"
+            if "\\u0000" in line:
+                raise DataError(f"Response {count} has characters that are not text. Correct it where it came from.")
     if not count:
         raise DataError("The file has no QuestionnaireResponse in it.")
     return count, ignored

@@ -130,8 +130,10 @@ def import_mapping(request: Any, **kwargs: Any) -> HttpResponse:
     form = _mapping_form(request, batch, request.POST)
     if not form.is_valid():
         return _mapping_page(request, batch, form, status=422)
-    ImportBatch.objects.filter(pk=batch.pk).update(mapping=form.mapping, state=_State.UPLOADED)
-    jobs.start(check_rows, batch)
+    # Another window may have begun to take it in meanwhile: then its columns stay as they are.
+    open_now = ImportBatch.objects.filter(pk=batch.pk, state__in=(_State.UPLOADED, _State.CHECKED))
+    if open_now.update(mapping=form.mapping, state=_State.UPLOADED):
+        jobs.start(check_rows, batch)
     return redirect("import_batch", key=batch.key)
 
 
@@ -170,7 +172,9 @@ def import_row(request: Any, number: int, **kwargs: Any) -> HttpResponse:
             log.add("import.decide", batch.key, row=number, decision=action)
     back = request.POST.get("page", "")
     address = redirect("import_batch", key=batch.key).url
-    return redirect(f"{address}?page={int(back)}#row-{number}" if re.fullmatch("[0-9]{1,9}", back) else f"{address}#row-{number}")
+    return redirect(
+        f"{address}?page={int(back)}#row-{number}" if re.fullmatch("[0-9]{1,9}", back) else f"{address}#row-{number}"
+    )
 
 
 @door("import_records", of=ImportBatch)

@@ -38,6 +38,7 @@ def choose_password(link: OneTimeLink, password: str) -> None:
         links.use(link)
         user.set_password(password)
         user.save(update_fields=["password"])
+        OneTimeLink.objects.filter(user=user, used=None).delete()  # of another kind, still on its way to somebody
         end_sessions(user)
         log.add("user.choose_password", user.username, by_link=str(link.purpose))
 

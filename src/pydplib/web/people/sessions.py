@@ -75,7 +75,11 @@ def end_sessions(user: User, *, but: str | None = None) -> int:
 
 def end_session(user: User, session: int | str) -> bool:
     """End one session of a user by its number in the list; return whether there was one."""
-    row = SignedInSession.objects.filter(user=user, pk=session).first() if re.fullmatch("[0-9]{1,18}", str(session)) else None
+    row = (
+        SignedInSession.objects.filter(user=user, pk=session).first()
+        if re.fullmatch("[0-9]{1,18}", str(session))
+        else None
+    )
     if row is None:
         return False
     Session.objects.filter(session_key=row.session_key).delete()
