@@ -23,6 +23,7 @@ def draw_figures(rows: Sequence[Row]) -> dict[str, tuple[Figure, Sheet]]:
     attacks = bar(
         methods,
         {words: [row[key] or 0.0 for row in there] for key, words in _ATTACKS.items()},
+        x_title="protection",
         y_title="share of people",
         title="What each attack brings",
         caption=(
@@ -34,7 +35,8 @@ def draw_figures(rows: Sequence[Row]) -> dict[str, tuple[Figure, Sheet]]:
     error = bar(
         methods,
         {"error": [row["error"] for row in there]},
-        y_title="patients",
+        x_title="protection",
+        y_title="error in patients",
         title="How wrong the answer is",
         caption="Anonymized tables: the error of this release. Private counts: the mean error over many releases.",
     )

@@ -78,8 +78,9 @@ def _figure_1(rows: Sequence[Row], epsilon: float, repetitions: int) -> Figure:
         if sizes[0] <= size <= sizes[-1]:
             figure.add_vline(x=size, line={"dash": "dot", "width": 1, "color": "#888888"})
             figure.add_annotation(
-                x=_log10(size), y=1, xref="x", yref="paper", text=f"n = {size:,.0f}", showarrow=False, yanchor="bottom"
-            )
+                x=_log10(size), y=0, xref="x", yref="paper", text=f"n = {size:,.0f}", showarrow=False,
+                xanchor="right", yanchor="bottom",
+            )  # fmt: skip
     figure.update_xaxes(type="log", dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
     return figure
@@ -120,6 +121,7 @@ def _figure_3(rows: Sequence[Row]) -> Figure:
     return bar(
         [f"n = {n:,}" for n in sizes],
         series,
+        x_title="records",
         y_title="Jensen-Shannon divergence in bits",
         title="With and without one person: how different the outputs look on average",
         caption=(

@@ -87,6 +87,7 @@ def _loss(rows: Sequence[Row]) -> Figure:
             "of a record": [high[query]["record_epsilon"] for query in queries],
             "sound release": [high[query]["sound_epsilon"] for query in queries],
         },
+        x_title="query type",
         y_title="epsilon",
         title="The printed epsilon is not what a record loses (high noise)",
         caption="Logarithmic. The last bar is a sound release of the statistic with the same percentage of noise.",

@@ -80,3 +80,23 @@ def test_a_list_that_is_no_list_is_refused_with_an_example():
     result = run("inference", "--sizes", "many")
     assert result.exit_code == 2
     assert "1000,10000,100000" in result.output
+
+
+@pytest.mark.parametrize("sizes", ["inf", "nan", "10.7", "1000,", "1e999"])
+def test_sizes_that_are_no_whole_numbers_are_refused(sizes):
+    result = run("inference", "--sizes", sizes)
+    assert result.exit_code == 2
+    assert "whole numbers" in result.output
+
+
+def test_a_size_given_twice_is_measured_once():
+    result = run("inference", "--sizes", "200,2e2", "-k", "3", "--no-divergence", "--json")
+    assert len(json.loads(result.output)["rows"]) == 3
+
+
+@pytest.mark.parametrize("name", ["pirads", "compare"])
+def test_experiment_with_one_seed_repeats_every_number(name):
+    options = {"pirads": ("--calls", "1,3", "--repetitions", "2"), "compare": ("--epsilons", "1")}[name]
+    first, second = (run(name, "--n", "150", "--seed", "5", "--json", *options).output for _ in range(2))
+    assert first == second
+    assert json.loads(first)["settings"]["seed"] == 5
