@@ -167,3 +167,23 @@ attacking.start(AttackRun.objects.get(project__key=sys.argv[1]))
 """
     run(go_on, args=args)
     assert run(state, args=args) == ["done", False, 3, 1]
+
+
+def test_backup_takes_tables_and_their_traces_along(run: Steps) -> None:
+    args = (run(SET_UP),)
+    saved = """
+import pathlib, tempfile
+from django.conf import settings
+from pydplib.web.backups.restoring import unpacked
+from pydplib.web.backups.saving import save
+path = pathlib.Path(tempfile.mkdtemp()) / "all.backup"
+(storing.folder() / "note.txt").write_text("not ours")
+save(settings.CONFIGURATION, path, passphrase=None)
+with unpacked(path, path.parent / "home", None) as (work, about):
+    found = {each.name: each.read_bytes() for each in (work / "exports").iterdir()}
+export.refresh_from_db()
+mine = {f"{export.file}.{kind}" for kind in ("csv", "parquet", "trace")}
+same = all(found[name] == (storing.folder() / name).read_bytes() for name in mine)
+print(json.dumps([same, "note.txt" in found, (work / "keys").exists()]))
+"""
+    assert run(MAKE, saved, args=args) == [True, False, False]

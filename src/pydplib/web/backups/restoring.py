@@ -19,10 +19,12 @@ from typing import Any
 from pydplib.errors import DataError, EngineError, ParameterError
 from pydplib.web.backups.container import read_container
 from pydplib.web.backups.databases import restore_postgres
-from pydplib.web.backups.saving import MANIFEST, POSTGRES, SQLITE
+from pydplib.web.backups.saving import EXPORTED, MANIFEST, POSTGRES, SQLITE
 from pydplib.web.configuration import Configuration, postgres_database
 
-_NAME = re.compile(rf"{SQLITE}|{POSTGRES}|{MANIFEST}|keys/[a-z0-9_-]+\.key|snapshots/[0-9a-f]+\.parquet")
+_NAME = re.compile(
+    rf"{SQLITE}|{POSTGRES}|{MANIFEST}|keys/[a-z0-9_-]+\.key|snapshots/[0-9a-f]+\.parquet|exports/{EXPORTED}"
+)
 _MOST_FILES = 100_000
 
 
@@ -123,7 +125,7 @@ def _put(work: Path, home: Path) -> Path | None:
 
 
 def _unpack(stream: Any, work: Path) -> dict[str, str]:
-    for name in ("keys", "snapshots"):
+    for name in ("keys", "snapshots", "exports"):
         (work / name).mkdir(mode=0o700)
     sums: dict[str, str] = {}
     try:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import sqlite3
 import tarfile
 import tempfile
@@ -23,6 +24,8 @@ from pydplib.web.backups.databases import copy_sqlite, dump_postgres
 from pydplib.web.configuration import Configuration, postgres_database
 
 SQLITE, POSTGRES, MANIFEST = "database.sqlite3", "database.dump", "manifest.json"
+EXPORTED = r"[0-9a-f]+-[0-9a-f]+\.(?:csv|parquet|trace)"
+"""How files of anonymized tables are called."""
 _SNAPSHOTS = "SELECT file FROM intake_snapshot WHERE file <> ''"
 _HEAD = "SELECT number, hash FROM auditlog_head WHERE id = 1"
 
@@ -61,17 +64,22 @@ def save(
         raise EngineError(f"There is no server in '{configuration.home}': it has no keys.")
     with tempfile.TemporaryDirectory(prefix=".backup-", dir=configuration.home) as folder:
         work = Path(folder)
-        held = work / "snapshots"
+        held, tables = work / "snapshots", work / "exports"
         held.mkdir()
+        tables.mkdir()
         _hold(configuration.home / "snapshots", held)
+        _hold(configuration.home / "exports", tables, EXPORTED)
         step("Copying the database")
         name, snapshots, head = _database(configuration, work)
         _hold(configuration.home / "snapshots", held)
+        _hold(configuration.home / "exports", tables, EXPORTED)
         step("Writing the file")
         present = [file for file in snapshots if (held / file).is_file()]
         files: list[tuple[str, Path]] = [(name, work / name)]
         files += [(f"keys/{key.name}", key) for key in sorted((configuration.home / "keys").glob("*.key"))]
         files += [(f"snapshots/{file}", held / file) for file in sorted(present)]
+        # Anonymized tables with their traces, without which nothing later could be made to hold together with them.
+        files += [(f"exports/{file.name}", file) for file in sorted(tables.iterdir())]
         about = {
             "version": __version__,
             "made": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
@@ -85,11 +93,11 @@ def save(
     return Saved(len(files), head[0], path.stat().st_size, len(snapshots) - len(present))
 
 
-def _hold(source: Path, target: Path) -> None:
-    """Link snapshots aside, so that one which is deleted meanwhile can still be copied."""
+def _hold(source: Path, target: Path, named: str = r".+\.parquet") -> None:
+    """Link files aside, so that one which is deleted meanwhile can still be copied."""
     if source.is_dir():
-        for path in source.glob("*.parquet"):
-            if not (target / path.name).exists():
+        for path in source.iterdir():
+            if re.fullmatch(named, path.name) and not (target / path.name).exists():
                 try:
                     os.link(path, target / path.name)
                 except FileNotFoundError:
