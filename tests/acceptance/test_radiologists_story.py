@@ -49,7 +49,7 @@ class Form:
 
     def choose(self, name: str, value: str) -> None:
         """Choose an answer by its value."""
-        self.field(name).locator(f"input[value='{value}']").check(force=True)
+        self.field(name).locator(f"label:has(input[value='{value}'])").click()
 
     def settled(self) -> None:
         self.page.locator("[data-status]", has_text="Saved").wait_for()
