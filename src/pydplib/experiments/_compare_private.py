@@ -61,5 +61,7 @@ def release_table(frame: Any, quasi: tuple[str, ...], sensitive: str, epsilon: f
     kinds = {name: declared[name] for name in (*quasi, sensitive)} | {"age": Integer(0, 119), "year": years}
     columns = nw.from_native(frame, eager_only=True).select(*kinds).to_native()
     table = load(columns, Schema(columns=kinds, max_rows_per_person=1))
-    session = Session(table, recipient="reader", role="owner", budget=PureDP(epsilon), ledger=MemoryLedger())
+    ledger = MemoryLedger()
+    ledger.open_account(lineage=table.schema.lineage, limit=PureDP(epsilon))  # an experiment may ask for any epsilon
+    session = Session(table, recipient="reader", role="owner", budget=PureDP(epsilon), ledger=ledger)
     return session.release(Crosstab(*quasi, sensitive, bins={"age": list(EDGES)}), epsilon=epsilon)

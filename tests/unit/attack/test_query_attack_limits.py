@@ -88,6 +88,11 @@ def test_loss_of_an_exchange_follows_from_bounds_and_columns(target, one, ten):
     assert target.exchanged_epsilon(10) == (ten if ten is None else pytest.approx(ten))
 
 
+def test_live_session_with_a_large_budget_answers_until_it_is_spent():
+    answers = LiveSession(15.0, budget=30.0).sums(np.ones(6), np.eye(6, dtype=bool)[:3], np.random.default_rng(1))
+    assert np.isfinite(answers).tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0, math.inf), (math.nan, 1)])
 def test_sound_mode_with_impossible_bounds_is_refused(bounds):
     with pytest.raises(ParameterError, match="low < high"):
