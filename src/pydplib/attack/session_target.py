@@ -63,15 +63,14 @@ class LiveSession(Target):
         return self._session(("value",), values[:, np.newaxis])
 
     def _session(self, names: tuple[str, ...], table: Floats) -> Any:
-        from pydplib.budget import MemoryLedger
         from pydplib.guarantee import PureDP
+        from pydplib.policy import Policy
         from pydplib.release.session import Session
 
         rows = np.ascontiguousarray(table, dtype=np.float64)
         loaded = _table(names, rows.tobytes(), (float(self.bounds[0]), float(self.bounds[1])))
-        ledger = MemoryLedger()
-        ledger.open_account(lineage=loaded.schema.lineage, limit=PureDP(self.budget))  # no other bound than this
-        return Session(loaded, recipient="attacker", budget=PureDP(self.budget), ledger=ledger)
+        policy = Policy(data_set_budget=self.budget)  # no other bound than this one
+        return Session(loaded, recipient="attacker", budget=PureDP(self.budget), policy=policy)
 
     def _ask(self, session: Any, column: str, members: NDArray[np.int64] | None) -> float:
         from pydplib.engine.conditions import Where

@@ -49,10 +49,10 @@ def release_table(frame: Any, quasi: tuple[str, ...], sensitive: str, epsilon: f
     """Return a noisy table of counts over all quasi-identifiers and the sensitive column, ages by decade."""
     import narwhals as nw
 
-    from pydplib.budget import MemoryLedger
     from pydplib.datasets import pirads_schema
     from pydplib.engine import load
     from pydplib.guarantee import PureDP
+    from pydplib.policy import Policy
     from pydplib.release import Crosstab, Session
     from pydplib.schema import Category, Integer, Schema
 
@@ -61,7 +61,6 @@ def release_table(frame: Any, quasi: tuple[str, ...], sensitive: str, epsilon: f
     kinds = {name: declared[name] for name in (*quasi, sensitive)} | {"age": Integer(0, 119), "year": years}
     columns = nw.from_native(frame, eager_only=True).select(*kinds).to_native()
     table = load(columns, Schema(columns=kinds, max_rows_per_person=1))
-    ledger = MemoryLedger()
-    ledger.open_account(lineage=table.schema.lineage, limit=PureDP(epsilon))  # an experiment may ask for any epsilon
-    session = Session(table, recipient="reader", role="owner", budget=PureDP(epsilon), ledger=ledger)
+    policy = Policy(data_set_budget=epsilon)  # an experiment may ask for any epsilon
+    session = Session(table, recipient="reader", role="owner", budget=PureDP(epsilon), policy=policy)
     return session.release(Crosstab(*quasi, sensitive, bins={"age": list(EDGES)}), epsilon=epsilon)
