@@ -202,3 +202,25 @@ def test_columns_stay_as_they_are_once_an_import_is_being_taken_in(
     batch.refresh_from_db()
     assert batch.state == "accepting" and batch.mapping == list(good)
     assert not Report.all_objects.filter(batch=batch).exists() and Patient.objects.count() == 25
+
+
+def test_two_imports_of_the_same_reports_are_taken_in_one_after_the_other(project: Any, filled: Any, row: Any) -> None:
+    good = row("new")
+    text = ";".join(good) + "\n" + ";".join(str(value) for value in good.values()) + "\n"
+    for _ in range(2):
+        filled.post("/import", {"file": SimpleUploadedFile("a.csv", text.encode())})
+    first, second = ImportBatch.objects.order_by("pk")
+    for batch in (first, second):
+        filled.post(f"/import/{batch.key}/mapping", {f"column{n}": name for n, name in enumerate(good)})
+    ImportBatch.objects.filter(pk=first.pk).update(state="accepting", worker="another")
+
+    filled.post(f"/import/{second.key}/accept")
+    second.refresh_from_db()
+    assert second.state == "checked" and "Another import" in second.problem
+
+    ImportBatch.objects.filter(pk=first.pk).update(worker="")
+    for batch in (first, second):
+        filled.post(f"/import/{batch.key}/accept")
+        batch.refresh_from_db()
+    assert (first.good, second.good) == (1, 0)
+    assert Report.objects.filter(origin="import", patient__identifiers__value="new").count() == 1

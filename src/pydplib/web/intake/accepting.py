@@ -16,6 +16,7 @@ from pydplib.web.intake.jobs import Worker
 from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient
 from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of
 from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, prepare, write_reports
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
 _State: Any = ImportBatch.State
@@ -29,7 +30,7 @@ def accept_batch(batch: ImportBatch) -> None:
     transaction shows them all, raises the data version and writes the line. Killed anywhere, the import is either
     not taken in (and can be resumed or discarded) or taken in whole.
     """
-    worker = Worker(batch, _State.ACCEPTING, among=(_State.CHECKED, _State.ACCEPTING))
+    worker = _claim(batch)
     batch.refresh_from_db()
     if not uploads.path_of(batch.key).exists():
         worker.release(problem="The uploaded file is gone: files are kept for a day. Discard this import.")
@@ -51,6 +52,16 @@ def accept_batch(batch: ImportBatch) -> None:
             write_reports(batch.project, batch.template, ready, author=batch.by, staged_in=batch)
     _show(batch, worker)
     uploads.remove(batch.key)
+
+
+def _claim(batch: ImportBatch) -> Worker:
+    """Take one import of a project at a time: of two, neither would see the reports of the other as duplicates."""
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=batch.project_id)
+        others = ImportBatch.objects.filter(project=batch.project_id, state=_State.ACCEPTING).exclude(pk=batch.pk)
+        if others.exists():
+            raise DataError("Another import of this project is being taken in. Let it finish, then try again.")
+        return Worker(batch, _State.ACCEPTING, among=(_State.CHECKED, _State.ACCEPTING))
 
 
 def _ready(

@@ -53,6 +53,7 @@ def erase(patient: Patient, *, actor: object) -> int:
         key = kept.key
         kept.delete()
         forget(project, files, pseudonyms, log)
+        check_not_busy(project)  # again: the project is locked by now, and no import can begin
         number = new_data_version(project)
         log.add("patient.erase", key, reports=reports, data_version=number)
     return reports
