@@ -1,4 +1,4 @@
-"""The page on attacks runs as it stands, and speaks of every attack there is."""
+"""The pages on attacks run as they stand, and speak of every attack there is."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ import pytest
 
 from pydplib import attack
 
-PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "attacks-on-tables.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+FOLDER = Path(__file__).parents[3] / "docs" / "explanation"
+PAGES = {
+    name: re.findall(r"```python\n(.*?)```", (FOLDER / name).read_text(encoding="utf-8"), re.S)
+    for name in ("attacks-on-tables.md", "attacks-on-answers.md")
+}
 
 
-def test_page_blocks_run_one_after_the_other():
+@pytest.mark.parametrize("page", PAGES)
+def test_page_blocks_run_one_after_the_other(page):
     names: dict[str, object] = {}
-    for number, block in enumerate(BLOCKS):
-        exec(compile(block, f"{PAGE.name}, block {number + 1}", "exec"), names)
-    assert len(BLOCKS) >= 11
+    for number, block in enumerate(PAGES[page]):
+        exec(compile(block, f"{page}, block {number + 1}", "exec"), names)
+    assert len(PAGES[page]) >= 7
 
 
 @pytest.mark.parametrize(
     "name",
     ["linkage", "homogeneity", "background_knowledge", "skewness", "similarity", "unsorted_matching",
-     "complementary_release", "temporal", "minimality", "leak_report"],
+     "complementary_release", "temporal", "minimality", "leak_report", "differencing", "averaging", "reconstruction",
+     "membership", "outlier_membership", "floating_point", "audit"],
 )  # fmt: skip
-def test_page_shows_every_attack(name):
+def test_pages_show_every_attack(name):
     assert hasattr(attack, name)
-    assert f"attack.{name}(" in "".join(BLOCKS)
+    assert f"attack.{name}(" in "".join(block for blocks in PAGES.values() for block in blocks)
