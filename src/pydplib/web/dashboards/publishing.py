@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 import duckdb
+import numpy as np
 from django.db.models import Max
 
 from pydplib import plot
 from pydplib._duckdb_files import exact_name, parquet_source
+from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, DataError, ParameterError, PolicyError
 from pydplib.experiments.figures import FIGURES
 from pydplib.policy import ROLES
@@ -18,7 +20,7 @@ from pydplib.web.analyses.asking import keep
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.dashboards.models import Dashboard, Edition, Figure, Kind, Shown
 from pydplib.web.dashboards.planning import PAPER_FIELDS
-from pydplib.web.dashboards.pricing import Bill, asked_by, bill_for, open_for, title_for
+from pydplib.web.dashboards.pricing import OWNER_SIZE, Bill, asked_by, bill_for, open_for, title_for
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import folder
 
@@ -32,7 +34,7 @@ def count_records(actor: Any, dashboard: Dashboard) -> None:
     with _refusals(actor, dashboard):
         session, _ = open_for(dashboard, preview=False)
         with session.table:
-            bought = session.buy_size() if session.cap is not None else session.buy_size(epsilon=_owner_size(session))
+            bought = session.buy_size(epsilon=None if session.cap is not None else float(OWNER_SIZE))
     record(actor, "dashboard.count", dashboard.key, project=dashboard.project, cost=str(bought.cost))
 
 
@@ -81,7 +83,7 @@ def publish(actor: Any, dashboard: Dashboard, *, agreed: int) -> Edition:
             edition=edition.number,
             snapshot=snapshot.number,
             figures=len(shown),
-            cost=agreed / 10**9,
+            cost=agreed / NANO,
         )
     dashboard.state = locked.state
     return edition
@@ -154,15 +156,7 @@ def _columns(snapshot: Snapshot, names: tuple[str, ...]) -> dict[str, Any]:
             rows = relation.fetchall()
     except duckdb.Error:
         raise DataError("The snapshot cannot be read. Check the disk, or publish a new one.") from None
-    import numpy as np
-
     return {name: np.array([row[place] for row in rows], dtype=object) for place, name in enumerate(names)}
-
-
-def _owner_size(session: Session) -> float:
-    from pydplib.web.dashboards.pricing import OWNER_SIZE
-
-    return float(OWNER_SIZE)
 
 
 class _refusals:

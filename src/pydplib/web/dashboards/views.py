@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.errors import ParameterError
+from pydplib.web.dashboards.budgets import purses
 from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.pricing import noise_words
 from pydplib.web.dashboards.showing import audience_title, can_view, panels_of, visible
@@ -30,8 +31,6 @@ def dashboards(request: HttpRequest) -> HttpResponse:
         "entries": [_entry(dashboard, current) for dashboard in found],
     }
     if edits:
-        from pydplib.web.dashboards.budgets import purses
-
         values["purses"] = purses(request.project)
     return render(request, "dashboards/list.html", values)
 

@@ -16,7 +16,7 @@ from pydplib.web.analyses.seeing import question_of
 from pydplib.web.dashboards import planning
 from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, PickForm, PriceForm, QuestionForm, WordsForm
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
-from pydplib.web.dashboards.pricing import bill_for, noise_words
+from pydplib.web.dashboards.pricing import bill_for, noise_words, title_for
 from pydplib.web.dashboards.publishing import count_records, publish
 from pydplib.web.dashboards.showing import audience_title
 from pydplib.web.doors import door
@@ -218,15 +218,8 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
         values["bill"] = bill_for(item)
     except PolicyError as error:
         values["problem"] = str(error)
-        values["names"] = [planning_title(figure, schema) for figure in values["figures"]]
+        values["names"] = [title_for(figure, schema) for figure in values["figures"]]
     return values
-
-
-def planning_title(figure: Figure, schema: Any) -> str:
-    """Return what a figure shows."""
-    from pydplib.web.dashboards.pricing import title_for
-
-    return title_for(figure, schema)
 
 
 def _pick_form(item: Dashboard, data: Any = None) -> PickForm:
