@@ -144,7 +144,7 @@ def command(
 
         page = leak_page(found, name=released.name, original=original.name).to_html()
         with staged() as staging:
-            staging.write_text(report, page)
+            staging.write_text(report, page, private=True)
     if as_json:
         print_json({"original": str(original), "released": str(released), **found.to_dict()})
     else:

@@ -117,3 +117,32 @@ def test_attack_explains_wrong_options(files, options, words):
     result = run(files, files / "out.csv", *options)
     assert result.exit_code != 0
     assert words in f"{result.output} {result.exception}"
+
+
+def test_attack_counts_people_where_rows_belong_together(files):
+    visits = pd.DataFrame({"who": ["CANARY"] * 6 + [f"p{i}" for i in range(6)], "age": [33] * 6 + list(range(50, 56))})
+    visits.to_csv(files / "in.csv", index=False)
+    visits.assign(age=["30-39"] * 6 + ["50-59"] * 6)[["age"]].to_csv(files / "visits.csv", index=False)
+    options = [files / "visits.csv", "--quasi", "age", "--json"]
+    chances = []
+    for person in ([], ["--person", "who"]):
+        result = run(files, *options, *person)
+        assert "CANARY" not in result.output
+        chances.append(json.loads(result.stdout)["attacks"][0]["details"]["maximum"])
+    assert chances == [pytest.approx(1 / 6), 1.0]
+    assert "Did you mean 'who'" in str(run(files, *options, "--person", "whom").exception)
+
+
+def test_attack_report_is_readable_by_its_owner_only(files):
+    page = files / "leak.html"
+    assert run(files, files / "out.csv", "--quasi", "age,zip", "--report", page).exit_code == 0
+    assert page.stat().st_mode & 0o077 == 0
+
+
+def test_attack_of_an_empty_release_and_on_an_empty_original(files):
+    table = pd.read_csv(files / "out.csv")
+    table.head(0).to_csv(files / "none.csv", index=False)
+    result = run(files, files / "none.csv", "--quasi", "age,zip", "--sensitive", "ill")
+    assert "MUST NOT" not in result.output
+    (files / "in.csv").write_text("age,zip,ill\n")
+    assert "original has no rows" in str(run(files, files / "out.csv", "--quasi", "age").exception)
