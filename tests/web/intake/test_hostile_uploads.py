@@ -224,3 +224,19 @@ def test_two_imports_of_the_same_reports_are_taken_in_one_after_the_other(projec
         batch.refresh_from_db()
     assert (first.good, second.good) == (1, 0)
     assert Report.objects.filter(origin="import", patient__identifiers__value="new").count() == 1
+
+
+def test_rows_of_an_upload_that_no_import_names_are_not_kept(
+    version: Any, member: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.db import DatabaseError
+
+    owner = member("owner")
+    owner.raise_request_exception = False
+
+    def full(*_: Any) -> None:
+        raise DatabaseError("disk full")
+
+    monkeypatch.setattr("pydplib.web.auditlog.writing.append", full)
+    assert owner.post("/import", {"file": SimpleUploadedFile("a.csv", b"age\n5\n")}).status_code == 500
+    assert not list(uploads.folder().iterdir()) and not ImportBatch.objects.exists()

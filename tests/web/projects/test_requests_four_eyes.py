@@ -204,3 +204,37 @@ def test_members_of_the_audience_see_an_approved_change_at_home(owners, asker, m
     assert "budget from 6 to 8" in page
     assert "secret plan" not in page and "between us" not in page
     assert "budget from 6" not in member("third_party").get("/").content.decode()
+
+
+@pytest.mark.parametrize("act", ["link", "second-factor"])
+def test_who_resets_the_second_owners_account_does_not_become_the_second_owner(owners, project, logged, act) -> None:
+    ada, ben, cyd = owners
+    ada.user.is_hospital_owner = True
+    ada.user.save()
+    assert ada.post(f"/hospital/people/ben/{act}").status_code in (200, 302)
+    ada.post("/requests/propose", {"audience": "third_party", "budget": "5", "reason": "study"})
+    request = AccessRequest.objects.get()
+
+    with pytest.raises(PolicyError, match="both count as one"):
+        decide(ben.user, request, agrees=True, reason="yes")
+    assert _budget(project, "third_party") == 2
+    assert _decide(cyd, request).status_code == 302
+    assert _budget(project, "third_party") == 5
+
+
+def test_the_second_owner_counts_again_after_a_week_and_may_always_refuse(owners, project, monkeypatch) -> None:
+    from pydplib.web.projects import deciding
+
+    ada, ben, _ = owners
+    ada.user.is_hospital_owner = True
+    ada.user.save()
+    ada.post("/hospital/people/ben/link")
+    request = propose_budget(ben.user, project, audience="third_party", budget=5.0, reason="study")
+    with pytest.raises(PolicyError, match="both count as one"):
+        decide(ada.user, request, agrees=True, reason="the other way round")
+    assert decide(ada.user, request, agrees=False, reason="no").state == "refused"
+
+    request = propose_budget(ben.user, project, audience="third_party", budget=5.0, reason="study")
+    later = timezone.now() + deciding.SETTLED
+    monkeypatch.setattr(deciding.timezone, "now", lambda: later)
+    assert decide(ada.user, request, agrees=True, reason="yes").state == "approved"

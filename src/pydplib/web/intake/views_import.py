@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -55,20 +56,24 @@ def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> Impo
     key = new_key()
     found = uploads.receive(form.cleaned_data["file"], key, sheet=form.cleaned_data["sheet"] or None)
     template = current.template
-    with recorded(request.user, project=request.project) as log:
-        batch = ImportBatch.objects.create(
-            key=key,
-            project=request.project,
-            template=current,
-            by=request.user,
-            department=form.cleaned_data["department"] if own is None else own,
-            format=found.format,
-            columns=list(found.columns),
-            comma=found.comma,
-            mapping=_allowed(guess(template, found.columns), own),
-            rows=found.rows,
-        )
-        log.add("import.upload", batch.key, format=found.format, rows=found.rows)
+    try:
+        with recorded(request.user, project=request.project) as log:
+            batch = ImportBatch.objects.create(
+                key=key,
+                project=request.project,
+                template=current,
+                by=request.user,
+                department=form.cleaned_data["department"] if own is None else own,
+                format=found.format,
+                columns=list(found.columns),
+                comma=found.comma,
+                mapping=_allowed(guess(template, found.columns), own),
+                rows=found.rows,
+            )
+            log.add("import.upload", batch.key, format=found.format, rows=found.rows)
+    except DatabaseError:
+        uploads.remove(key)  # nobody would ever find these rows again
+        raise
     if found.ignored:
         messages.info(request, f"{found.ignored} entries of the file are no QuestionnaireResponse; they are ignored.")
     if found.format == "fhir":

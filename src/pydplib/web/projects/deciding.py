@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ALL, ANY, can_raise_budget, can_use, check_edit_rights, check_raise_budget, check_use
+from pydplib.web.auditlog.models import Line
 from pydplib.web.projects.changing import Change, changing
 from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.joining import give_role
@@ -15,6 +18,9 @@ from pydplib.web.projects.models import AccessRequest, Approval, Member, Project
 from pydplib.web.projects.words import DASHBOARD
 
 Kind, State = AccessRequest.Kind, AccessRequest.State
+SETTLED = dt.timedelta(days=7)
+"""After how long an account that was opened or reset belongs to its owner alone."""
+_OPENS_ACCOUNT = ("user.invite", "user.make_link", "user.remove_second_factor")
 
 
 def decide(actor: Any, request: AccessRequest, *, agrees: bool, reason: str) -> AccessRequest:
@@ -41,6 +47,8 @@ def decide(actor: Any, request: AccessRequest, *, agrees: bool, reason: str) -> 
         _check_owner_long_enough(change.project, actor, found)
         if Approval.objects.filter(request=found, by=actor).exists():
             raise ParameterError("You have given your word on this request already.")
+        if agrees and found.kind == Kind.BUDGET:
+            _check_two_people(actor, found)
         Approval.objects.create(request=found, by=actor, agrees=agrees, reason=reason.strip())
         if not agrees:
             change.log.add("request.refuse", found.key, kind=found.kind)
@@ -84,6 +92,24 @@ def _check_owner_long_enough(project: Project, actor: Any, request: AccessReques
     """An owner could otherwise name a second one and raise any budget alone."""
     if request.kind == Kind.BUDGET and Member.objects.get(project=project, user=actor).role_since > request.made:
         raise PolicyError("You became an owner after this was asked: owners of that time decide, or it is asked anew.")
+
+
+def _check_two_people(actor: Any, request: AccessRequest) -> None:
+    """Whoever manages a hospital can open or take over a colleague's account: such a pair is one pair of eyes.
+
+    It counts as two again after a week, in which the colleague finds the own password changed and the log says it.
+    """
+    agreed = Approval.objects.filter(request=request, agrees=True).exclude(by=actor)
+    others = list(agreed.values_list("by__username", flat=True))
+    since = (timezone.now() - SETTLED).astimezone(dt.UTC).isoformat(timespec="milliseconds")
+    opened = Line.objects.filter(action__in=_OPENS_ACCOUNT, time__gte=since).filter(
+        Q(actor__in=others, subject=actor.username) | Q(actor=actor.username, subject__in=others)
+    )
+    if opened.exists():
+        raise PolicyError(
+            f"One of you opened or reset the other's account in the last {SETTLED.days} days, so both count as one. "
+            "Let another owner agree, or wait."
+        )
 
 
 def _agree(change: Change, request: AccessRequest) -> None:
