@@ -42,9 +42,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, objec
 
 def test_page_when_run_has_no_failing_command(ran) -> None:
     _, _, codes = ran
-    assert len(codes) == 7
+    assert len(codes) == 8
     assert set(codes.values()) == {0}
-    assert {line.split()[1] for line in codes} == {"risk", "anonymize", "hierarchy", "verify"}
+    assert {line.split()[1] for line in codes} == {"risk", "anonymize", "hierarchy", "verify", "attack"}
 
 
 def test_page_when_run_leaves_table_report_and_recipe(ran) -> None:

@@ -44,7 +44,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str,
 def test_partner_page_when_run_has_no_failing_command(ran) -> None:
     _, commands = ran
     assert [name.split()[0] for name, _, _ in commands] == [
-        "schema", "schema", "price", "release", "release", "release", "ledger", "ledger",
+        "schema", "schema", "price", "release", "release", "release", "ledger", "ledger", "release",
     ]  # fmt: skip
     assert {code for _, code, _ in commands} == {0}
 
@@ -55,6 +55,7 @@ def test_partner_page_when_run_releases_once_and_charges_once(ran) -> None:
     # 2 in all, 0.4 for the first; the same question again is free.
     assert all("1.6" in said for _, _, said in commands[3:6])
     assert "1.6" in commands[6][2] and "acme" in commands[6][2]
+    assert "1.2" in commands[8][2]  # a new snapshot is paid for anew
     lines = (folder / "answer.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) >= 3 and lines[0].startswith("bph,")
     assert "Differentially private" in (folder / "answer.html").read_text(encoding="utf-8")
