@@ -113,11 +113,22 @@ def walk(planted: Planted, roles: tuple[str, ...] = ROLES) -> tuple[list[str], C
             for method in ("get", "post"):
                 response = pressed(callers[role], method, path)
                 seen[response.status_code] += 1
-                found = planted.leaks_in(everything_of(response))
+                found = planted.leaks_in(everything_of(response)) + faulty_headers(response)
                 leaks += [f"{role} {method} /{route}: {name} ({response.status_code})" for name in found]
                 if response.status_code in (302, 401, 403, 404):
                     break  # who may not look is refused for pressing with the same page; see the matrix
     return leaks, seen
+
+
+def faulty_headers(response: Any) -> list[str]:
+    """Return what is wrong with the headers of a response: every one has them, refusals and downloads too."""
+    from pydplib.web.middleware import HEADERS
+
+    wrong = [name for name in HEADERS if not response.headers.get(name)]
+    policy = response.headers.get("Content-Security-Policy", "")
+    wrong += [] if "default-src 'none'" in policy and "unsafe" not in policy else ["Content-Security-Policy"]
+    wrong += [] if "no-store" in response.headers.get("Cache-Control", "") else ["Cache-Control"]
+    return wrong + ["Access-Control-Allow-Origin"] * response.has_header("Access-Control-Allow-Origin")
 
 
 def pressed(client: Any, method: str, path: str) -> Any:
@@ -162,8 +173,9 @@ def stored_leaks(planted: Planted) -> list[str]:
     found = []
     for model in readable:
         for row in model._default_manager.all().values_list():
-            text = " ".join(bytes(cell).decode("utf-8", "replace") if isinstance(cell, bytes | memoryview) else str(cell)
-                            for cell in row)  # fmt: skip
+            texts = (bytes(cell).decode("utf-8", "replace") if isinstance(cell, bytes | memoryview) else str(cell)
+                     for cell in row)  # fmt: skip
+            text = " ".join(texts)
             found += [f"{model._meta.label}: {name}" for name in planted.leaks_in(text)]
     return found
 
@@ -269,6 +281,23 @@ def test_what_is_typed_or_sent_wrongly_comes_back_nowhere(planted: Planted) -> N
     assert shown == [[] for _ in answers], [answer.status_code for answer in answers]
     assert planted.leaks_in(printed.getvalue()) == []
     assert stored_leaks(planted) == []
+
+
+def test_every_static_file_is_served_with_the_headers(client: Any) -> None:
+    from django.contrib.staticfiles.finders import get_finders
+
+    names = [name for finder in get_finders() for name, _ in finder.list([])]
+    assert len(names) > 20
+    for name in names:
+        response = client.get(f"/static/{name}")
+        assert response.status_code == 200, name
+        assert set(faulty_headers(response)) <= {"Cache-Control"}, name  # no secret: may be kept
+
+
+def test_a_response_without_headers_is_found() -> None:
+    from django.http import HttpResponse
+
+    assert {"Content-Security-Policy", "X-Frame-Options", "Cache-Control"} <= set(faulty_headers(HttpResponse()))
 
 
 def test_static_files_hold_no_canary_and_nothing_of_the_server_s_home(planted: Planted) -> None:
