@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -35,6 +36,11 @@ def command(file: Path, home: Path | None, force: bool, passphrase_file: Path | 
     )
     click.echo(
         f"Restored {configuration.home} from the backup of {done.made}: {done.lines} lines of the audit log fit."
+    )
+    click.echo(
+        "Questions are answered again once you accept the ledger as it is here: "
+        f"pydplib ledger accept --home {shlex.quote(str(configuration.home))}",
+        err=True,
     )
     if done.set_aside is not None:
         click.echo(f"The former home is in {done.set_aside}. Delete it when you do not need it any more.", err=True)

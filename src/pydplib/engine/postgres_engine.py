@@ -72,7 +72,9 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     table = table or options.pop("table", None)
     options.pop("table", None)
     if not table:
-        raise ParameterError("A PostgreSQL database holds many tables: load(url, schema, table='reports').")
+        raise ParameterError(
+            "A PostgreSQL database holds many tables. Say which one: table='reports' (command line: --table reports)."
+        )
     address = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote)))
     import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
     connection = _Connection(address)

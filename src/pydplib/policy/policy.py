@@ -202,5 +202,6 @@ def check_spend(epsilon: float, cap: float | None) -> None:
     """Raise ``PolicyError`` if one question may not cost ``epsilon``."""
     if not can_spend(epsilon, cap):
         raise PolicyError(
-            f"One question may cost epsilon {cap:g} at most in this role. Asked: {epsilon:g}. Ask with less epsilon."
+            f"One question may cost epsilon {cap:g} at most in this role. Asked: {epsilon:g}. Ask with less epsilon, "
+            "or for a wider margin."
         )

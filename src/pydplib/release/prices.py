@@ -75,7 +75,9 @@ class Price:
         if self.margin95 is not None:
             whole = self.margin_unit == "ranks" or self.unit in ("rows", "persons")
             unit = "ranks" if self.margin_unit == "ranks" else self.unit
-            found.append(("margin", f"± {show_margin(self.margin95, whole=whole)} {unit} (95 %)".replace("  ", " ")))
+            least = "at least " if self.at_most and not self.free else ""  # less than the most cost: more noise
+            shown = f"{least}± {show_margin(self.margin95, whole=whole)} {unit} (95 %)".replace("  ", " ")
+            found.append(("margin", shown))
         else:
             found.append(("margin", "depends on how many rows answer, which is not public"))
         if self.noise_percent is not None:

@@ -427,7 +427,7 @@ class Session:
         if reservation.payload is not None:
             remarks.append(
                 f"Answered from the ledger (snapshot '{self.snapshot}'): the table was not looked at. A new state of "
-                "the table needs a new snapshot."
+                "the table needs a new snapshot (--snapshot NAME, snapshot=)."
             )
         return replace(
             release,
