@@ -16,7 +16,7 @@ ROLES = ("owner", "collaborator", "third_party", "radiologist", "data_protection
 PERIOD = 60  # seconds of the rate limit's window
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def _world(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Made once: 240 synthetic reports, published; a member in every role; Acme as a partner; a stranger elsewhere."""
     import datetime as dt

@@ -16,7 +16,7 @@ import pytest
 CANARY = "CANARY-7Q"
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def _made_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """240 synthetic reports with canaries in their identifiers, published; two owners and somebody in every role."""
     import datetime as dt
