@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from pydplib.attack import most_success
-from pydplib.errors import ParameterError
+from pydplib.errors import MissingExtraError, ParameterError
 from pydplib.experiments.compare import _share, estimate, run_compare
 
 
@@ -68,6 +68,29 @@ def test_unreachable_models_leave_their_column_empty():
     result = run_compare(n=150, seed=2, diversity=5, closeness=0.01, people=1)
     assert len(result.rows) == 6
     json.loads(result.to_json())
+
+
+def test_comparison_without_a_data_frame_library_says_what_to_install(monkeypatch):
+    from pydplib.experiments import compare
+
+    monkeypatch.setattr(compare, "pirads", lambda **options: {"age": []})
+    with pytest.raises(ParameterError, match="Install one"):
+        run_compare(n=150, seed=1)
+
+
+def test_experiments_run_without_plotly(monkeypatch):
+    import sys
+
+    from pydplib.experiments.inference import run_inference
+
+    for name in [name for name in sys.modules if name.endswith("_figures") or name.startswith("pydplib.plot")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    result = run_inference(sizes=[50], repetitions=2, seed=1, js_sizes=[])
+    assert result.to_csv().count("\n") == 4
+    with pytest.raises(MissingExtraError, match="plot"):
+        result.figures()
 
 
 def test_impossible_settings_are_refused():
