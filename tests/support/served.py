@@ -94,7 +94,7 @@ def serving(home: Path, *arguments: str, **environment: str) -> Iterator[Served]
         cwd=home.parent,
     )
     lines: list[str] = []
-    watchdog = threading.Timer(60, process.kill)
+    watchdog = threading.Timer(240, process.kill)  # a busy machine is slow; a hung server ends all the same
     watchdog.start()
     try:
         assert process.stdout is not None

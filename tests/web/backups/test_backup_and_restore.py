@@ -86,7 +86,9 @@ def pydplib(home: Path, *args: str, url: str | None = None) -> Any:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     home = tmp_path_factory.mktemp("server") / "home"
-    return home, python(home, FILL)
+    project = python(home, FILL)
+    python(home, "import django; django.setup()\nfrom pydplib.web.analyses.signing import rotate; rotate()")
+    return home, project
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +122,11 @@ def test_backup_and_restore_bring_everything_back(server, saved, tmp_path) -> No
     assert "lines of the audit log fit" in done.stdout
     assert json.loads(python(home, LOOK, project, url=url)) == WHOLE
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
-    for path in (home / "keys").iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    keys = {path.relative_to(home / "keys") for path in (home / "keys").rglob("*.key")}
+    assert keys == {path.relative_to(server[0] / "keys") for path in (server[0] / "keys").rglob("*.key")}
+    assert any(len(key.parts) == 2 for key in keys), "receipts must stay verifiable"
+    for key in keys:
+        assert stat.S_IMODE((home / "keys" / key).stat().st_mode) == 0o600
     assert not (home / "manifest.json").exists() and not list(tmp_path.glob(".*restore*"))
 
 

@@ -23,7 +23,7 @@ from pydplib.web.backups.saving import EXPORTED, MANIFEST, POSTGRES, SQLITE
 from pydplib.web.configuration import Configuration, postgres_database
 
 _NAME = re.compile(
-    rf"{SQLITE}|{POSTGRES}|{MANIFEST}|keys/[a-z0-9_-]+\.key|snapshots/[0-9a-f]+\.parquet|exports/{EXPORTED}"
+    rf"{SQLITE}|{POSTGRES}|{MANIFEST}|keys/(?:receipts/)?[a-z0-9_-]+\.key|snapshots/[0-9a-f]+\.parquet|exports/{EXPORTED}"
 )
 _MOST_FILES = 100_000
 
@@ -125,7 +125,7 @@ def _put(work: Path, home: Path) -> Path | None:
 
 
 def _unpack(stream: Any, work: Path) -> dict[str, str]:
-    for name in ("keys", "snapshots", "exports"):
+    for name in ("keys", "keys/receipts", "snapshots", "exports"):
         (work / name).mkdir(mode=0o700)
     sums: dict[str, str] = {}
     try:

@@ -76,7 +76,8 @@ def save(
         step("Writing the file")
         present = [file for file in snapshots if (held / file).is_file()]
         files: list[tuple[str, Path]] = [(name, work / name)]
-        files += [(f"keys/{key.name}", key) for key in sorted((configuration.home / "keys").glob("*.key"))]
+        keys = configuration.home / "keys"  # those of receipts have a folder of their own
+        files += [(f"keys/{key.relative_to(keys).as_posix()}", key) for key in sorted(keys.rglob("*.key"))]
         files += [(f"snapshots/{file}", held / file) for file in sorted(present)]
         # Anonymized tables with their traces, without which nothing later could be made to hold together with them.
         files += [(f"exports/{file.name}", file) for file in sorted(tables.iterdir())]
