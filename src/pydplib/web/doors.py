@@ -39,7 +39,7 @@ class Door:
     """Who may enter a view.
 
     Args:
-        kind: ``"public"``, ``"signed_in"``, ``"hospital_owner"``, ``"project"``, or ``"token"`` (see ``web.api.doors``).
+        kind: ``"public"``, ``"signed_in"``, ``"hospital_owner"``, ``"project"``, or ``"token"`` (``web.api.doors``).
         power: For a project: the power that the role must have; for a token as well, where the address names an object.
         recent: Whether the password must have been given in the last minutes.
     """

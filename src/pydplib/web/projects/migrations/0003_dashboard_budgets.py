@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('projects', '0002_keys_and_one_rule_per_audience'),
+        ("projects", "0002_keys_and_one_rule_per_audience"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='project',
-            name='dashboard_budgets',
+            model_name="project",
+            name="dashboard_budgets",
             field=models.JSONField(blank=True, default=dict),
         ),
     ]

@@ -9,101 +9,179 @@ import pydplib.web.people.models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('intake', '0003_imports'),
-        ('projects', '0001_initial'),
-        ('reporting', '0001_initial'),
+        ("intake", "0003_imports"),
+        ("projects", "0001_initial"),
+        ("reporting", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='report',
-            name='batch',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='reports', to='intake.importbatch'),
+            model_name="report",
+            name="batch",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="reports", to="intake.importbatch"
+            ),
         ),
         migrations.AddField(
-            model_name='report',
-            name='changed_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="report",
+            name="changed_by",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='report',
-            name='number_hash',
+            model_name="report",
+            name="number_hash",
             field=models.CharField(blank=True, db_index=True, max_length=64),
         ),
         migrations.AddField(
-            model_name='report',
-            name='revision',
+            model_name="report",
+            name="revision",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AlterField(
-            model_name='report',
-            name='state',
-            field=models.CharField(choices=[('draft', 'Draft'), ('signed', 'Signed'), ('staged', 'Being imported')], default='draft', max_length=10),
+            model_name="report",
+            name="state",
+            field=models.CharField(
+                choices=[("draft", "Draft"), ("signed", "Signed"), ("staged", "Being imported")],
+                default="draft",
+                max_length=10,
+            ),
         ),
         migrations.CreateModel(
-            name='FreeText',
+            name="FreeText",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(default=pydplib.web.people.models.new_key, editable=False, max_length=16, unique=True)),
-                ('department', models.CharField(blank=True, max_length=80)),
-                ('text', models.TextField()),
-                ('readers', models.PositiveSmallIntegerField(default=1)),
-                ('added', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('added_by', models.CharField(max_length=80)),
-                ('patient', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='texts', to='intake.patient')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='texts', to='projects.project')),
-                ('report', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='free_text', to='reporting.report')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "key",
+                    models.CharField(
+                        default=pydplib.web.people.models.new_key, editable=False, max_length=16, unique=True
+                    ),
+                ),
+                ("department", models.CharField(blank=True, max_length=80)),
+                ("text", models.TextField()),
+                ("readers", models.PositiveSmallIntegerField(default=1)),
+                ("added", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("added_by", models.CharField(max_length=80)),
+                (
+                    "patient",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="texts", to="intake.patient"
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="texts", to="projects.project"
+                    ),
+                ),
+                (
+                    "report",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="free_text",
+                        to="reporting.report",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('id',),
+                "ordering": ("id",),
             },
         ),
         migrations.CreateModel(
-            name='Reading',
+            name="Reading",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(default=pydplib.web.people.models.new_key, editable=False, max_length=16, unique=True)),
-                ('number', models.PositiveSmallIntegerField()),
-                ('answers', models.JSONField(default=dict)),
-                ('changed', models.DateTimeField(default=django.utils.timezone.now)),
-                ('revision', models.PositiveIntegerField(default=0)),
-                ('claimed', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('finished', models.DateTimeField(null=True)),
-                ('changed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('reader', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='readings', to=settings.AUTH_USER_MODEL)),
-                ('template', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='reporting.templateversion')),
-                ('text', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='readings', to='reporting.freetext')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "key",
+                    models.CharField(
+                        default=pydplib.web.people.models.new_key, editable=False, max_length=16, unique=True
+                    ),
+                ),
+                ("number", models.PositiveSmallIntegerField()),
+                ("answers", models.JSONField(default=dict)),
+                ("changed", models.DateTimeField(default=django.utils.timezone.now)),
+                ("revision", models.PositiveIntegerField(default=0)),
+                ("claimed", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("finished", models.DateTimeField(null=True)),
+                (
+                    "changed_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "reader",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="readings",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "template",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="reporting.templateversion"
+                    ),
+                ),
+                (
+                    "text",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="readings", to="reporting.freetext"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('text_id', 'number'),
+                "ordering": ("text_id", "number"),
             },
         ),
         migrations.CreateModel(
-            name='Correction',
+            name="Correction",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('base_version', models.PositiveIntegerField()),
-                ('answers', models.JSONField(default=dict)),
-                ('reason', models.CharField(blank=True, max_length=400)),
-                ('changed', models.DateTimeField(default=django.utils.timezone.now)),
-                ('revision', models.PositiveIntegerField(default=0)),
-                ('author', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('changed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('report', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='corrections', to='reporting.report')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("base_version", models.PositiveIntegerField()),
+                ("answers", models.JSONField(default=dict)),
+                ("reason", models.CharField(blank=True, max_length=400)),
+                ("changed", models.DateTimeField(default=django.utils.timezone.now)),
+                ("revision", models.PositiveIntegerField(default=0)),
+                (
+                    "author",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "changed_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "report",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="corrections", to="reporting.report"
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('report', 'author'), name='one_correction_per_person')],
+                "constraints": [models.UniqueConstraint(fields=("report", "author"), name="one_correction_per_person")],
             },
         ),
         migrations.AddIndex(
-            model_name='freetext',
-            index=models.Index(fields=['project', 'report', 'id'], name='texts_that_wait'),
+            model_name="freetext",
+            index=models.Index(fields=["project", "report", "id"], name="texts_that_wait"),
         ),
         migrations.AddConstraint(
-            model_name='reading',
-            constraint=models.UniqueConstraint(fields=('text', 'number'), name='one_reading_per_place'),
+            model_name="reading",
+            constraint=models.UniqueConstraint(fields=("text", "number"), name="one_reading_per_place"),
         ),
     ]
