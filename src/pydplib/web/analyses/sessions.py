@@ -42,7 +42,7 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
         raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
     ledger = RaisedLedger() if preview else DatabaseLedger()
     session = Session(
-        public_facts(snapshot) if preview else load_snapshot(snapshot),
+        public_facts(snapshot) if preview else pinned_rows(snapshot),
         recipient=recipient_of(user),
         role=place.role,
         ledger=ledger,
@@ -69,9 +69,16 @@ class RaisedLedger(DatabaseLedger):
 
     today: Today | None = None
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._read: dict[tuple[str | None, str | None], list[Account]] = {}
+
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
-        """Return the budgets as they are after ``follow_policy``."""
-        found = super().accounts(lineage=lineage, recipient=recipient)
+        """Return the budgets as they are after ``follow_policy``; read once, for the one price that is made."""
+        wanted = (lineage, recipient)
+        if wanted not in self._read:
+            self._read[wanted] = super().accounts(lineage=lineage, recipient=recipient)
+        found = self._read[wanted]
         if self.today is None:
             return found
         return [
@@ -106,6 +113,47 @@ class NothingToRead:
         raise LedgerError("A price is made from public facts: no data are read for it.")
 
     explain = bounded = aggregate
+
+
+class PinnedRows(NothingToRead):
+    """A snapshot that is opened when a question needs its rows: an answer from the ledger needs none."""
+
+    name = "snapshot"
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__(Schema.from_json(snapshot.schema))
+        self.snapshot = snapshot
+        self.table: Table | None = None
+
+    @property
+    def engine(self) -> Any:
+        """The engine behind it; checks the file the first time."""
+        if self.table is None:
+            self.table = load_snapshot(self.snapshot)
+        return self.table.engine
+
+    def aggregate(self, plan: Any) -> Any:
+        """Return the exact integers of a plan."""
+        return self.engine.aggregate(plan)
+
+    def explain(self, plan: Any) -> Any:
+        """Return how a plan would be answered; a file that is gone or was changed is noticed here, before the debit."""
+        return self.engine.explain(plan)
+
+    def bounded(self, *values: Any, **options: Any) -> Any:
+        """Return the rows with bounded persons, as the engine has them."""
+        return self.engine.bounded(*values, **options)
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self.table is not None:
+            self.table.close()
+
+
+def pinned_rows(snapshot: Snapshot) -> Table:
+    """Return a snapshot as a table, opened when it is needed."""
+    engine = PinnedRows(snapshot)
+    return Table(engine.schema, engine)
 
 
 def public_facts(snapshot: Snapshot) -> Table:

@@ -13,6 +13,8 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
 from pydplib.budget.chain import Head, check_head
+from pydplib.budget.keys import check_name
+from pydplib.budget.store import Account
 from pydplib.budget.store_ledger import StoreLedger
 from pydplib.errors import LedgerError
 from pydplib.noise.tap import check_not_seeded
@@ -69,7 +71,7 @@ class DatabaseLedger(StoreLedger):
                 known = self._known_head()
                 with _reading():
                     head = rows.Head.objects.get(id=1)
-                    store = DatabaseStore()
+                    store = DatabaseStore(seen=head)
                     if known is None and not last_try and store.last_link()[0]:
                         continue  # the very first entry may have come in between
                     self._check_head(store, head.name, known)
@@ -80,6 +82,13 @@ class DatabaseLedger(StoreLedger):
 
     def _known_head(self) -> Head | None:
         return Head.read(self.head_file) if self.head_file.exists() else None
+
+    def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
+        """Return the budgets, of all or of one lineage or recipient; found by the database."""
+        wanted = {"lineage": lineage, "recipient": recipient}
+        named = {name: check_name(name, value) for name, value in wanted.items() if value is not None}
+        with self._snapshot() as store:
+            return list(store.accounts(**named))
 
     def _check_head(self, store: DatabaseStore, name: str, known: Head | None) -> None:
         """Raise unless the ledger goes on where the remembered head ends."""

@@ -17,10 +17,11 @@ class DatabaseStore:
 
     Args:
         head: The locked head row for writing; none for reading.
+        seen: For reading: the head row as this transaction sees it, so that it is not read again.
     """
 
-    def __init__(self, head: rows.Head | None = None) -> None:
-        self._head = head
+    def __init__(self, head: rows.Head | None = None, *, seen: rows.Head | None = None) -> None:
+        self._head, self._seen = head, seen
 
     def get_account(self, lineage: str, recipient: str | None, relation: Relation) -> Account | None:
         """Return one account."""
@@ -76,7 +77,7 @@ class DatabaseStore:
 
     def last_link(self) -> tuple[int, str]:
         """Return number and hash of the last entry."""
-        head = self._head or rows.Head.objects.get(id=1)
+        head = self._head or self._seen or rows.Head.objects.get(id=1)
         return head.number, head.hash
 
     def add_entry(self, entry: Entry) -> None:
@@ -107,9 +108,9 @@ class DatabaseStore:
         for row in found.iterator(chunk_size=2000):
             yield Entry.from_body(row.body, row.hash)
 
-    def accounts(self) -> Iterator[Account]:
-        """Return all accounts."""
-        return map(_account, rows.Account.objects.order_by("lineage", "recipient", "relation"))
+    def accounts(self, **named: str) -> Iterator[Account]:
+        """Return all accounts, or those of a lineage or recipient."""
+        return map(_account, rows.Account.objects.filter(**named).order_by("lineage", "recipient", "relation"))
 
     def releases(self) -> Iterator[StoredRelease]:
         """Return all releases."""
