@@ -123,6 +123,8 @@ class AttackResult:
     def __str__(self) -> str:
         low, high = self.interval
         of = f" on {self.target}" if self.target else ""
+        if not self.tries:  # computed, not tried out
+            return f"{self.name}{of}: right in {self.success:.1%} (guessing: {self.baseline:.1%}). {self.sentence}"
         return (
             f"{self.name}{of}: right in {self.success:.1%} of {self.tries:,} tries "
             f"(95 %: {low:.1%} to {high:.1%}; guessing: {self.baseline:.1%}). {self.sentence}"

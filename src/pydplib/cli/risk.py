@@ -98,8 +98,9 @@ def _quoted(name: str) -> str:
 def _print(found: Risk, names: list[str], *, people: bool, population: bool) -> None:
     who = "people" if people else "records"
     p, j = found.prosecutor, found.journalist
-    once = " (each counted once in every class she is in)" if people else ""
-    click.echo(f"{found.rows:,} {who}{once} in {found.classes:,} classes of {', '.join(names)}.")
+    # One patient with two different rows is in two classes, and can be found by either.
+    counted = "places of people (one for every class that a person is in)" if people else who
+    click.echo(f"{found.rows:,} {counted} in {found.classes:,} classes of {', '.join(names)}.")
     if not found.rows:
         click.echo("There is nobody to find.")
         return

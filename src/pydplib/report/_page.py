@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -81,11 +82,13 @@ class Report:
         )
 
     def write(self, path: str | Path) -> Path:
-        """Write the page, making its folder if needed, and return the path."""
+        """Write the page, making its folder if needed, and return the path. A new file is its owner's alone."""
         path = Path(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self.to_html(), encoding="utf-8")
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(self.to_html())
         except OSError as error:
             raise ParameterError(f"The report '{path}' cannot be written: {error.strerror}.") from None
         return path
