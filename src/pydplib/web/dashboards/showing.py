@@ -1,9 +1,11 @@
-"""What a viewer sees of a dashboard: released values, drawn anew at every look; nothing is paid and nothing is read."""
+"""What a viewer sees of a dashboard: released values, drawn once; nothing is paid and no row is read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from pydplib import plot
@@ -11,7 +13,7 @@ from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import release_of
+from pydplib.web.analyses.asking import release_of, stored_payload
 from pydplib.web.analyses.figures import figure_of, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
@@ -114,24 +116,34 @@ def _denied(answers: Iterable[Analysis], place: Any, policy: Any, schema: Schema
 
 
 def _panel(item: Shown, answers: list[Analysis], exact: Mapping[str, Any], facts: dict[str, Any]) -> Panel:
-    releases = [release_of(answer) for answer in answers]
-    originals = [exact[answer.key] for answer in answers] if exact else None
-    if item.kind == Kind.READY:
-        drawn = SOUND_FIGURES[item.name].draw(releases, originals)
+    digests = tuple(answer.digest for answer in answers)
+    payloads = tuple(stored_payload(digest) for digest in digests)
+    drawing: Mapping[str, Any]
+    if exact:
+        releases = [Release.from_json(payload) for payload in payloads]
+        drawing = _draw(item.kind, item.name, item.title, releases, [exact[answer.key] for answer in answers])
+    else:
+        drawing = _drawing(item.kind, item.name, item.title, payloads)
+    return Panel(**facts, **drawing, receipts=digests)
+
+
+@lru_cache(maxsize=256)
+def _drawing(kind: str, name: str, title: str, payloads: tuple[bytes, ...]) -> Mapping[str, Any]:
+    """Return the drawing of released values, made once: it is the same whoever looks and how often."""
+    releases = [Release.from_json(payload) for payload in payloads]
+    return MappingProxyType(_draw(kind, name, title, releases, None))
+
+
+def _draw(kind: str, name: str, title: str, releases: list[Release], originals: list[Any] | None) -> dict[str, Any]:
+    if kind == "ready":
+        drawn = SOUND_FIGURES[name].draw(releases, originals)
         figure, columns, rows = drawn.figure, list(drawn.table.columns), [list(row) for row in drawn.table.rows]
     else:
         original = None if originals is None else originals[0]
-        figure = figure_of(releases[0], title=item.title, original=original)
+        figure = figure_of(releases[0], title=title, original=original)
         columns, rows = table_of(releases[0], original=original)
     words = guarantee_of(releases)
-    return Panel(
-        **facts,
-        figure=figure.with_words(title=item.title),
-        columns=columns,
-        rows=rows,
-        cost=words,
-        receipts=tuple(answer.digest for answer in answers),
-    )
+    return {"figure": figure.with_words(title=title), "columns": columns, "rows": rows, "cost": words}
 
 
 def _paper_panel(item: Shown, edition: Edition, place: Any, known: Any, policy: Any, facts: dict[str, Any]) -> Panel:
