@@ -77,6 +77,7 @@ class Bench:
     def row(
         self, claim: str, value: float, bar: float | None = None, *, at_least: bool = False, detail: str = ""
     ) -> Row:
+        """Return one line of the output."""
         return Row(self.database, claim, value, bar, at_least, detail)
 
     def _together(self, works: Sequence[Any]) -> Timed:
