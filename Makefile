@@ -17,9 +17,9 @@ run: $(VENV)/.ready-run ## Set up .venv and start the platform in the browser, w
 
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
 	@scripts/setup_system.sh chromium postgresql java
-	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m "not slow"; }
 	@echo "The platform again, on PostgreSQL:"
-	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" --ignore tests/web/design tests/web
+	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" --ignore tests/web/design tests/web || { echo "Again, alone, what failed beside others:"; PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest --last-failed -m "not slow" --ignore tests/web/design tests/web; }
 
 test-slow: $(VENV)/.ready-dev ## Run the long statistical and load tests.
 	@scripts/setup_system.sh chromium postgresql java
