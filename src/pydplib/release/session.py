@@ -478,7 +478,12 @@ class Session:
 
     def has_account(self, recipient: str | None, relation: Relation = "add_remove") -> bool:
         """Tell whether a budget is open; without a recipient, the data set's own."""
-        return find_account(self.ledger, self.lineage, recipient, relation) is not None
+        wanted = (recipient, relation)
+        if wanted not in self._opened and find_account(self.ledger, self.lineage, recipient, relation) is not None:
+            self._opened = self._opened | {wanted}  # a budget that was opened is never closed: no need to look again
+        return wanted in self._opened
+
+    _opened: frozenset[tuple[str | None, Relation]] = frozenset()
 
 
 def _today() -> dt.date:
