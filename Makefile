@@ -19,7 +19,7 @@ test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run 
 	@scripts/setup_system.sh chromium postgresql java
 	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m "not slow"; }
 	@echo "The platform again, on PostgreSQL:"
-	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" --ignore tests/web/design tests/web || { echo "Again, alone, what failed beside others:"; PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest --last-failed -m "not slow" --ignore tests/web/design tests/web; }
+	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" --ignore tests/web/design tests/web tests/acceptance/test_radiologists_story.py tests/acceptance/test_owners_story.py || { echo "Again, alone, what failed beside others:"; PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest --last-failed -m "not slow" --ignore tests/web/design tests/web tests/acceptance/test_radiologists_story.py tests/acceptance/test_owners_story.py; }
 
 test-slow: $(VENV)/.ready-dev ## Run the long statistical and load tests.
 	@scripts/setup_system.sh chromium postgresql java
