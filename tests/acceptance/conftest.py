@@ -30,7 +30,9 @@ def postgres_url() -> Iterator[str | None]:
         yield server.url
 
 
-@pytest.fixture(scope="session")
+# Not for the whole run: while Playwright's sync API is open its event loop runs in this thread, and neither Django nor a
+# second Playwright works beside it.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:

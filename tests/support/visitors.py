@@ -47,7 +47,7 @@ class Visitor:
     def __init__(self, browser: Any, base: str, pictures: Path, name: str) -> None:
         self.base, self.pictures, self.name = base, pictures, name
         self.context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=base)
-        self.context.set_default_timeout(20_000)
+        self.context.set_default_timeout(40_000)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.hosts: set[str | None] = set()
