@@ -91,12 +91,18 @@ class DomainErrors:
         """Show errors whose messages are written for users; all others become the generic page."""
         if not isinstance(exception, PydplibError):
             return None
-        status = exception.http_status
-        if status >= 500:
+        from pydplib.web.ledger.pausing import HEADING, PausedLedgerError, words_for
+
+        status, heading = exception.http_status, ""
+        if isinstance(exception, PausedLedgerError):
+            message, heading = words_for(request, exception), HEADING
+        elif status >= 500:
             _log.error("%s at %s", type(exception).__name__, request.resolver_match and request.resolver_match.route)
             message = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
         else:
             message = str(exception)
         if request.headers.get("Accept", "").startswith("application/json"):
             return JsonResponse({"error": message}, status=status)
-        return render(request, "problem.html", {"message": message, "status": status}, status=status)
+        return render(
+            request, "problem.html", {"message": message, "status": status, "heading": heading}, status=status
+        )

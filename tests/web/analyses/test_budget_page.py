@@ -100,7 +100,7 @@ def test_a_ledger_that_was_rolled_back_is_said_and_stops_questions(
     assert page.status_code == 503 and "The ledger cannot be trusted now" in page.content.decode()
     theirs = tara.get("/budget")
     assert theirs.status_code == 503 and "entries" not in theirs.content.decode().split("trusted now")[1][:300]
-    assert tara.get("/analyses/new", {"kind": "count", "accuracy": "epsilon", "epsilon": "0.1"}).status_code == 500
+    assert tara.get("/analyses/new", {"kind": "count", "accuracy": "epsilon", "epsilon": "0.1"}).status_code == 503
     assert owner.get("/").status_code == 200, "everything else goes on"
 
 

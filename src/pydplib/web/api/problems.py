@@ -11,6 +11,7 @@ from ninja.errors import HttpError, ValidationError
 
 from pydplib.errors import BudgetError, PydplibError
 from pydplib.web.api.tokens import NoToken, TooOften
+from pydplib.web.ledger.pausing import FOR_OTHERS, PausedLedgerError
 
 _log = logging.getLogger("pydplib.web.api")
 
@@ -36,6 +37,8 @@ def answer(request: HttpRequest, exception: Exception) -> HttpResponse:
             {"asked": exception.asked, "left": exception.left} if isinstance(exception, BudgetError) else {}
         )
         return problem(exception.http_status, str(exception), kind=type(exception).__name__, **more)
+    if isinstance(exception, PausedLedgerError):
+        return problem(exception.http_status, FOR_OTHERS, kind="LedgerError")
     if isinstance(exception, NoToken):
         return problem(401, UNKNOWN_CALLER, kind="PolicyError", headers={"WWW-Authenticate": 'Bearer realm="pydplib"'})
     if isinstance(exception, TooOften):

@@ -19,6 +19,7 @@ from pydplib.budget.store_ledger import StoreLedger
 from pydplib.errors import LedgerError
 from pydplib.noise.tap import check_not_seeded
 from pydplib.web.ledger import models as rows
+from pydplib.web.ledger.pausing import PausedLedgerError
 from pydplib.web.ledger.store import DatabaseStore
 
 
@@ -94,14 +95,17 @@ class DatabaseLedger(StoreLedger):
         """Raise unless the ledger goes on where the remembered head ends."""
         if known is None:
             if store.last_link()[0]:
-                raise LedgerError(
+                raise PausedLedgerError(
                     f"The file '{self.head_file.name}', which shows whether the ledger was rolled back, is missing "
-                    "from the server's home. Restore it from a backup, or run `pydplib ledger accept` if you know why."
+                    "from the server's home."
                 )
             return
         entry = store.get_entry(known.entries)
         at = known.hash if known.entries == 0 else (entry.hash if entry else None)
-        check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
+        try:
+            check_head(known, ledger=name, entries=store.last_link()[0], hash_at=at)
+        except LedgerError as fault:
+            raise PausedLedgerError(str(fault)) from None
 
     def accept(self) -> Head:
         """Take the ledger as it is now, by an act of the operator: after a restore, or on a new home."""

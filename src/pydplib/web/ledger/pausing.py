@@ -1,0 +1,37 @@
+"""Answers pause while nobody has said that the ledger at hand is the right one: the error, and its words per reader."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.http import HttpRequest
+
+from pydplib.errors import LedgerError
+
+HEADING = "Answers are paused"
+COMMAND = "pydplib ledger accept --home FOLDER"
+FOR_OTHERS = (
+    "No question is answered until whoever runs this server has looked at the ledger. "
+    "Nothing was spent and nothing was lost: try again later."
+)
+
+
+class PausedLedgerError(LedgerError):
+    """The ledger does not go on where the head that the server remembers ends: after a restore, or a loss."""
+
+    http_status: ClassVar[int] = 503
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"{why}\n\nThis is so after a restore: the end of the ledger is not part of a backup. If you know why, "
+            f"accept the ledger as it is, on the server: `{COMMAND}` (FOLDER is the server's own). "
+            "It is verified first, and written in the audit log. If you do not know why, find out before."
+        )
+
+
+def words_for(request: HttpRequest, error: PausedLedgerError) -> str:
+    """Return the reason and the command for those who answer for the ledger, and that answers wait for all others."""
+    place = getattr(request, "member", None)
+    if place is None:  # a page of no project
+        return str(error) if getattr(request.user, "is_hospital_owner", False) else FOR_OTHERS
+    return str(error) if place.can("read_all_ledgers") else FOR_OTHERS
