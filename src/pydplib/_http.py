@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import (
@@ -25,6 +27,7 @@ from pydplib._version import __version__
 from pydplib.errors import (
     ERROR_TYPES,
     BudgetError,
+    DataError,
     EngineError,
     MissingExtraError,
     ParameterError,
@@ -34,6 +37,8 @@ from pydplib.errors import (
 
 MOST_BYTES = 50_000_000
 """The largest answer that is read."""
+_PIECE = 1 << 20
+_JSON = "application/json"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _KINDS = {kind.__name__: kind for kind in ERROR_TYPES if kind is not MissingExtraError}
 
@@ -69,18 +74,40 @@ class Transport:
 
     def read(self, method: str, *path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> bytes:
         """Return an answer's bytes; raise what the server says went wrong."""
+        with self._answer(method, path, query, body) as response:
+            found: bytes = response.read(MOST_BYTES + 1)
+        if len(found) > MOST_BYTES:
+            raise EngineError("The server's answer is too large.")
+        return found
+
+    def save(self, file: BinaryIO, method: str, *path: str, body: Any = None) -> str:
+        """Write an answer of any length into a file, piece by piece; returns its SHA-256."""
+        digest = hashlib.sha256()
+        with self._answer(method, path, None, body, accept="*/*") as response:
+            while piece := response.read(_PIECE):
+                digest.update(piece)
+                try:
+                    file.write(piece)
+                except OSError as fault:  # a full disk is not the server's doing
+                    raise DataError(f"The file could not be written: {fault.strerror}.") from None
+        return digest.hexdigest()
+
+    @contextmanager
+    def _answer(
+        self, method: str, path: tuple[str, ...], query: Mapping[str, Any] | None, body: Any, *, accept: str = _JSON
+    ) -> Iterator[Any]:
         address = "/".join([self.url, "api/v1", *(quote(part, safe="") for part in path)])
         if query:
             address += "?" + urlencode(query)
-        headers = {"Accept": "application/json", "User-Agent": f"pydplib/{__version__}"}
+        headers = {"Accept": accept, "User-Agent": f"pydplib/{__version__}"}
         data = None
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = _JSON
             data = json.dumps(body, allow_nan=False).encode()
         request = Request(address, data=data, headers=headers, method=method)  # noqa: S310 - https, or this machine
         try:
             with self._opener.open(request, timeout=self.timeout) as response:
-                found: bytes = response.read(MOST_BYTES + 1)
+                yield response
         except HTTPError as error:
             with error:
                 _raise(error.code, error.headers.get("Retry-After"), error.read(100_000))
@@ -88,9 +115,6 @@ class Transport:
             raise
         except (URLError, HTTPException, OSError) as error:
             raise EngineError(f"{self.url} does not answer ({_why(error)}). Nothing is known of the request.") from None
-        if len(found) > MOST_BYTES:
-            raise EngineError("The server's answer is too large.")
-        return found
 
 
 class _Bearer(BaseHandler):

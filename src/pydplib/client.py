@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
+from pydplib._client_values import (
+    AnalysisEntry,
+    AttackReport,
+    Download,
+    ExportEntry,
+    ProjectEntry,
+    Recipient,
+    read_analysis,
+    read_export,
+    read_price,
+    read_project,
+    read_recipient,
+    read_release,
+    read_remaining,
+    read_report,
+)
 from pydplib._http import Transport
-from pydplib.budget.costs import Cost
-from pydplib.budget.rules import Limit, Remaining
-from pydplib.errors import EngineError, ParameterError, PydplibError, ReceiptError
-from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.budget.rules import Remaining
+from pydplib.errors import DataError, ParameterError, ReceiptError
 from pydplib.receipt import Receipt, parse_public_key, read_public_keys
 from pydplib.release import Price, Question, Release
 from pydplib.schema import Schema
@@ -21,7 +35,7 @@ from pydplib.schema import Schema
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-_GUARANTEES: dict[str, type[PureDP] | type[ApproxDP]] = {"PureDP": PureDP, "ApproxDP": ApproxDP}
+_TABLES = ("csv", "parquet")
 
 
 class Client:
@@ -99,7 +113,7 @@ class Client:
 
     def projects(self) -> list[ProjectEntry]:
         """Return the projects in which the token's user has a place."""
-        return [_entry(values) for values in self._get("projects")]
+        return [read_project(values) for values in self._get("projects")]
 
     def project(self, key: str) -> Project:
         """Return one project: what may be asked in it, and how.
@@ -115,7 +129,7 @@ class Client:
         Args:
             key: The analysis's key, as ``Project.analyses()`` shows it.
         """
-        return _release(self._get("analyses", key)["release"])
+        return read_release(self._get("analyses", key)["release"])
 
     def server_keys(self) -> list[dict[str, Any]]:
         """Return the public keys that the server itself shows: to compare, not to trust."""
@@ -135,13 +149,94 @@ class Client:
                 "A receipt is worth as much as the key that you trust. Give the hospital's public keys: "
                 "Client(url, token, keys=...); server_keys() shows the server's own, to compare with what you heard."
             )
-        key = analysis if isinstance(analysis, str) else analysis.key
+        key = _key(analysis)
         receipt = Receipt.from_json(self._transport.read("GET", "analyses", key, "receipt").decode())
         receipt.verify(self._keys)
         payload = self._transport.read("GET", "analyses", key, "release")
         if not receipt.matches(payload):
             raise ReceiptError("The receipt is genuine, but of another release than the one that the server gave out.")
         return receipt
+
+    def export(self, key: str) -> ExportEntry:
+        """Return one anonymized table: where it stands and what it holds.
+
+        Args:
+            key: Its key, as ``Project.exports()`` shows it.
+        """
+        return read_export(self._get("exports", key))
+
+    def certificate(self, export: ExportEntry | str) -> dict[str, Any]:
+        """Return what an anonymized table guarantees, measured on the table alone; ``dp.verify`` measures it again.
+
+        Args:
+            export: An entry of ``Project.exports()``, or its key.
+        """
+        return dict(self._get("exports", _key(export), "certificate"))
+
+    def download(self, export: ExportEntry | str, path: str | Path, *, overwrite: bool = False) -> Download:
+        """Save an anonymized table and, beside it, its certificate; the file is checked against the certificate.
+
+        The platform notes every copy: if the owner takes the table back, you are asked to delete it. The token needs
+        the scope ``export``.
+
+        Args:
+            export: An entry of ``Project.exports()``, or its key.
+            path: Where to, ending in ``.csv`` or ``.parquet``; the certificate goes to ``NAME.certificate.json``.
+            overwrite: Whether files that are there already may be replaced.
+
+        Raises:
+            PolicyError: The policy does not let it go to you, or the owner has withdrawn it.
+            DataError: What arrived is not the file that the certificate is about; nothing was kept.
+
+        Examples:
+            >>> Client("https://edc.example", "pydp_" + "x" * 43).download("some-key", "table.xlsx")
+            Traceback (most recent call last):
+            ...
+            pydplib.errors.ParameterError: A table is saved as .csv or .parquet. Got a name that ends in '.xlsx'.
+        """
+        file = Path(path)
+        kind = file.suffix.lower().removeprefix(".")
+        if kind not in _TABLES:
+            raise ParameterError(f"A table is saved as .csv or .parquet. Got a name that ends in '{file.suffix}'.")
+        beside = file.with_suffix(".certificate.json")
+        taken = [each.name for each in (file, beside) if each.exists()]
+        if taken and not overwrite:
+            raise ParameterError(f"'{taken[0]}' is there already. Choose another name, or give overwrite=True.")
+        certificate = self.certificate(export)
+        part = file.with_name(f"{file.name}.part")
+        try:
+            with part.open("wb") as out:
+                digest = self._transport.save(out, "POST", "exports", _key(export), "download", body={"kind": kind})
+            if digest != dict(certificate.get("sha256") or {}).get(kind):
+                raise DataError("The file that arrived is not the one of the certificate. Nothing was kept: try again.")
+            beside.write_text(json.dumps(certificate, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+        return Download(file, beside, certificate)
+
+    def run_export(self, export: ExportEntry | str) -> ExportEntry:
+        """Make a planned table, or begin again after a break; for owners. ``export()`` says how far it is.
+
+        Args:
+            export: An entry of ``Project.exports()``, or its key.
+        """
+        return read_export(self._post("exports", _key(export), "run", body={}))
+
+    def attack_report(self, run: AttackReport | str, *, wait: float = 0.0) -> AttackReport:
+        """Return a run of attacks: how far it is, or what it found; for owners and data protection officers.
+
+        Args:
+            run: The run, or its key.
+            wait: The most seconds to wait for its end.
+        """
+        until, pause = time.monotonic() + wait, 0.5
+        while True:
+            found = read_report(self._get("attacks", _key(run)))
+            if not found.is_busy or time.monotonic() >= until:
+                return found
+            time.sleep(min(pause, max(0.0, until - time.monotonic())))
+            pause = min(2 * pause, 10.0)
 
     def __repr__(self) -> str:
         return f"Client('{self.url}')"
@@ -151,31 +246,6 @@ class Client:
 
     def _post(self, *path: str, body: Mapping[str, Any]) -> Any:
         return self._transport.json("POST", *path, body=body)
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectEntry:
-    """A project in a list."""
-
-    key: str
-    name: str
-    purpose: str
-    role: str
-    is_synthetic: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AnalysisEntry:
-    """An analysis in a list."""
-
-    key: str
-    words: str
-    title: str
-    question: Mapping[str, Any]
-    label: str
-    organisation: str
-    made: datetime
-    release_key: str
 
 
 class Project:
@@ -208,7 +278,7 @@ class Project:
     def budget(self) -> Remaining | None:
         """What is left of your organisation's budget, asked anew each time; none for roles that ask nothing."""
         own = self._client._get("projects", self.key, "budget")["own"]
-        return None if own is None else _remaining(own)
+        return None if own is None else read_remaining(own)
 
     def price(
         self,
@@ -223,7 +293,7 @@ class Project:
         Give at most one of ``epsilon``, ``noise_factor`` and ``margin``; with none, the noise factor is your role's.
         """
         body = _body(question, epsilon, noise_factor, margin)
-        return _price(self._client._post("projects", self.key, "price", body=body))
+        return read_price(self._client._post("projects", self.key, "price", body=body))
 
     def ask(
         self,
@@ -242,20 +312,55 @@ class Project:
             PolicyError: The policy does not allow it.
         """
         body = _body(question, epsilon, noise_factor, margin)
-        return _release(self._client._post("projects", self.key, "analyses", body=body)["release"])
+        return read_release(self._client._post("projects", self.key, "analyses", body=body)["release"])
 
     def analyses(self) -> list[AnalysisEntry]:
         """Return the analyses that you may see, the newest first."""
         found: list[AnalysisEntry] = []
         while True:
             page = self._client._get("projects", self.key, "analyses", limit=200, offset=len(found))
-            found += [_analysis(values) for values in page["items"]]
+            found += [read_analysis(values) for values in page["items"]]
             if len(found) >= page["count"] or not page["items"]:
                 return found
 
     def receipt(self, analysis: AnalysisEntry | str) -> Receipt:
         """Return the verified receipt of an analysis; see ``Client.receipt``."""
         return self._client.receipt(analysis)
+
+    def exports(self) -> list[ExportEntry]:
+        """Return the anonymized tables that were released to you; for owners all of them. The newest first."""
+        return [read_export(values) for values in self._client._get("projects", self.key, "exports")["items"]]
+
+    def download(self, export: ExportEntry | str, path: str | Path, *, overwrite: bool = False) -> Download:
+        """Save an anonymized table with its certificate; see ``Client.download``."""
+        return self._client.download(export, path, overwrite=overwrite)
+
+    def recipients(self) -> list[Recipient]:
+        """Return what each recipient could learn at most by the guarantees alone; for owners and officers."""
+        given = self._client._get("projects", self.key, "attacks")["given"]
+        return [read_recipient(values) for values in given]
+
+    def attack_reports(self) -> list[AttackReport]:
+        """Return the newest runs of attacks, with what they found; for owners and data protection officers."""
+        return [read_report(values) for values in self._client._get("projects", self.key, "attacks")["runs"]]
+
+    def attack_report(self, run: AttackReport | str, *, wait: float = 0.0) -> AttackReport:
+        """Return how far a run is, or what it found; see ``Client.attack_report``."""
+        return self._client.attack_report(run, wait=wait)
+
+    def start_attacks(
+        self, recipient: Recipient | str, *, data: Literal["twin", "real"] = "twin", minutes: Literal[1, 5, 15] = 5
+    ) -> AttackReport:
+        """Attack on behalf of a recipient, in the background; ``attack_report`` says what was found.
+
+        Args:
+            recipient: Whose eyes: one of ``recipients()``, or its ``subject``.
+            data: ``"twin"``: made-up people with the same fields; ``"real"``: the published snapshot.
+            minutes: How long it may take: 1, 5 or 15.
+        """
+        subject = recipient if isinstance(recipient, str) else recipient.subject
+        body = {"subject": subject, "data": data, "minutes": minutes}
+        return read_report(self._client._post("projects", self.key, "attacks", body=body))
 
     def __repr__(self) -> str:
         return f"Project '{self.name}' ({self.key}) as {self.role}"
@@ -277,67 +382,11 @@ def _body(question: Question, epsilon: float | None, noise_factor: str | None, m
     return {"question": question.to_dict()} | {name: value for name, value in given.items() if value is not None}
 
 
+def _key(value: AnalysisEntry | ExportEntry | AttackReport | str) -> str:
+    return value if isinstance(value, str) else value.key
+
+
 def _read_keys(keys: str | Path | Iterable[str]) -> list[Ed25519PublicKey]:
     if isinstance(keys, str | Path):
         return read_public_keys(keys)
     return [parse_public_key(key) for key in keys]
-
-
-_T = TypeVar("_T")
-
-
-def _understood(read: Callable[[Any], _T]) -> Callable[[Any], _T]:
-    """Wrap a reader of the server's values: what does not fit is a server of another version, said as such."""
-
-    def reader(values: Any) -> _T:
-        try:
-            return read(values)
-        except PydplibError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise EngineError("The server's answer is not understood: it may be of another version.") from None
-
-    return reader
-
-
-@_understood
-def _entry(values: Any) -> ProjectEntry:
-    return ProjectEntry(**{name: values[name] for name in ("key", "name", "purpose", "role", "is_synthetic")})
-
-
-@_understood
-def _analysis(values: Any) -> AnalysisEntry:
-    names = ("key", "words", "title", "question", "label", "organisation", "release_key")
-    return AnalysisEntry(**{name: values[name] for name in names}, made=datetime.fromisoformat(values["made"]))
-
-
-@_understood
-def _release(values: Any) -> Release:
-    return Release.from_dict(values)
-
-
-@_understood
-def _remaining(values: Any) -> Remaining:
-    return Remaining(Limit(**values["limit"]), values["nano_epsilon"], values["atto_delta"])
-
-
-@_understood
-def _price(values: Any) -> Price:
-    guarantee = dict(values["guarantee"])
-    kind = _GUARANTEES[guarantee.pop("kind")]
-    guarantee.pop("sentence")
-    after = values["after"]
-    return Price(
-        question=values["question"],
-        cost=Cost.from_dict(values["cost"]),
-        guarantee=kind(**guarantee),
-        free=values["free"],
-        margin95=values["margin95"],
-        margin_unit=values["margin_unit"],
-        unit=values["unit"],
-        noise_percent=values["noise_percent"],
-        left=_remaining(values["left"]),
-        after=None if after is None or not values["affordable"] else _remaining(after),
-        at_most=values["at_most"],
-        notes=tuple(values["notes"]),
-    )

@@ -196,3 +196,27 @@ def test_the_environment_can_pin_keys(tmp_path: Any) -> None:
     file.write_text(public_key_text(new_signing_key().public_key()))
     values = {"PYDPLIB_URL": "https://x.example", "PYDPLIB_TOKEN": TOKEN, "PYDPLIB_KEYS": str(file)}
     assert len(dp.Client.from_environment(values)._keys) == 1
+
+
+CERTIFICATE = {"title": "T", "columns": ["age"], "k": 3, "holds": True, "guarantee": "", "sha256": {"csv": "0" * 64}}
+
+
+def test_a_file_that_is_not_the_one_of_the_certificate_is_not_kept(server: Any, tmp_path: Any) -> None:
+    made = server(
+        lambda request: (200, {}, b"age\r\n" if "download" in request.path else json.dumps(CERTIFICATE).encode())
+    )
+    with pytest.raises(dp.DataError, match="not the one of the certificate"):
+        dp.Client(made.url, TOKEN).download("some-export", tmp_path / "table.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_is_waited_for_until_it_is_done(server: Any) -> None:
+    run = {"key": "r", "project": "p", "name": "Acme", "progress": 5, "problem": "", "made": "2026-01-01T00:00:00Z"}
+    states = iter(["running", "running", "done"])
+    verdict = {"headline": "Nothing.", "reasons": ["a"]}
+    made = server(
+        lambda _: (200, {}, json.dumps(run | {"state": next(states), "result": {"verdict": verdict}}).encode())
+    )
+    report = dp.Client(made.url, TOKEN).attack_report("r", wait=30)
+    assert (report.state, report.headline, report.reasons, len(made.seen)) == ("done", "Nothing.", ("a",), 3)
+    assert "verdict" not in repr(report)

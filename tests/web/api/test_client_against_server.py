@@ -33,7 +33,17 @@ project = make_study(owner)
 tokens = {}
 for name, role, organisation in (("tara", "third_party", "Acme"), ("carl", "collaborator", "Bcme")):
     user = make_partner(project, name, role=role, organisation=organisation)
-    tokens[name] = make_token(user, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
+    scopes = ["read", "ask", "export"] if role == "third_party" else ["read", "ask"]
+    tokens[name] = make_token(user, name="test", scopes=scopes, days=1, second_factor=False)[1]
+officer = make_partner(project, "dora", role="data_protection_officer", organisation="St. Example")
+tokens["dora"] = make_token(officer, name="test", scopes=["read"], days=1, second_factor=False)[1]
+
+from export_study import make_export, open_to
+from pydplib.web.exports import releasing, running
+running.BACKGROUND = False
+open_to(project, "third_party")
+export = make_export(project, owner)
+releasing.release(owner, export, ["third_party"])
 print(json.dumps({"project": project.key, "tokens": tokens}))
 """
 
@@ -126,6 +136,8 @@ def test_a_token_that_does_not_work_is_refused_without_being_shown(server: Any) 
 def test_the_how_to_page_runs_as_printed(server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PYDPLIB_URL", server.url)
     monkeypatch.setenv("PYDPLIB_TOKEN", server.tokens["tara"])
+    monkeypatch.setenv("PYDPLIB_OFFICER_TOKEN", server.tokens["dora"])
+    monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
@@ -133,6 +145,9 @@ def test_the_how_to_page_runs_as_printed(server: Any, monkeypatch: pytest.Monkey
     for block in blocks:
         exec(block, names)
     assert names["receipt"].issuer == "St. Example" and names["release"].epsilon == 0.2
+    assert names["copy"].path.name == "scores.csv" and names["copy"].certificate_path.is_file()
+    assert names["verification"].k >= names["copy"].certificate["k"] >= 2
+    assert names["report"].state == "done" and names["report"].reasons, names["report"].problem
     (sent,) = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.S))
     assert dp.client.Question.from_dict(sent["question"]).to_dict() == sent["question"]
     if shutil.which("curl"):
@@ -142,6 +157,34 @@ def test_the_how_to_page_runs_as_printed(server: Any, monkeypatch: pytest.Monkey
         )
         done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=30)
         assert json.loads(done.stdout)[0]["key"] == server.project
+
+
+def test_a_table_comes_with_its_certificate_to_those_it_was_released_to(
+    server: Any, client: dp.Client, tmp_path: Path
+) -> None:
+    project = client.project(server.project)
+    (export,) = project.exports()
+    assert export.state == "released" and "age" in export.columns and client.export(export.key) == export
+    copy = project.download(export, tmp_path / "table.parquet")
+    assert json.loads(copy.certificate_path.read_text(encoding="utf-8")) == client.certificate(export)
+    with pytest.raises(ParameterError, match="overwrite=True"):
+        project.download(export, copy.path)
+    project.download(export, copy.path, overwrite=True)
+    carl = dp.Client(server.url, server.tokens["carl"])
+    assert carl.project(server.project).exports() == []
+    with pytest.raises(ParameterError, match="nothing for you"):
+        carl.download(export, tmp_path / "other.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.certificate.json", "table.parquet"]
+
+
+def test_attack_reports_are_for_owners_and_officers(server: Any, client: dp.Client) -> None:
+    with pytest.raises(PolicyError):
+        client.project(server.project).recipients()
+    officer = dp.Client(server.url, server.tokens["dora"]).project(server.project)
+    given = {each.name: each for each in officer.recipients()}
+    assert 0.5 <= given["Acme"].most_success <= 1 and not given["Acme"].whole_budget
+    with pytest.raises(ParameterError, match="no part"):
+        officer.start_attacks("nobody")
 
 
 def test_the_how_to_page_names_every_address() -> None:
