@@ -10,41 +10,20 @@ person. "No worse" is within two standard errors.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 import pydplib as dp
+from _lines import Line, finish, summary
 from pydplib import datasets
 
 LOW, HIGH = 18.0, 100.0
 BOUNDS = (LOW, HIGH)
 EDGES = np.linspace(LOW, HIGH, 51).tolist()
 KINDS = ("uniform", "ages", "skewed")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line: an error of ours, the bar it must keep, and what it was compared with."""
-
-    claim: str
-    error: float
-    bar: float
-    detail: str
-
-    @property
-    def met(self) -> bool:
-        """Whether the error is within the bar."""
-        return self.error <= self.bar
-
-    def line(self, *, judged: bool) -> str:
-        """Return the line as it is printed; with few runs no bar is judged."""
-        verdict = ("met" if self.met else "MISSED") if judged else "-"
-        return f"{self.claim:<44} {self.error:>9.4f}  <= {self.bar:>9.4f}  {verdict:<6}  {self.detail}"
 
 
 def data(kind: str, size: int) -> np.ndarray:
@@ -85,22 +64,22 @@ def errors(releases: Sequence[object], exact: object) -> np.ndarray:
     return off if off.ndim == 1 else off.mean(axis=1)
 
 
-def promised(runs: int) -> list[Row]:
+def promised(runs: int) -> list[Line]:
     x = np.asarray(datasets.pirads(920, backend="numpy")["age"], dtype=float)
     medians = errors([dp.median(x, bounds=BOUNDS, epsilon=1.0, step=1).value for _ in range(runs)], np.median(x))
     means = errors([dp.mean(x, bounds=BOUNDS, epsilon=1.0).value for _ in range(runs)], x.mean())
     return [
-        Row("median of 920 ages, mean error in years", float(medians.mean()), 0.1, f"{runs} runs"),
-        Row("mean of 920 ages, RMSE in years", float(np.sqrt(np.mean(means**2))), 0.11, f"{runs} runs"),
+        Line("median of 920 ages, mean error", float(medians.mean()), unit="years", bar=0.1, note=f"{runs} runs"),
+        Line("mean of 920 ages, RMSE", float(np.sqrt(np.mean(means**2))), unit="years", bar=0.11, note=f"{runs} runs"),
     ]
 
 
-def compared(size: int, runs: int) -> list[Row]:
+def compared(size: int, runs: int) -> list[Line]:
     from _peers import run
     from _release_envs import ensure
 
     theirs = run(ensure("arrays"), "_release_array_peers.py", ["accuracy", str(size), str(runs)])
-    rows = []
+    lines = []
     for kind in KINDS:
         x = data(kind, size)
         for statistic, release in ours(size, kind).items():
@@ -111,8 +90,8 @@ def compared(size: int, runs: int) -> list[Row]:
             spread = np.std(errors(theirs[kind][statistic][name], exact)) / np.sqrt(times)
             slack = 2 * float(np.hypot(spread, mine.std() / np.sqrt(times)))
             claim = f"{statistic.replace('/sub', ' (public n)')}, {kind}, mean error"
-            rows.append(Row(claim, float(mine.mean()), best + slack, f"best peer {name}: {best:.4f}"))
-    return rows
+            lines.append(Line(claim, float(mine.mean()), best, bar=best + slack, note=f"best peer: {name}"))
+    return lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -120,18 +99,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="few runs and no peers, to see that it works")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     options = parser.parse_args(arguments)
-    rows = promised(50 if options.quick else 2000)
-    for row in rows:
-        print(row.line(judged=not options.quick), flush=True)
+    lines = promised(50 if options.quick else 2000)
     if not options.quick:
-        for row in compared(1000, 1000):
-            rows.append(row)
-            print(row.line(judged=True), flush=True)
-    if options.json is not None:
-        lines = [{**asdict(row), "met": row.met} for row in rows]
-        content = {"benchmark": "accuracy", "quick": options.quick, "rows": lines}
-        options.json.write_text(json.dumps(content, indent=2) + "\n")
-    return 0 if options.quick or all(row.met for row in rows) else 1
+        lines += compared(1000, 1000)
+    for line in lines:
+        print(line.text(judged=not options.quick))
+    print(summary(lines, quick=options.quick))
+    return finish("accuracy", lines, options, arguments)
 
 
 if __name__ == "__main__":

@@ -20,13 +20,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from _lines import Line, finish, summary
 from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity, TCloseness, anonymize, verify
 
 SALARY, WORK = "salary-class", "occupation"
@@ -50,32 +50,6 @@ EIGHT = {
     ("t=0.2 hierarchical", WORK): (0.80415, 0.78530, 0.67495),
 }
 MILLION = 34  # tiles of 30 162 rows
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table: what was measured, its number, and the bar."""
-
-    claim: str
-    value: float
-    bar: float | None
-    rule: str
-    detail: str = ""
-
-    @property
-    def met(self) -> bool:
-        """Whether the bar is met."""
-        if self.bar is None:
-            return True
-        if self.rule == "==":
-            return abs(self.value - self.bar) < 0.5e-5 + 1e-12
-        return self.value <= self.bar if self.rule == "<=" else self.value >= self.bar
-
-    def line(self, *, judged: bool) -> str:
-        """Return the line as it is printed."""
-        bar = "" if self.bar is None else f"{self.rule} {self.bar:g}"
-        verdict = "" if self.bar is None else ("met" if self.met else "MISSED") if judged else "-"
-        return f"{self.claim:<58} {self.value:>11.5f}  {bar:>11}  {verdict:<6}  {self.detail}"
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -135,14 +109,13 @@ class Benchmark:
     def __init__(self, folder: Path, *, quick: bool, real: bool, peers: Path | None) -> None:
         self.folder, self.quick, self.real, self.peers = folder, quick, real, peers
         self.table, self.trees = load(folder)
-        self.rows: list[Row] = []
+        self.lines: list[Line] = []
         self.repeats = 1 if quick else 3
 
-    def add(self, claim: str, value: float, bar: float | None = None, rule: str = "<=", detail: str = "") -> None:
-        """Print a row and keep it."""
-        row = Row(claim, value, bar, rule, detail)
-        self.rows.append(row)
-        print(row.line(judged=not self.quick), flush=True)
+    def add(self, line: Line) -> None:
+        """Print a line and keep it."""
+        self.lines.append(line)
+        print(line.text(judged=not self.quick), flush=True)
 
     def peer(self, which: str) -> dict[str, float]:
         """Run a peer in its own environment."""
@@ -161,11 +134,8 @@ class Benchmark:
         anonymize(self.table.head(500), self.trees, models=[KAnonymity(2)], suppression=0.5)  # no import is timed
         anjana = None if self.quick else self.peer("anjana")
         if anjana is not None:
-            self.add(
-                "anjana, k=5, 2 %: CPU seconds, the unit of ratios",
-                anjana["seconds"],
-                detail=f"loss {anjana['loss']:.5f}",
-            )
+            claim = "anjana, k=5, 2 %: CPU time, the unit of ratios"
+            self.add(Line(claim, peer=anjana["seconds"], unit="s", ratio=1.0, note=f"loss {anjana['loss']:.5f}"))
         unit = None if anjana is None else anjana["seconds"]
         small = self._nine(unit)
         self._other_methods(unit)
@@ -182,21 +152,26 @@ class Benchmark:
         found = json.loads(done.stdout.splitlines()[-1])
         what = f"{rows:,} rows through DuckDB, k={found['k']:,}, 2 %"
         files = f"Parquet {found['input_gb']:.2f} GB to {found['output_gb']:.2f} GB, loss {found['loss']:.5f}"
-        self.add(f"{what}: seconds", found["seconds"], detail=f"{found['cpu']:.0f} s of CPU, {files}")
-        self.add(f"{what}: GB of memory at most", found["memory_gb"], found["limit_gb"] + 2)
+        self.add(Line(f"{what}: time", found["seconds"], unit="s", note=f"{found['cpu']:.0f} s of CPU, {files}"))
+        self.add(Line(f"{what}: memory at most", found["memory_gb"], unit="GB", bar=found["limit_gb"] + 2))
 
     def _ratio(self, name: str, seconds: float, unit: float | None, bar: float | None) -> None:
         if unit is None or bar is None:
-            self.add(f"{name}: CPU seconds", seconds)
+            self.add(Line(f"{name}: CPU time", seconds, unit="s"))
         else:
-            self.add(f"{name}: CPU, ratio to anjana", seconds / unit, bar, detail=f"{seconds:.3f} s")
+            self.add(Line(f"{name}: CPU, ratio to anjana", seconds, unit, "s", seconds / unit, "<=", bar))
+
+    def _loss(self, name: str, result: Any, bar: float, rule: str, note: str = "") -> Line:
+        """Return a line on information loss, judged against the reference on the real table only."""
+        loss = result.loss.granularity
+        return Line(f"{name}: loss", loss, rule=rule, bar=bar if self.real else None, note=note)
 
     def _nine(self, unit: float | None) -> float:
         at_two = 0.0
         for (k, limit), (loss, bar) in NINE.items():
             seconds, result = self.anonymize(models=[KAnonymity(k)], suppression=limit)
             name = f"optimal, k={k}, {100 * limit:g} %"
-            self.add(f"{name}: loss", result.loss.granularity, loss if self.real else None, "==", str(result.search))
+            self.add(self._loss(name, result, loss, "==", str(result.search)))
             self._ratio(name, seconds, unit, bar)
             assert result.certificate.holds and result.search.optimal
             at_two = seconds if (k, limit) == (5, 0.02) else at_two
@@ -205,7 +180,7 @@ class Benchmark:
     def _other_methods(self, unit: float | None) -> None:
         for method, limit, bar in (("local", 0.0530, 0.30), ("mondrian", 0.031, 0.025)):
             seconds, result = self.anonymize(models=[KAnonymity(5)], method=method, suppression=0.02)
-            self.add(f"{method}, k=5: loss", result.loss.granularity, limit if self.real else None)
+            self.add(self._loss(f"{method}, k=5", result, limit, "<="))
             self._ratio(f"{method}, k=5", seconds, unit, bar)
             assert result.certificate.holds
 
@@ -215,9 +190,8 @@ class Benchmark:
             lambda: anonymize(big, self.trees, models=[KAnonymity(5)], suppression=0.02), 1 if self.quick else 2
         )
         assert result.certificate.holds
-        self.add(
-            f"{len(big):,} rows, k=5, 2 %: times the small table's CPU", seconds / small, 12, detail=f"{seconds:.2f} s"
-        )
+        claim = f"{len(big):,} rows, k=5, 2 %: times the small table's CPU"
+        self.add(Line(claim, seconds, small, "s", seconds / small, "<=", 12))
 
     def _eight(self) -> None:
         models = models_of(self.trees)
@@ -232,8 +206,8 @@ class Benchmark:
                     return anonymize(self.table, quasi, column, models=[KAnonymity(5), extra], suppression=limit)
 
                 seconds, result = timed(work, self.repeats if limit == 0.02 else 1)
-                claim = f"k=5 and {name} of {column}, {100 * limit:g} %: loss"
-                self.add(claim, result.loss.granularity, loss if self.real else None, "==", f"{seconds:.3f} s")
+                claim = f"k=5 and {name} of {column}, {100 * limit:g} %"
+                self.add(self._loss(claim, result, loss, "==", f"{seconds:.3f} s"))
                 if (name, column, limit) == ("distinct l=3", WORK, 0.02):
                     pair["l"] = (seconds, result.loss.granularity)
                     plain = timed(
@@ -241,25 +215,18 @@ class Benchmark:
                     )
                     pair["k"] = (plain[0], plain[1].loss.granularity)
         (ls, ll), (ks, kl) = pair["l"], pair["k"]
-        self.add(
-            "3-diversity over 5-anonymity alone (2 %): times the CPU", ls / ks,
-            detail=f"loss {ll:.5f} against {kl:.5f}, {100 * (ll / kl - 1) if kl else 0:+.1f} %",
-        )  # fmt: skip
+        note = f"loss {ll:.5f} against {kl:.5f}, {100 * (ll / kl - 1) if kl else 0:+.1f} %"
+        self.add(Line("3-diversity over 5-anonymity alone (2 %): times the CPU", ls, ks, "s", ls / ks, note=note))
 
     def _verify(self) -> None:
         quasi = [name for name in self.table.columns if name != SALARY]
         seconds, _ = timed(lambda: verify(self.table, quasi, SALARY), 5)
         if self.quick:
-            self.add("verify k, alpha, l, t, beta, delta: CPU seconds", seconds)
+            self.add(Line("verify k, alpha, l, t, beta, delta: CPU time", seconds, unit="s"))
             return
         theirs = self.peer("pycanon")["seconds"]
-        self.add(
-            "verify: times faster than pycanon's checks",
-            theirs / seconds,
-            1000,
-            ">=",
-            f"{1000 * seconds:.1f} ms against {theirs:.1f} s",
-        )
+        claim = "verify: times faster than pycanon's checks"
+        self.add(Line(claim, seconds, theirs, "s", theirs / seconds, ">=", 1000))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -283,12 +250,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run.scale(int(options.scale))
         else:
             run.run()
-    if options.json is not None:
-        lines = [{**asdict(row), "met": row.met} for row in run.rows]
-        options.json.write_text(
-            json.dumps({"benchmark": "anonymize", "quick": options.quick, "real": real, "rows": lines}, indent=2) + "\n"
-        )
-    return 0 if options.quick or all(row.met for row in run.rows) else 1
+    print(summary(run.lines, quick=options.quick))
+    return finish("anonymize", run.lines, options, arguments)
 
 
 if __name__ == "__main__":

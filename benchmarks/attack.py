@@ -14,8 +14,8 @@ One ratio per line, in the same run:
 from __future__ import annotations
 
 import argparse
-import json
 import random
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from _lines import Line, finish
 from pydplib.attack import ExactAnswers, audit, reconstruction, subjects
 from pydplib.attack.auditing import DRAWS
 from pydplib.attack.neighbours import mechanism_neighbours
@@ -36,8 +37,8 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def row(what: str, ours: float, loop: float, check: str) -> dict[str, Any]:
-    return {"what": what, "seconds": ours, "loop_seconds": loop, "ratio": loop / ours, "check": check}
+def line(what: str, ours: float, loop: float, check: str) -> Line:
+    return Line(f"{what}, times faster than a loop", ours, loop, "s", loop / ours, note=check)
 
 
 # -- reconstruction ----------------------------------------------------------------------------------------
@@ -75,18 +76,18 @@ def loop_reconstruction(secrets: list[int], questions: int, seed: int) -> float:
     return sum((value > 0.5) == bool(bit) for value, bit in zip(guess, secrets, strict=True)) / people
 
 
-def measure_reconstruction(people: int) -> dict[str, Any]:
+def measure_reconstruction(people: int) -> Line:
     secrets = np.random.default_rng(1).random(people) < 0.5
     ours, result = timed(lambda: reconstruction(ExactAnswers(), secrets, seed=1))
     loop, found = timed(lambda: loop_reconstruction(secrets.astype(int).tolist(), 4 * people, 1))
     check = f"{result.success:.0%} of the bits found, by the loop {found:.0%}"
-    return row(f"reconstruction of {people:,} bits", ours, loop, check)
+    return line(f"reconstruction of {people:,} bits", ours, loop, check)
 
 
 # -- audit -------------------------------------------------------------------------------------------------
 
 
-def measure_audit(draws: int, loop_draws: int) -> dict[str, Any]:
+def measure_audit(draws: int, loop_draws: int) -> Line:
     everything = subjects(1.0)
 
     def fast() -> list[float]:
@@ -107,7 +108,7 @@ def measure_audit(draws: int, loop_draws: int) -> dict[str, Any]:
     loop, _ = timed(slow)
     tight = [share for share, one in zip(tightness, everything, strict=True) if one.tight]
     check = f"tight ones certified to at least {min(tight):.0%} of epsilon"
-    return row(f"audit of {len(everything)} mechanisms", ours, loop * draws / loop_draws, check)
+    return line(f"audit of {len(everything)} mechanisms", ours, loop * draws / loop_draws, check)
 
 
 # -- experiment --------------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ def loop_experiment(values: list[float], repetitions: int) -> dict[str, float]:
     return errors
 
 
-def measure_experiment(n: int, repetitions: int) -> dict[str, Any]:
+def measure_experiment(n: int, repetitions: int) -> Line:
     rng = np.random.default_rng(1)
     values = rng.uniform(5, 45, n)
 
@@ -150,32 +151,28 @@ def measure_experiment(n: int, repetitions: int) -> dict[str, Any]:
         for method in METHODS
         for theory in [Theory.of(method, n=n, epsilon=1.0, repetitions=repetitions)]
     )
-    return row(
+    return line(
         f"experiment, n = {n:,}, k = {repetitions}", ours, loop, f"at most {far:.1f} standard errors from theory"
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     options = parser.parse_args(arguments)
     quick = options.quick
     reconstruction(ExactAnswers(), [True, False] * 5)  # so that no import is timed
-    rows = []
-    print(f"{'':34}  {'vectorised':>10}  {'loop':>9}  {'ratio':>7}")
+    lines = []
     for work in (
         lambda: measure_reconstruction(60 if quick else 1_000),
         lambda: measure_audit(500 if quick else DRAWS, 5 if quick else 200),
         lambda: measure_experiment(500 if quick else 100_000, 5 if quick else 50),
     ):
-        one = work()
-        rows.append(one)
-        seconds = f"{one['seconds']:>8.2f} s  {one['loop_seconds']:>7.1f} s"
-        print(f"{one['what']:34}  {seconds}  {one['ratio']:>6.0f}x  {one['check']}")
-    if options.json is not None:
-        options.json.write_text(json.dumps({"benchmark": "attack", "rows": rows}, indent=2) + "\n")
+        lines.append(work())
+        print(lines[-1].text(judged=not quick), flush=True)
+    return finish("attack", lines, options, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,7 +9,7 @@ that of the closed form, in the same run, on the same synthetic ages, up to and 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from _lines import Line, finish
 from pydplib.paper import DPResult, dp_calculate
 
 SIZES = (920, 100_000, 1_000_000)
@@ -40,42 +41,32 @@ def timed(data: Any, selector: Any, repeats: int) -> tuple[float, DPResult]:
     return best, result
 
 
-def measure(n: int) -> dict[str, Any]:
+def measure(n: int) -> Line:
     """Return one line of the table."""
     data = ages(n)
     timed(data[:20], "closed_form", 1)  # so that no import is timed
     closed_seconds, closed = timed(data, "closed_form", REPEATS)
     search_seconds, search = timed(data, "search", REPEATS if n <= 1000 else 1)
     assert closed.noise_factor is not None
-    return {
-        "n": n,
-        "closed_form_seconds": closed_seconds,
-        "algorithm_1_seconds": search_seconds,
-        "ratio": search_seconds / closed_seconds,
-        "closed_form_percent": closed.noise_percent,
-        "algorithm_1_percent": search.noise_percent,
-        "both_in_band": bool(closed.in_band and search.in_band),
-    }
+    band = "both in the band" if closed.in_band and search.in_band else "NOT both in the band"
+    return Line(
+        f"closed form, times faster than Algorithm 1, n = {n:,}",
+        1e3 * closed_seconds, 1e3 * search_seconds, "ms", search_seconds / closed_seconds,
+        note=f"noise {closed.noise_percent:.2f} % and {search.noise_percent:.2f} %, {band}",
+    )  # fmt: skip
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     options = parser.parse_args(arguments)
-    print(f"{'n':>9}  {'closed form':>11}  {'Algorithm 1':>11}  {'ratio':>7}  {'noise %':>8}  {'noise %':>8}  in band")
-    rows = []
+    lines = []
     for n in QUICK_SIZES if options.quick else SIZES:
-        row = measure(n)
-        rows.append(row)
-        print(
-            f"{n:>9,}  {1e3 * row['closed_form_seconds']:>8.2f} ms  {1e3 * row['algorithm_1_seconds']:>8.2f} ms  "
-            f"{row['ratio']:>6.1f}x  {row['closed_form_percent']:>8.2f}  {row['algorithm_1_percent']:>8.2f}  "
-            f"{'yes' if row['both_in_band'] else 'no'}"
-        )
-    if options.json is not None:
-        options.json.write_text(json.dumps({"benchmark": "calibrate", "rows": rows}, indent=2) + "\n")
+        lines.append(measure(n))
+        print(lines[-1].text(judged=not options.quick), flush=True)
+    return finish("calibrate", lines, options, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

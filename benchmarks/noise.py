@@ -11,16 +11,15 @@ Three claims, each with its bar:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import tracemalloc
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from _lines import Line, finish
 from pydplib.noise import laplace_records
 
 SCALE = 5.0
@@ -29,33 +28,11 @@ QUICK_SIZES = (10_000, 50_000)
 PEER_SAMPLES = 20_000
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table: a claim, its number, and whether the bar is met."""
-
-    claim: str
-    value: float
-    bar: float
-    at_least: bool
-    detail: str
-
-    @property
-    def met(self) -> bool:
-        """Whether the bar is met."""
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def line(self, *, judged: bool) -> str:
-        """Return the line as it is printed; at tiny sizes no bar is judged."""
-        bar = f"{'>=' if self.at_least else '<='} {self.bar:g}"
-        verdict = ("met" if self.met else "MISSED") if judged else "-"
-        return f"{self.claim:<58} {self.value:>8.2f}x  {bar:>7}  {verdict:<6}  {self.detail}"
-
-
 def ages(n: int) -> np.ndarray:
     return np.random.default_rng(920).uniform(18.0, 100.0, n)
 
 
-def against_numpy(n: int, repeats: int) -> tuple[Row, float]:
+def against_numpy(n: int, repeats: int) -> tuple[Line, float]:
     """Return the ratio to NumPy's float noise, and our nanoseconds per sample. In turns; the best times count."""
     x, generator = ages(n), np.random.default_rng(1)
     unsafe, safe = [], []
@@ -68,22 +45,22 @@ def against_numpy(n: int, repeats: int) -> tuple[Row, float]:
         unsafe.append(middle - start)
     ours, theirs = min(safe) / n * 1e9, min(unsafe) / n * 1e9
     claim = f"time of x + Generator.laplace, n = {n:,}"
-    return Row(claim, ours / theirs, 4, False, f"{ours:.1f} against {theirs:.1f} ns"), ours
+    return Line(claim, ours, theirs, "ns", ours / theirs, "<=", 4), ours
 
 
-def against_peers(ours: float) -> list[Row]:
+def against_peers(ours: float) -> list[Line]:
     """Return the speed-up per sample against each peer."""
     from _peers import ensure, run
 
     python = ensure(["opendp", "diffprivlib"])
     found = run(python, "_noise_peers.py", [str(PEER_SAMPLES)])
     return [
-        Row(f"faster per sample than {name}", theirs / ours, 100, True, f"{ours:.1f} against {theirs:,.0f} ns")
+        Line(f"faster per sample than {name}", ours, theirs, "ns", theirs / ours, ">=", 100)
         for name, theirs in found.items()
     ]
 
 
-def memory(n: int) -> Row:
+def memory(n: int) -> Line:
     """Return the peak of all memory, the input included, in inputs."""
     tracemalloc.start()
     x = ages(n)
@@ -92,7 +69,7 @@ def memory(n: int) -> Row:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert noisy.nbytes == x.nbytes
-    return Row(f"memory of the input, n = {n:,}", peak / x.nbytes, 4, False, f"{peak / 1e6:,.0f} MB at the peak")
+    return Line(f"memory of the input, n = {n:,}", peak / 1e6, x.nbytes / 1e6, "MB", peak / x.nbytes, "<=", 4)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -101,29 +78,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     options = parser.parse_args(arguments)
 
-    rows: list[Row] = []
+    lines: list[Line] = []
 
-    def add(row: Row) -> None:
-        rows.append(row)
-        print(row.line(judged=not options.quick), flush=True)
+    def add(line: Line) -> None:
+        lines.append(line)
+        print(line.text(judged=not options.quick), flush=True)
 
     laplace_records(ages(1000), SCALE)  # so that no import is timed
     sizes = QUICK_SIZES if options.quick else SIZES
     best = float("inf")
     for n in sizes:
-        row, ours = against_numpy(n, repeats=9 if n <= 1_000_000 else 5)
+        line, ours = against_numpy(n, repeats=9 if n <= 1_000_000 else 5)
         best = min(best, ours)
-        add(row)
+        add(line)
     if not options.quick:
-        for row in against_peers(best):
-            add(row)
+        for line in against_peers(best):
+            add(line)
     add(memory(sizes[-1]))
-    if options.json is not None:
-        lines = [{**asdict(row), "met": row.met} for row in rows]
-        options.json.write_text(
-            json.dumps({"benchmark": "noise", "quick": options.quick, "rows": lines}, indent=2) + "\n"
-        )
-    return 0 if options.quick or all(row.met for row in rows) else 1
+    return finish("noise", lines, options, arguments)
 
 
 if __name__ == "__main__":

@@ -18,18 +18,17 @@ there; its ratio is then a lower bound.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import pydplib as dp
+from _lines import Line, finish, summary
 from pydplib.release.prepare import prepare
 from pydplib.release.resolved import resolve
 
@@ -43,40 +42,6 @@ SCHEMA = dp.Schema(
     max_rows_per_person=3,
     name="benchmark",
 )
-
-
-@dataclass(frozen=True)
-class NotRun:
-    """A bar that could not be judged, and why."""
-
-    claim: str
-    reason: str
-
-    def line(self, *, judged: bool) -> str:
-        """Return the line as it is printed."""
-        return f"{self.claim:<62} {'':>10}  {'':>7}  NOT RUN  {self.reason}"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table: a claim, its ratio, and whether the bar is met."""
-
-    claim: str
-    value: float
-    bar: float
-    at_least: bool
-    detail: str
-
-    @property
-    def met(self) -> bool:
-        """Whether the bar is met."""
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def line(self, *, judged: bool) -> str:
-        """Return the line as it is printed; at tiny sizes no bar is judged."""
-        bar = f"{'>=' if self.at_least else '<='} {self.bar:g}"
-        verdict = ("met" if self.met else "MISSED") if judged else "-"
-        return f"{self.claim:<62} {self.value:>9.2f}x  {bar:>7}  {verdict:<6}  {self.detail}"
 
 
 def in_turns(works: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
@@ -114,25 +79,25 @@ def statistics(size: int) -> dict[str, tuple[Work, Work, float, str]]:
     }  # fmt: skip
 
 
-def arrays(size: int, repeats: int) -> tuple[list[Row], dict[str, float]]:
+def arrays(size: int, repeats: int) -> tuple[list[Line], dict[str, float]]:
     """Return the ratios to NumPy, and our seconds per statistic."""
-    rows, ours = [], {}
+    lines, ours = [], {}
     for name, (private, plain, bar, what) in statistics(size).items():
         mine, theirs = in_turns([private, plain], repeats)
         ours[name] = mine
-        detail = f"{mine * 1e3:.2f} against {theirs * 1e3:.2f} ms"
-        rows.append(Row(f"time of {what}, n = {size:,}", mine / theirs, bar, False, detail))
-    return rows, ours
+        claim = f"time of {what}, n = {size:,}"
+        lines.append(Line(claim, mine * 1e3, theirs * 1e3, "ms", mine / theirs, "<=", bar))
+    return lines, ours
 
 
-def array_peers(size: int, ours: dict[str, float]) -> Iterator[Row | NotRun]:
+def array_peers(size: int, ours: dict[str, float]) -> Iterator[Line]:
     from _peers import run
     from _release_envs import ensure
 
     try:
         found = run(ensure("arrays"), "_release_array_peers.py", ["time", str(size)])
     except RuntimeError as error:
-        yield NotRun(f"faster than OpenDP, diffprivlib, PyDP, n = {size:,}", last_line(error))
+        yield Line(f"faster than OpenDP, diffprivlib, PyDP, n = {size:,}", note=last_line(error))
         return
     # Before and after the peers: the machine may be busier now.
     works = [private for private, *_ in statistics(size).values()]
@@ -140,8 +105,8 @@ def array_peers(size: int, ours: dict[str, float]) -> Iterator[Row | NotRun]:
     for statistic, named in found.items():
         mine = min(ours[statistic], again[statistic])
         for name, theirs in named.items():
-            detail = f"{mine * 1e3:.2f} against {theirs * 1e3:,.2f} ms"
-            yield Row(f"{statistic} faster than {name}, n = {size:,}", theirs / mine, 1, True, detail)
+            claim = f"{statistic} faster than {name}, n = {size:,}"
+            yield Line(claim, mine * 1e3, theirs * 1e3, "ms", theirs / mine, ">=", 1)
 
 
 def last_line(error: Exception) -> str:
@@ -181,7 +146,7 @@ def release_once(table: dp.Table) -> None:
     dp.Session(table, recipient="benchmark", budget=dp.PureDP(1.0)).release(QUESTION, epsilon=1.0)
 
 
-def tables(path: Path, size: int, repeats: int, *, judge_plain: bool) -> tuple[list[Row], float]:
+def tables(path: Path, size: int, repeats: int, *, judge_plain: bool) -> tuple[list[Line], float]:
     """Return the ratios of a release to plain DuckDB and to the bounded engine query, and its seconds."""
     import duckdb
 
@@ -197,22 +162,22 @@ def tables(path: Path, size: int, repeats: int, *, judge_plain: bool) -> tuple[l
         mine, engine, plain = in_turns(works if judge_plain else works[:2], repeats) + [float("nan")] * (
             not judge_plain
         )
-    rows = [
-        Row(
-            f"time of the bounded engine query without noise, {size:,} rows", mine / engine, 1.2, False,
-            f"{mine:.2f} against {engine:.2f} s, memory limit {MEMORY}",
+    lines = [
+        Line(
+            f"time of the bounded engine query without noise, {size:,} rows",
+            mine, engine, "s", mine / engine, "<=", 1.2, f"memory limit {MEMORY}",
         )
     ]  # fmt: skip
     if judge_plain:
-        detail = f"{mine * 1e3:.0f} against {plain * 1e3:.0f} ms"
-        rows.append(Row(f"time of plain DuckDB with the same bounding, {size:,} rows", mine / plain, 2, False, detail))
-    return rows, mine
+        claim = f"time of plain DuckDB with the same bounding, {size:,} rows"
+        lines.append(Line(claim, mine, plain, "s", mine / plain, "<=", 2))
+    return lines, mine
 
 
 PATIENCE = 60  # seconds that a peer gets: some hundred times what a release takes
 
 
-def table_peers(path: Path, size: int, mine: float) -> Iterator[Row | NotRun]:
+def table_peers(path: Path, size: int, mine: float) -> Iterator[Line]:
     from _peers import run
     from _release_envs import ensure
 
@@ -225,17 +190,18 @@ def table_peers(path: Path, size: int, mine: float) -> Iterator[Row | NotRun]:
         try:
             took = run(ensure(peer), "_release_table_peers.py", [peer, str(path), str(size), str(limit)])
         except RuntimeError as error:
-            yield NotRun(claim, last_line(error))
+            yield Line(claim, note=last_line(error))
             continue
-        more = " (stopped there)" if took["stopped"] else ""
-        yield Row(claim, took["seconds"] / mine, 10, True, f"{mine:.2f} against {took['seconds']:.1f} s{more}")
+        more = "the peer was stopped there" if took["stopped"] else ""
+        yield Line(claim, mine, took["seconds"], "s", took["seconds"] / mine, ">=", 10, more)
 
 
-def judge_tables(options: argparse.Namespace, with_peers: bool, add: Callable[[Iterable[Row | NotRun]], None]) -> None:
+def judge_tables(options: argparse.Namespace, with_peers: bool, add: Callable[[Iterable[Line]], None]) -> None:
     """Judge releases of tables of growing size."""
     for size in (10_000,) if options.quick else (10**6, 10**7, 10**8):
         if size > options.most_rows:
-            add([NotRun(f"time of the bounded engine query without noise, {size:,} rows", "left out by --most-rows")])
+            claim = f"time of the bounded engine query without noise, {size:,} rows"
+            add([Line(claim, note="left out by --most-rows")])
             continue
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"rows_{size}.parquet"
@@ -246,14 +212,6 @@ def judge_tables(options: argparse.Namespace, with_peers: bool, add: Callable[[I
                 add(table_peers(path, size, mine))
 
 
-def summary(rows: Sequence[Row | NotRun], *, quick: bool, left_out: Sequence[str]) -> str:
-    """Return the last line: how many bars were met, missed and not judged."""
-    judged = [row for row in rows if isinstance(row, Row) and not quick]
-    met = sum(row.met for row in judged)
-    words = f"{met} bars met, {len(judged) - met} missed, {len(rows) - len(judged)} not judged"
-    return words + (f"; left out: {', '.join(left_out)}" if left_out else "")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny sizes and no peers, to see that it runs")
@@ -262,12 +220,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--most-rows", type=int, default=100_000_000, help="the largest table (default 1e8 rows)")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     options = parser.parse_args(arguments)
-    rows: list[Row | NotRun] = []
+    lines: list[Line] = []
 
-    def add(found: Iterable[Row | NotRun]) -> None:
-        for row in found:
-            rows.append(row)
-            print(row.line(judged=not options.quick), flush=True)
+    def add(found: Iterable[Line]) -> None:
+        for line in found:
+            lines.append(line)
+            print(line.text(judged=not options.quick), flush=True)
 
     with_peers = not (options.quick or options.no_peers)
     if options.part in (None, "arrays"):
@@ -279,12 +237,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 add(array_peers(size, ours))
     if options.part in (None, "tables"):
         judge_tables(options, with_peers, add)
-    print(summary(rows, quick=options.quick, left_out=[] if with_peers else ["peers"]))
-    if options.json is not None:
-        lines = [{**asdict(row), "met": row.met if isinstance(row, Row) else None} for row in rows]
-        content = {"benchmark": "release", "quick": options.quick, "rows": lines}
-        options.json.write_text(json.dumps(content, indent=2) + "\n")
-    return 0 if options.quick or all(row.met for row in rows if isinstance(row, Row)) else 1
+    print(summary(lines, quick=options.quick, left_out=[] if with_peers else ["peers"]))
+    return finish("release", lines, options, arguments)
 
 
 if __name__ == "__main__":

@@ -15,46 +15,21 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import re
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from _lines import Line, finish, summary
 from _web_visitors import USERS, Memory, Platform, Timed, Visitor, platform, together
 
 Step = Iterator[tuple[str, int, int]]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line: a claim, its number, and the bar."""
-
-    database: str
-    claim: str
-    value: float
-    bar: float | None
-    at_least: bool = False
-    detail: str = ""
-
-    @property
-    def met(self) -> bool:
-        """Whether the bar is met."""
-        if self.bar is None:
-            return True
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def line(self, *, judged: bool) -> str:
-        """Return the line as it is printed; at tiny sizes no bar is judged."""
-        bar = "" if self.bar is None else f"{'>=' if self.at_least else '<='} {self.bar:g}"
-        verdict = "" if self.bar is None else ("met" if self.met else "MISSED") if judged else "-"
-        return f"{self.database:<10} {self.claim:<52} {self.value:>9.3f}  {bar:>7}  {verdict:<6}  {self.detail}"
 
 
 @dataclass(frozen=True)
@@ -74,24 +49,22 @@ class Bench:
         self.database, self.server, self.sizes, self.folder = database, server, sizes, folder
         self.people = server.people
 
-    def row(
-        self, claim: str, value: float, bar: float | None = None, *, at_least: bool = False, detail: str = ""
-    ) -> Row:
+    def row(self, claim: str, value: float, unit: str = "", **more: Any) -> Line:
         """Return one line of the output."""
-        return Row(self.database, claim, value, bar, at_least, detail)
+        return Line(f"{self.database}: {claim}", value, unit=unit, **more)
 
     def _together(self, works: Sequence[Any]) -> Timed:
         return together(works, seconds=self.sizes.seconds, most=self.sizes.requests)
 
-    def _judged(self, claim: str, found: Timed) -> list[Row]:
+    def _judged(self, claim: str, found: Timed) -> list[Line]:
         return [
-            self.row(f"{claim}: errors", len(found.errors), 0, detail=found.words),
-            self.row(f"{claim}: 95 of 100 within, seconds", found.quantile(0.95), 3.0),
+            self.row(f"{claim}: errors", len(found.errors), bar=0, note=found.words),
+            self.row(f"{claim}: 95 of 100 within", found.quantile(0.95), "s", bar=3.0),
         ]
 
     # -- reporting -------------------------------------------------------------------------------
 
-    def saves(self) -> Iterator[Row]:
+    def saves(self) -> Iterator[Line]:
         """Every radiologist saves an own draft, again and again."""
 
         def work(person: dict[str, str]) -> Any:
@@ -114,7 +87,7 @@ class Bench:
             f"{self.sizes.users} people save reports", self._together([work(each) for each in self.people["readers"]])
         )
 
-    def pages(self) -> Iterator[Row]:
+    def pages(self) -> Iterator[Line]:
         """Every radiologist and as many partners look around."""
         reader_pages = ("/", "/reports", "/reports/{draft}/edit", "/data", "/labelling", "/templates")
 
@@ -133,7 +106,7 @@ class Bench:
 
     # -- import ----------------------------------------------------------------------------------
 
-    def imports(self) -> Iterator[Row]:
+    def imports(self) -> Iterator[Line]:
         """The owner imports a large file, looking at its progress."""
         file = write_file(self.folder / "reports.csv", self.sizes.rows)
         owner = self.server.visitor(self.people["owner"])
@@ -154,12 +127,11 @@ class Bench:
             owner.post(page + "/accept", {})
             accepted, more = self._wait(owner, page, "reports taken in", begun)
         detail = f"received {received:.1f} s, checked {checked - received:.1f} s, taken in {accepted - checked:.1f} s"
-        yield self.row(f"import of {self.sizes.rows:,} reports, seconds", accepted, detail=detail)
-        yield self.row("  reports a second", self.sizes.rows / accepted, 200, at_least=True)
-        yield self.row("  progress was shown, different numbers", len(seen | more), 5, at_least=True)
-        yield self.row(
-            "  memory grown, MB", memory.grown, 300, detail=f"from {memory.before:.0f} to at most {memory.most:.0f} MB"
-        )
+        yield self.row(f"import of {self.sizes.rows:,} reports", accepted, "s", note=detail)
+        yield self.row("import, reports a second", self.sizes.rows / accepted, rule=">=", bar=200)
+        yield self.row("import, progress shown, different numbers", len(seen | more), rule=">=", bar=5)
+        note = f"from {memory.before:.0f} to at most {memory.most:.0f} MB"
+        yield self.row("import, memory grown", memory.grown, "MB", bar=300, note=note)
 
     def _wait(self, owner: Visitor, page: str, words: str, begun: float) -> tuple[float, set[str]]:
         seen: set[str] = set()
@@ -174,7 +146,7 @@ class Bench:
 
     # -- questions -------------------------------------------------------------------------------
 
-    def asks(self) -> Iterator[Row]:
+    def asks(self) -> Iterator[Line]:
         """Partners ask different questions, then the same ones again."""
         number = count(1)
 
@@ -188,16 +160,16 @@ class Bench:
             return run
 
         new = self._together([work(each) for each in self.people["partners"]])
-        yield self.row("different questions: errors", len(new.errors), 0, detail=new.words)
-        yield self.row("different questions, a second", new.rate, 3, at_least=True)
+        yield self.row("different questions: errors", len(new.errors), bar=0, note=new.words)
+        yield self.row("different questions, a second", new.rate, rule=">=", bar=3)
         once = question(self.people["small"], 999_999)
         for each in self.people["partners"]:
             self.server.visitor(each).post("/analyses/new", once)
         old = self._together([work(each, again=999_999) for each in self.people["partners"]])
-        yield self.row("the same question again: errors", len(old.errors), 0, detail=old.words)
-        yield self.row("the same question again, a second", old.rate, 10, at_least=True)
+        yield self.row("the same question again: errors", len(old.errors), bar=0, note=old.words)
+        yield self.row("the same question again, a second", old.rate, rule=">=", bar=10)
 
-    def boards(self) -> Iterator[Row]:
+    def boards(self) -> Iterator[Line]:
         """Partners look at the paper's figures."""
         path = f"/dashboards/{self.people['board']}"
 
@@ -210,12 +182,13 @@ class Bench:
             return run
 
         alone = together([work(self.people["partners"][0])], seconds=self.sizes.seconds, most=20)
-        yield self.row("dashboard of four figures, one reader, seconds", alone.quantile(0.5), 1.0, detail=alone.words)
+        claim = "dashboard of four figures, one reader"
+        yield self.row(claim, alone.quantile(0.5), "s", bar=1.0, note=alone.words)
         yield from self._judged(
             f"dashboard, {self.sizes.users} readers", self._together([work(each) for each in self.people["partners"]])
         )
 
-    def overhead(self) -> Iterator[Row]:
+    def overhead(self) -> Iterator[Line]:
         """A private question on the imported reports against the same query without privacy."""
         import duckdb
 
@@ -238,11 +211,11 @@ class Bench:
             private.append(time.perf_counter() - begun)
             if status != 302:
                 raise RuntimeError(f"The question was answered with {status}.")
-        detail = f"private {median(private):.3f} s through the server, raw {median(raw):.4f} s"
-        yield self.row(
-            "private question: seconds more than raw DuckDB", median(private) - median(raw), 0.5, detail=detail
-        )
-        yield self.row("private question: times the raw DuckDB query", median(private) / median(raw))
+        mine, theirs = median(private), median(raw)
+        note = f"private {mine:.3f} s through the server, raw {theirs:.4f} s"
+        yield self.row("private question: more time than raw DuckDB", mine - theirs, "s", bar=0.5, note=note)
+        claim = "private question: times the raw DuckDB query"
+        yield self.row(claim, mine, "s", peer=theirs, ratio=mine / theirs)
 
 
 def edge_of(number: int) -> float:
@@ -283,24 +256,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     options = parser.parse_args(arguments)
     sizes = Sizes(1.5, 60, 3_200, 4) if options.quick else Sizes(15.0, 3_000, options.rows)
-    rows: list[Row] = []
+    lines: list[Line] = []
     for database in ("SQLite", "PostgreSQL"):
         if options.database not in (None, database):
             continue
         with tempfile.TemporaryDirectory() as folder, platform(database, Path(folder), users=sizes.users) as server:
             bench = Bench(database, server, sizes, Path(folder))
             for part in (bench.saves, bench.pages, bench.asks, bench.boards, bench.imports, bench.overhead):
-                for row in part():
-                    rows.append(row)
-                    print(row.line(judged=not options.quick), flush=True)
-    judged = [row for row in rows if row.bar is not None]
-    met = sum(row.met for row in judged)
-    print(f"{met} bars met, {len(judged) - met} missed" if not options.quick else f"{len(judged)} bars not judged")
-    if options.json is not None:
-        lines = [{**asdict(row), "met": row.met} for row in rows]
-        content = {"benchmark": "web", "quick": options.quick, "rows": lines}
-        options.json.write_text(json.dumps(content, indent=2) + "\n")
-    return 0 if options.quick or met == len(judged) else 1
+                for line in part():
+                    lines.append(line)
+                    print(line.text(judged=not options.quick), flush=True)
+    print(summary(lines, quick=options.quick))
+    return finish("web", lines, options, arguments)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,25 @@
 #!/usr/bin/env bash
-# Run every benchmark; results go to benchmarks/results/NAME.json.
-# Usage: scripts/bench.sh [--quick]
+# Run every benchmark, or those that are named; peers run in environments of their own, made on first use.
+# Results go to benchmarks/results/NAME.json, and from there into the numbers of README.md and docs/.
+# With --quick: tiny sizes, no peers, results in build/bench-quick/; no number of a document changes.
+# The Adult table of benchmarks/anonymize.py is in the folder that PYDPLIB_ADULT names; without it a made-up one is used.
+# Usage: scripts/bench.sh [--quick] [NAME ...]
 set -uo pipefail
-mkdir -p benchmarks/results
-failed=()
-for script in benchmarks/[a-z]*.py; do
-  name=$(basename "$script" .py)
-  echo "== $name"
-  .venv/bin/python "$script" "$@" --json "benchmarks/results/$name.json" || failed+=("$name")
+cd "$(dirname "$0")/.."
+python=.venv/bin/python results=benchmarks/results quick=()
+[ "${1:-}" = --quick ] && { quick=(--quick) results=build/bench-quick; shift; }
+names=("$@")
+[ $# -gt 0 ] || for script in benchmarks/[a-z]*.py; do names+=("$(basename "$script" .py)"); done
+for name in "${names[@]}"; do
+  [ -f "benchmarks/$name.py" ] || { echo "There is no benchmarks/$name.py." >&2; exit 2; }
 done
-[ ${#failed[@]} -eq 0 ] || { echo "did not finish or missed a bar: ${failed[*]}" >&2; exit 1; }
+
+mkdir -p "$results"
+failed=()
+for name in "${names[@]}"; do
+  echo "== $name"
+  "$python" "benchmarks/$name.py" "${quick[@]}" --json "$results/$name.json" || failed+=("$name")
+done
+[ ${#quick[@]} -gt 0 ] || "$python" scripts/bench_numbers.py || exit 1
+echo "Results: $results"
+[ ${#failed[@]} -eq 0 ] || { echo "Did not finish, or missed a bar: ${failed[*]}" >&2; exit 1; }

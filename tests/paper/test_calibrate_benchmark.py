@@ -22,11 +22,11 @@ def calibrate():
 def test_benchmark_when_quick_prints_one_ratio_per_size_and_writes_json(calibrate, tmp_path, capsys) -> None:
     calibrate.main(["--quick", "--json", str(tmp_path / "out.json")])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1 + len(calibrate.QUICK_SIZES)
-    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
-    assert [row["n"] for row in rows] == list(calibrate.QUICK_SIZES)
+    assert len(lines) == len(calibrate.QUICK_SIZES)
+    rows = json.loads((tmp_path / "out.json").read_text())["lines"]
+    assert [row["what"].split("n = ")[1] for row in rows] == [f"{n:,}" for n in calibrate.QUICK_SIZES]
     for row in rows:
-        assert row["ratio"] == pytest.approx(row["algorithm_1_seconds"] / row["closed_form_seconds"])
-        assert row["closed_form_percent"] == pytest.approx(15.0)
-    assert rows[-1]["both_in_band"]
+        assert row["ratio"] == pytest.approx(row["peer"] / row["ours"], rel=1e-4)
+        assert row["note"].startswith("noise 15.00 % and")
+    assert rows[-1]["note"].endswith(", both in the band")
     assert rows[-1]["ratio"] > 1

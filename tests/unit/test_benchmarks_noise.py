@@ -40,24 +40,24 @@ def test_noise_benchmark_quick_prints_a_table_and_writes_json(tmp_path):
     )
     found = json.loads(out.read_text())
     assert found["benchmark"] == "noise" and found["quick"] is True
-    claims = [row["claim"] for row in found["rows"]]
-    assert len(claims) == 3 and all(row["value"] > 0 for row in found["rows"])
+    claims = [line["what"] for line in found["lines"]]
+    assert len(claims) == 3 and all(line["ratio"] > 0 for line in found["lines"])
     assert all(claim in done.stdout for claim in claims)
     assert "MISSED" not in done.stdout  # nothing is judged at tiny sizes
 
 
-def test_row_bar_is_judged_in_its_direction(noise):
-    assert noise.Row("a", 3.9, 4, False, "").met and not noise.Row("a", 4.1, 4, False, "").met
-    assert noise.Row("a", 101, 100, True, "").met and not noise.Row("a", 99, 100, True, "").met
-    assert "MISSED" in noise.Row("a", 99, 100, True, "").line(judged=True)
-    assert "MISSED" not in noise.Row("a", 99, 100, True, "").line(judged=False)
+def test_line_bar_is_judged_in_its_direction(noise):
+    assert noise.Line("a", ratio=3.9, bar=4).met and not noise.Line("a", ratio=4.1, bar=4).met
+    assert noise.Line("a", ratio=101, rule=">=", bar=100).met and not noise.Line("a", ratio=99, rule=">=", bar=100).met
+    assert "MISSED" in noise.Line("a", ratio=99, rule=">=", bar=100).text(judged=True)
+    assert "MISSED" not in noise.Line("a", ratio=99, rule=">=", bar=100).text(judged=False)
 
 
 def test_noise_benchmark_missed_bar_ends_with_code_one(noise, monkeypatch):
-    slow = noise.Row("too slow", 9.0, 4, False, "")
+    slow = noise.Line("too slow", ratio=9.0, bar=4)
     monkeypatch.setattr(noise, "against_numpy", lambda n, repeats: (slow, 1.0))
     monkeypatch.setattr(noise, "against_peers", lambda ours: [])
-    monkeypatch.setattr(noise, "memory", lambda n: noise.Row("memory", 2.0, 4, False, ""))
+    monkeypatch.setattr(noise, "memory", lambda n: noise.Line("memory", ratio=2.0, bar=4))
     assert noise.main([]) == 1
     assert noise.main(["--quick"]) == 0
 
@@ -69,7 +69,7 @@ def test_noise_benchmark_peers_are_asked_in_their_own_environment(noise, monkeyp
     fake.run = lambda python, script, args: asked.append((str(python), script)) or {"Peer 1.0": 5000.0}
     monkeypatch.setitem(sys.modules, "_peers", fake)
     (row,) = noise.against_peers(10.0)
-    assert row.value == 500 and row.met and "Peer 1.0" in row.claim
+    assert row.ratio == 500 and row.met and "Peer 1.0" in row.what
     assert asked == [["opendp", "diffprivlib"], ("python-of-the-peers", "_noise_peers.py")]
     assert (BENCHMARKS / "_noise_peers.py").is_file()
 

@@ -20,7 +20,7 @@ def test_benchmark_at_tiny_size_runs_and_writes_its_rows(name: str, rows: int, t
     subprocess.run([sys.executable, str(script), "--quick", "--json", str(out)], check=True, capture_output=True)
     found = json.loads(out.read_text())
     assert found["benchmark"] == name and found["quick"]
-    assert len(found["rows"]) == rows
+    assert len(found["lines"]) == rows
 
 
 def test_release_benchmark_names_what_was_not_run_and_why(monkeypatch, tmp_path: Path) -> None:
@@ -38,6 +38,6 @@ def test_release_benchmark_names_what_was_not_run_and_why(monkeypatch, tmp_path:
     monkeypatch.setattr(_release_envs, "ensure", fail)
     rows = list(benchmark.table_peers(tmp_path / "none.parquet", 1_000_000, 0.3))
     assert len(rows) == 4
-    assert all("NOT RUN  no network" in row.line(judged=True) for row in rows)
-    assert "Tumult" in rows[-1].line(judged=True)
+    assert all("NOT RUN  no network" in row.text(judged=True) for row in rows)
+    assert "Tumult" in rows[-1].text(judged=True)
     assert benchmark.summary(rows, quick=False, left_out=[]) == "0 bars met, 0 missed, 4 not judged"

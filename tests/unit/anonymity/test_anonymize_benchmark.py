@@ -26,7 +26,7 @@ def test_quick_run_measures_every_claim(benchmark, tmp_path, capsys):
     path = tmp_path / "numbers.json"
     assert benchmark.main(["--quick", "--json", str(path)]) == 0
     found = json.loads(path.read_text())
-    claims = [row["claim"] for row in found["rows"]]
+    claims = [line["what"] for line in found["lines"]]
     assert found["benchmark"] == "anonymize" and found["quick"]
     for words in ("optimal, k=5, 2 %", "local, k=5", "mondrian, k=5", "rows, k=5, 2 %", "hierarchical", "verify"):
         assert any(words in claim for claim in claims), words
@@ -38,12 +38,12 @@ def test_quick_run_measures_every_claim(benchmark, tmp_path, capsys):
     [(0.35748, 0.35748, "==", True), (0.35750, 0.35748, "==", False), (13, 12, "<=", False), (999, 1000, ">=", False)],
 )
 def test_bars_are_judged(benchmark, value, bar, rule, met):
-    assert benchmark.Row("claim", value, bar, rule).met is met
+    assert benchmark.Line("claim", value, rule=rule, bar=bar).met is met
 
 
 def test_scale_runs_through_duckdb_and_reports_time_and_memory(benchmark, tmp_path):
     path = tmp_path / "numbers.json"
     assert benchmark.main(["--quick", "--scale", "3e3", "--json", str(path)]) == 0
-    seconds, memory = json.loads(path.read_text())["rows"]
-    assert "3,000 rows through DuckDB" in seconds["claim"] and seconds["value"] > 0
-    assert memory["claim"].endswith("GB of memory at most") and 0 < memory["value"] < 8 and memory["met"]
+    seconds, memory = json.loads(path.read_text())["lines"]
+    assert "3,000 rows through DuckDB" in seconds["what"] and seconds["ours"] > 0
+    assert memory["what"].endswith("memory at most") and 0 < memory["ours"] < 8 and memory["met"]
