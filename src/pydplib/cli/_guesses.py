@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from pydplib._names import meaning_of, person_column, words_of
 from pydplib.cli._sql import identifier
 from pydplib.cli._tables import Kind, TableFile, engine_errors
 from pydplib.errors import DataError, looks_like_names
@@ -22,12 +23,8 @@ _BOUNDS = "low and high are {what} from the data: put in what is possible in the
 
 # Words in the names of columns, in English and German. Whole words, or their beginnings where a ~ stands.
 _WORDS: dict[Role, str] = {
-    "identifier": (
-        "id ids uuid guid mrn ssn kvnr iban bic name names vorname nachname surname firstname lastname fullname "
-        "username email mail e-mail phone telephone telefon~ mobile handy fax street strasse straße address~ adresse~ "
-        "anschrift hausnummer passport~ versichert~ insurance~ fallnummer patientennummer url ip pseudonym~ comment~ "
-        "kommentar~ remark~ bemerkung~ note notes notiz~ freetext freitext"
-    ),
+    # Besides what pydplib._names knows: free text, which may name people.
+    "identifier": ("pseudonym~ comment~ kommentar~ remark~ bemerkung~ note notes notiz~ freetext freitext"),
     "sensitive": (
         "diagnos~ icd~ disease~ krankheit~ illness~ ill symptom~ therap~ treatment~ behandlung~ medic~ drug~ result~ "
         "befund~ score~ pirads gleason psa stage stadium tumor~ tumour~ cancer~ krebs~ hiv lab labor~ salary~ income~ "
@@ -38,10 +35,9 @@ _WORDS: dict[Role, str] = {
         "state bundesland county country land nation~ race ethnic~ religion~ konfession~ marital~ familienstand "
         "educat~ bildung~ schul~ occupation~ beruf~ profession~ job employer~ arbeitgeber~ workclass department~ "
         "abteilung~ physician~ arzt~ doctor~ year jahr date datum day tag admission~ aufnahme~ discharge~ entlass~ "
-        "visit~ besuch~ height groesse größe weight gewicht language~ sprache~ children kinder modified"
+        "visit~ besuch~ height groesse weight gewicht language~ sprache~ children kinder modified"
     ),
 }
-_PERSON = re.compile(r"patient|person|subject|proband|client|member|mrn|pid|versichert|ssn|kvnr")
 _CODE = re.compile(r"(^|_)(zip|plz|post|code|icd)")
 _AGE = re.compile(r"(^|_)(age|alter)($|_)")
 
@@ -80,10 +76,7 @@ def guess_columns(table: TableFile) -> list[Guess]:
 
 def person_of(guesses: list[Guess]) -> str | None:
     """Return the column that seems to say whose row it is, if somebody can have several rows."""
-    for guess in guesses:
-        if guess.role == "identifier" and guess.repeated and _PERSON.search(_words(guess.name)):
-            return guess.name
-    return None
+    return person_column(guess.name for guess in guesses if guess.role == "identifier" and guess.repeated)
 
 
 @dataclass(frozen=True)
@@ -127,12 +120,13 @@ def _look(table: TableFile, rows: int) -> dict[str, _Look]:
 
 
 def _words(name: str) -> str:
-    parted = re.sub(r"(?<=[a-zäöüß0-9])(?=[A-ZÄÖÜ])", "_", name)
-    return re.sub(r"[^a-z0-9äöüß]+", "_", parted.lower())
+    return "_".join(words_of(name))
 
 
 def _role_of_name(name: str) -> Role | None:
-    words = _words(name).split("_")
+    if meaning_of(name) not in (None, "birth"):  # a birth date can be made coarser: a quasi-identifier
+        return "identifier"
+    words = words_of(name)
     for role, known in _WORDS.items():
         for pattern in known.split():
             start = pattern.removesuffix("~")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import tempfile
 import tomllib
@@ -12,14 +11,11 @@ from typing import Any
 import click
 
 from pydplib._duckdb_files import check_parquet_names, csv_source, file_or_pattern, has_pattern, parquet_source
+from pydplib._names import is_identifier, person_column
 from pydplib._table_text import encoding_of, sheet_to_csv, write_utf8
 from pydplib.cli._csv_header import read_header
 from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
 
-_PERSON = re.compile(
-    r"(patient|person|subject|anonym|insured|member|participant|case)[ _-]?(id|nr|no|number|key)?$", re.I
-)
-_IDENTIFIER = re.compile(r"(^|[ _-])(id|name|phone|mail|address|birth|ssn|mrn|insurance)([ _-]|$)|_id$", re.I)
 _COMMA = r"^ *[+-]?[0-9]+(,[0-9]+)? *$"  # numbers with a decimal comma
 _WORDS = r"^(?i)(ja|j|nein|wahr|falsch|yes|y|no|n|true|t|false|f)$"
 _FEW = 30  # a text column with at most so many different values is proposed as a category
@@ -117,7 +113,7 @@ def propose(file: str, *, person: str | None = None, sheet: str | None = None) -
     names = [name for name, _, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
-    who = person or next((name for name in names if _PERSON.search(name)), None)
+    who = person or person_column(names)
     stem = Path(file).stem
     lines = [
         "# What is public about this table. Fill in the empty entries by what is possible in the real world;",
@@ -139,7 +135,7 @@ def propose(file: str, *, person: str | None = None, sheet: str | None = None) -
 
 
 def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
-    if is_person or _IDENTIFIER.search(name):
+    if is_person or is_identifier(name):
         return ['kind = "text"  # an identifier: never released', 'label = "identifier"']
     if storage == "BOOLEAN":
         return ['kind = "flag"']

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pydplib._names import is_about_patient, person_column
 from pydplib.capture import Group, Question, Template, field_name
 from pydplib.errors import DataError
 
@@ -16,9 +17,7 @@ _MOST_REPEATS = 6
 _KNOWN = {
     NUMBER: ("reportid", "reportnumber", "accession", "accessionnumber", "ordernumber", "befundnummer"),
     DEPARTMENT: ("department", "abteilung", "requestingdepartment"),
-    IDENTIFIER: ("name", "patientname", "firstname", "lastname", "birthdate", "dateofbirth", "insurancenumber"),
 }
-_PERSON = ("patient", "patientid", "patientnumber", "pid", "mrn", "anonymid", "pseudonym", "caseid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,8 @@ def guess(template: Template, columns: Sequence[str]) -> list[str]:
 
     Examples:
         >>> from pydplib.capture import builtin
-        >>> guess(builtin("pirads-paper"), ["Anonym_ID", "PIRADS score", "Colour"])
-        ['patient_id', 'pirads', '']
+        >>> guess(builtin("pirads-paper"), ["Pat.-Nr.", "PIRADS score", "Geburtsdatum", "Colour"])
+        ['patient_id', 'pirads', '@identifier', '']
     """
     words: dict[str, str] = {}
     for target in reversed(targets_of(template)):
@@ -72,12 +71,14 @@ def guess(template: Template, columns: Sequence[str]) -> list[str]:
     for name, known in _KNOWN.items():
         for word in known:
             words.setdefault(word, name)
-    if template.person:
-        for word in _PERSON:
-            words.setdefault(word, field_name((template.person,)))
+    person = field_name((template.person,)) if template.person else ""
+    rest = [column for column in columns if _bare(column) not in words]
+    whose = None if person in {words.get(_bare(column)) for column in columns} else person_column(rest)
     found, taken = [], set[str]()
     for column in columns:
         name = words.get(_bare(column), "")
+        if not name and is_about_patient(column):
+            name = person if column == whose else IDENTIFIER
         if name in taken and name != IDENTIFIER:
             name = ""
         taken.add(name)

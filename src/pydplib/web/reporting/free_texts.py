@@ -7,13 +7,14 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pydplib._names import person_column
 from pydplib.capture.values import is_clean_text
 from pydplib.errors import DataError
 
 MOST_BYTES = 20_000_000
 MOST_TEXTS = 10_000
 MOST_CHARACTERS = 40_000
-PATIENT_COLUMNS = ("patient", "patient_id", "anonym_id", "id")
+PATIENT_COLUMNS = ("patient_id", "anonym_id", "id")
 TEXT_COLUMNS = ("text", "report", "report_text", "befund")
 DEPARTMENT_COLUMNS = ("department", "department_code", "requestradiologydepartmentcode")
 
@@ -48,7 +49,7 @@ def read_texts(data: bytes) -> list[NewText]:
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         names = [name.strip().strip("\ufeff").lower() for name in next(rows, [])]
-        patient = _column(names, PATIENT_COLUMNS, "names the patient")
+        patient = _column(names, (person_column(names) or "patient", *PATIENT_COLUMNS), "names the patient")
         body = _column(names, TEXT_COLUMNS, "holds the text")
         department = next((names.index(name) for name in DEPARTMENT_COLUMNS if name in names), None)
         found = []
