@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import open_browser
 from postgres_server import run_postgres
 from served import Served, clean_environment, own_database, serving
-from visitors import CHROMIUM, PASSWORD, Visitor
+from visitors import PASSWORD, Visitor
 
 SUPPORT = Path(__file__).parents[1] / "support"
 
@@ -30,15 +31,10 @@ def postgres_url() -> Iterator[str | None]:
         yield server.url
 
 
-# Not for the whole run: while Playwright's sync API is open its event loop runs in this thread, and neither Django nor a
-# second Playwright works beside it.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
+    with open_browser() as browser:
+        yield browser
 
 
 @dataclass

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from visitors import CHROMIUM
+from chromium import needs_chromium
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium"),
+    needs_chromium,
 ]
 BAD = {10: ("age", "sixty", "60"), 500: ("pirads", "9", "4")}
 """Line of the file -> field, what stands there, what it should have been."""

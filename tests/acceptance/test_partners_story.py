@@ -7,11 +7,12 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from visitors import CHROMIUM, PASSWORD, Phone, Visitor
+from chromium import needs_chromium
+from visitors import PASSWORD, Phone, Visitor
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium"),
+    needs_chromium,
 ]
 CANARY = "ZZCANARY-4419"  # in every identifier of the study
 SECRETS = {"olivia": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "otto": "KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU"}

@@ -6,11 +6,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from visitors import CHROMIUM, Phone
+from chromium import needs_chromium
+from visitors import Phone
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium"),
+    needs_chromium,
 ]
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"  # of the radiologist's phone in this story
 WORLD = f"""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from base64 import b32decode
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PASSWORD = "seven unrelated words"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,24 +133,9 @@ def export(home: Path | None, whole: bool, as_csv: bool, head_file: Path | None,
 
 def _open(home: Path | None) -> None:
     """Start Django on a database that is there; a reader of the log makes none."""
-    from importlib.util import find_spec
+    from pydplib.cli._platform import open_platform
 
-    from pydplib.errors import MissingExtraError
-    from pydplib.web.configuration import Configuration
-
-    if find_spec("django") is None:
-        raise MissingExtraError("The audit log", "web")
-    configuration = Configuration.from_environment()
-    if home is not None:
-        configuration = replace(configuration, home=home.absolute())
-    if configuration.database_url is None and not (configuration.home / "pydplib.sqlite3").is_file():
-        raise EngineError(
-            f"There is no platform in '{configuration.home}'. Name its folder with --home, or set DATABASE_URL."
-        )
-    from pydplib.web.starting import check_database, start_django
-
-    start_django(configuration)
-    check_database()
+    open_platform(home)
     from django.db import connection
 
     if "auditlog_line" not in connection.introspection.table_names():

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
+from chromium import needs_chromium
 from click.testing import CliRunner
 
 from pydplib.cli.figures import NAMES, command
 from pydplib.experiments.figures import FIGURES
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def test_names_on_the_command_line_are_those_of_the_figures():
@@ -45,7 +42,7 @@ def test_by_default_all_figures_are_drawn(tmp_path, monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium")
+@needs_chromium
 def test_pictures_are_written_in_the_format_asked_for(tmp_path):
     arguments = ["--figure", "5", "--format", "svg", "--dark", "--n", "200", "--output", str(tmp_path)]
     result = CliRunner().invoke(command, arguments)

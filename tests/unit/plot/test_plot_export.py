@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import kaleido
 import plotly.io
 import pytest
+from chromium import needs_chromium
 
 from pydplib import plot
 from pydplib.errors import ParameterError
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium")
 
 
 @pytest.fixture
@@ -74,7 +71,7 @@ def test_words_are_drawn_into_pictures_and_copies_do_not_change_the_original(fig
     assert figure.words[1] == "Made <up>." and figure.layout.annotations == ()
 
 
-@needs_browser
+@needs_chromium
 @pytest.mark.browser
 def test_pictures_are_written_offline_in_their_formats(figure, tmp_path, monkeypatch):
     real, options = kaleido.Kaleido, []

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from chromium import needs_chromium, open_browser
 
 from pydplib.anonymity import Intervals, KAnonymity, LDiversity, TCloseness, anonymize, lattice_of
 from pydplib.report import Chart
 from pydplib.report.anonymization import anonymization_report, frontier
 
 CANARY = "CANARY-5512"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @pytest.fixture(scope="module")
@@ -118,23 +117,18 @@ def test_many_models_make_a_short_lead(table):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium")
+@needs_chromium
 def test_browser_draws_every_figure_and_nothing_is_wider_than_a_phone(report, tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api")
     path = report.write(tmp_path / "report.html")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        try:
-            page = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
-            complaints: list[str] = []
-            page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-            page.goto(path.as_uri())
-            # Figures below the screen are drawn when they come into view.
-            for place in page.locator("[data-figure]").all():
-                place.scroll_into_view_if_needed()
-                place.locator(".main-svg").first.wait_for()
-            assert page.locator("[data-figure].is-drawn").count() == 5
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390
-            assert complaints == []
-        finally:
-            browser.close()
+    with open_browser() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.goto(path.as_uri())
+        # Figures below the screen are drawn when they come into view.
+        for place in page.locator("[data-figure]").all():
+            place.scroll_into_view_if_needed()
+            place.locator(".main-svg").first.wait_for()
+        assert page.locator("[data-figure].is-drawn").count() == 5
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert complaints == []

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import numpy as np
 import pytest
+from chromium import needs_chromium, open_browser
 
 from pydplib import plot
 from pydplib.errors import ParameterError
 from pydplib.report import Chart, Fact, Facts, Note, Points, Report, Section, Table, Text
 
 EVIL = "</script><img src=x onerror=alert(1)>"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @pytest.fixture(scope="module")
@@ -93,38 +92,33 @@ def test_blocks_that_do_not_fit_are_refused(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium")
+@needs_chromium
 def test_browser_draws_the_figures_asks_no_host_and_runs_no_foreign_script(report, tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api")
     path = report.write(tmp_path / "report.html")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        try:
-            for scheme, width in (("light", 1200), ("dark", 390)):
-                page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
-                asked, complaints, alerts = [], [], []
-                page.on("request", lambda request, asked=asked: asked.append(request.url))
-                page.on("console", lambda message, found=complaints: found.append(message.text))
-                page.on("pageerror", lambda error, found=complaints: found.append(str(error)))
-                page.on("dialog", lambda dialog, found=alerts: (found.append(1), dialog.dismiss()))
-                page.goto(path.as_uri())
-                page.locator("[data-figure].is-drawn .main-svg").first.wait_for()
-                assert asked == [path.as_uri()]
-                assert not complaints and not alerts
-                assert page.locator("[data-figure].is-drawn").count() == 2
-                # No cloud button, whatever Plotly's default is.
-                assert page.locator(".modebar-btn[data-title*='hare'], .modebar-btn[data-title*='loud']").count() == 0
-                surface = page.locator(".main-svg").first.evaluate("svg => svg.style.background")
-                assert surface.replace(" ", "") == {"light": "rgb(255,255,255)", "dark": "rgb(23,28,34)"}[scheme]
-                # Nothing is wider than the screen, and panels are stacked on a phone.
-                assert page.evaluate("document.documentElement.scrollWidth") <= width
-                lefts = page.locator("[data-figure]").first.evaluate(
-                    "place => ['xaxis', 'xaxis2'].map(name => place._fullLayout[name].domain[0])"
-                )
-                assert (lefts[0] == lefts[1]) == (width == 390)
-                page.close()
-        finally:
-            browser.close()
+    with open_browser() as browser:
+        for scheme, width in (("light", 1200), ("dark", 390)):
+            page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+            asked, complaints, alerts = [], [], []
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.on("console", lambda message, found=complaints: found.append(message.text))
+            page.on("pageerror", lambda error, found=complaints: found.append(str(error)))
+            page.on("dialog", lambda dialog, found=alerts: (found.append(1), dialog.dismiss()))
+            page.goto(path.as_uri())
+            page.locator("[data-figure].is-drawn .main-svg").first.wait_for()
+            assert asked == [path.as_uri()]
+            assert not complaints and not alerts
+            assert page.locator("[data-figure].is-drawn").count() == 2
+            # No cloud button, whatever Plotly's default is.
+            assert page.locator(".modebar-btn[data-title*='hare'], .modebar-btn[data-title*='loud']").count() == 0
+            surface = page.locator(".main-svg").first.evaluate("svg => svg.style.background")
+            assert surface.replace(" ", "") == {"light": "rgb(255,255,255)", "dark": "rgb(23,28,34)"}[scheme]
+            # Nothing is wider than the screen, and panels are stacked on a phone.
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            lefts = page.locator("[data-figure]").first.evaluate(
+                "place => ['xaxis', 'xaxis2'].map(name => place._fullLayout[name].domain[0])"
+            )
+            assert (lefts[0] == lefts[1]) == (width == 390)
+            page.close()
 
 
 def test_tables_with_sentences_say_in_every_cell_what_it_is_for_phones():
@@ -136,12 +130,10 @@ def test_tables_with_sentences_say_in_every_cell_what_it_is_for_phones():
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium")
+@needs_chromium
 def test_buttons_stand_above_the_figure_and_not_at_all_on_phones(report, tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api")
     path = report.write(tmp_path / "page.html")
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with open_browser() as browser:
         seen = {}
         for width in (1200, 390):
             page = browser.new_page(viewport={"width": width, "height": 900})
@@ -150,5 +142,4 @@ def test_buttons_stand_above_the_figure_and_not_at_all_on_phones(report, tmp_pat
             bar, plotted = page.locator(".plot .modebar").first, page.locator(".plot .main-svg").first
             box = bar.bounding_box() if bar.is_visible() else None
             seen[width] = None if box is None else box["y"] + box["height"] - plotted.bounding_box()["y"]
-        browser.close()
     assert seen[1200] <= 4 and seen[390] is None

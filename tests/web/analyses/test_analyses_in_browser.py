@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from asking_server import seed, serving, sums
+from chromium import needs_chromium, open_browser
 from web_home import make_web_home
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium"),
+    needs_chromium,
 ]
 
 
@@ -32,9 +31,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, _database: None) -> Iterato
 def open_page(served: Any) -> Iterator[Any]:
     """Return a function that opens a page as somebody, and notes what the browser says and where it goes."""
     _, world, base = served
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with open_browser() as browser:
 
         def enter(name: str | None, **options: Any) -> Any:
             context = browser.new_context(**options)
@@ -50,7 +47,6 @@ def open_page(served: Any) -> Iterator[Any]:
             return page
 
         yield enter
-        browser.close()
 
 
 def test_price_follows_every_choice_and_the_answer_is_drawn(served: Any, open_page: Any, tmp_path: Path) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from asking_server import seed, serving
+from chromium import needs_chromium, open_browser
 from web_home import make_web_home
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium"),
+    needs_chromium,
 ]
 PUBLISH = """
 from pydplib.web.dashboards import planning
@@ -50,9 +49,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, _database: None) -> Iterato
 def open_page(served: Any) -> Iterator[Any]:
     """Return a function that opens a page as somebody, and notes what the browser says and where it goes."""
     world, base, _ = served
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with open_browser() as browser:
 
         def enter(name: str, **options: Any) -> Any:
             context = browser.new_context(**options)
@@ -65,7 +62,6 @@ def open_page(served: Any) -> Iterator[Any]:
             return page
 
         yield enter
-        browser.close()
 
 
 def read_through(page: Any) -> None:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
+from killed_steps import Steps
 
 ROWS = 200
 
 BEGIN = """
-import datetime as dt, json, os, signal, sys
-import django
-django.setup()
+import datetime as dt
 from pydplib.capture import builtin
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
@@ -28,9 +21,6 @@ from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
 accepting.CHUNK = 50
 jobs.STALE = dt.timedelta(0)
-
-def die(*args, **more):
-    os.kill(os.getpid(), signal.SIGKILL)
 
 def die_at(number, function):
     calls = []
@@ -105,61 +95,12 @@ accepting.write_reports = written""",
 }
 
 
-# One process imports Django once and forks for every step: a step that is killed takes nothing else with it.
-SERVER = (
-    BEGIN
-    + """
-import io, traceback
-for line in sys.stdin:
-    code, args = json.loads(line)
-    out_read, out_write = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(out_read)
-        sys.argv, sys.stdout, status = ["-c", *args], os.fdopen(out_write, "w"), 0
-        try:
-            exec(code, globals())
-        except BaseException:
-            status = 1
-            traceback.print_exc(file=sys.stdout)
-        sys.stdout.flush()
-        os._exit(status)
-    os.close(out_write)
-    with os.fdopen(out_read) as output:
-        text = output.read()
-    _, status = os.waitpid(child, 0)
-    print(json.dumps([os.waitstatus_to_exitcode(status), text]), flush=True)
-"""
-)
-
-
-class Steps:
-    """Runs pieces of code, each in a process of its own."""
-
-    def __init__(self, home: Path) -> None:
-        environment = os.environ | {"PYDPLIB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "pydplib.web.settings"}
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER], stdin=pipe, stdout=pipe, text=True, env=environment
-        )
-
-    def __call__(self, *parts: str, args: tuple[str, ...] = (), killed: bool = False) -> Any:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(json.dumps(["\n".join(parts), args]) + "\n")
-        self.process.stdin.flush()
-        code, text = json.loads(self.process.stdout.readline())
-        assert code == (-9 if killed else 0), text
-        return json.loads(text.splitlines()[-1]) if text.strip() and not killed else None
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steps]:
     """A home with empty tables (on PostgreSQL the tables are in the server); every test makes its own project."""
-    steps = Steps(tmp_path_factory.mktemp("home"))
-    steps("from django.core.management import call_command; call_command('migrate', verbosity=0)")
+    steps = Steps(tmp_path_factory.mktemp("home"), BEGIN)
     yield steps
-    steps.process.stdin.close()
-    steps.process.wait(timeout=30)
+    steps.close()
 
 
 @pytest.mark.parametrize("point", KILL_IMPORT)

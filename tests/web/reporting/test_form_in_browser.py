@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from chromium import needs_chromium, open_browser
 from web_home import make_web_home
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium"),
+    needs_chromium,
 ]
 PASSWORD = "seven unrelated words"
 SERVER = """
@@ -85,11 +84,8 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
+    with open_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from base64 import b32decode
 from collections.abc import Iterator
@@ -11,22 +10,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from chromium import needs_chromium, open_browser
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: sudo apt install chromium"),
+    needs_chromium,
 ]
 PASSWORD = "seven unrelated words"
 
 
 @pytest.fixture
 def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
+    with open_browser() as browser:
+        yield browser
 
 
 def _code(secret: str, *, steps: int = 0) -> str:
