@@ -1,4 +1,4 @@
-# Made by Django.
+"""Dashboards, their figures, and the editions that were published."""
 
 import django.db.models.deletion
 import django.utils.timezone
@@ -12,8 +12,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("intake", "0003_imports"),
-        ("projects", "0003_dashboard_budgets"),
+        ("intake", "0001_initial"),
+        ("projects", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
