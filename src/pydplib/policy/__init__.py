@@ -9,6 +9,7 @@ from pydplib.policy.flow import Audience, Decision, Output, Source, can_flow, ch
 from pydplib.policy.labels import (
     DECLASSIFIERS,
     LABEL_MEANINGS,
+    LABEL_WORDS,
     LABELS,
     OutputLabel,
     can_declassify,
@@ -45,6 +46,7 @@ __all__ = [
     "GROUP",
     "LABELS",
     "LABEL_MEANINGS",
+    "LABEL_WORDS",
     "NEW_MEMBER",
     "NOISE_FACTORS",
     "ROLES",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydplib.errors import PolicyError
-from pydplib.policy.labels import OutputLabel, is_within, parse_label
+from pydplib.policy.labels import LABEL_WORDS, OutputLabel, is_within, parse_label
 from pydplib.policy.policy import Policy
 from pydplib.policy.roles import parse_role
 from pydplib.policy.rules import ALL, ANY, PolicyRule
@@ -131,7 +131,7 @@ def may_flow(
         >>> bool(may_flow(ages, partner, Output("dp_high", epsilon=0.2), "research", policy=Policy(), on=today))
         True
         >>> may_flow(ages, partner, Output("raw"), "research", policy=Policy(), on=today).reason
-        "Denied: 'third_party' may get dp_high at most, asked raw."
+        "Denied: 'third_party' may get statistics with much noise at most, asked raw rows."
     """
     rules = [
         rule
@@ -174,7 +174,10 @@ def _judge(
     checks: list[tuple[bool, str]] = [
         (rule.expires is None or on <= rule.expires, f"the rule for {who} expired on {rule.expires}."),
         (rule.purpose in (ANY, purpose), f"the rule for {who} is for the purpose '{rule.purpose}' only."),
-        (is_within(output.label, rule.label), f"{who} may get {rule.label} at most, asked {output.label}."),
+        (
+            is_within(output.label, rule.label),
+            f"{who} may get {LABEL_WORDS[rule.label]} at most, asked {LABEL_WORDS[output.label]}.",
+        ),
         (
             not output.paper_mode or rule.paper_mode,
             f"paper-mode data carry no guarantee, and the owner has not switched them on for {who}.",

@@ -27,6 +27,18 @@ LABEL_MEANINGS: Mapping[str, str] = MappingProxyType(
 )
 """Each label in one sentence, for readers."""
 
+LABEL_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "raw": "raw rows",
+        "k_anonymous": "k-anonymous tables",
+        "dp_low": "statistics with little noise",
+        "dp_medium": "statistics with medium noise",
+        "dp_high": "statistics with much noise",
+        "public": "public facts only",
+    }
+)
+"""What each label opens, in the plural, for sentences."""
+
 DECLASSIFIERS: Mapping[str, frozenset[OutputLabel]] = MappingProxyType(
     {
         "release": frozenset(["dp_low", "dp_medium", "dp_high"]),

@@ -86,7 +86,7 @@ def test_release_over_budget_ends_with_code_20_and_shows_asked_and_left(run):
     [
         ("maen age", ["--epsilon", "0.1"], 13, "Did you mean 'mean'"),
         ("mean age", ["--epsilon", "0.9"], 21, "at most"),
-        ("mean age", ["--noise-factor", "low"], 21, "dp_high at most"),
+        ("mean age", ["--noise-factor", "low"], 21, "much noise at most"),
         ("mean age", ["--epsilon", "0.1", "--margin", "3"], 11, "one of"),
         ("mean age", ["--epsilon", "-1"], 11, "positive"),
         ("mean age", ["--epsilon", "0.1", "--png"], 11, "--output"),

@@ -148,7 +148,7 @@ def test_role_caps_and_labels_refuse_before_anything_is_paid(untouchable):
     session = dp.Session(untouchable, recipient="acme", role="third_party")
     with pytest.raises(PolicyError, match=r"0\.5 at most"):
         session.release(dp.Mean("age"), epsilon=0.7)
-    with pytest.raises(PolicyError, match="dp_high at most"):
+    with pytest.raises(PolicyError, match="much noise at most"):
         session.price(dp.Mean("age"), noise_factor="low")
     with pytest.raises(PolicyError, match="may not ask"):
         dp.Session(untouchable, recipient="dr", role="radiologist")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.policy import ANY, LABELS, Decision, Output, OutputLabel
+from pydplib.policy import ANY, LABEL_WORDS, LABELS, Decision, Output, OutputLabel
 from pydplib.web.projects.door import decide
 from pydplib.web.projects.fields import Field, fields_of, template_of
 from pydplib.web.projects.models import Project
-from pydplib.web.projects.words import LABEL_WORDS, plain
+from pydplib.web.projects.words import plain
 
 _SMALL = 1e-6  # within any cap: this page asks what is open, not what it costs
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
-from pydplib.policy import GROUP, LABEL_MEANINGS, LABELS, ROLES, PolicyRule
+from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, ROLES, PolicyRule
 from pydplib.web.doors import door
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.fields import fields_of, template_of
@@ -25,7 +25,7 @@ from pydplib.web.projects.ruling import (
     remove_group,
 )
 from pydplib.web.projects.tabs import project_tabs
-from pydplib.web.projects.words import LABEL_WORDS, audience_words, row_words
+from pydplib.web.projects.words import audience_words, row_words
 
 
 @door("read_project")

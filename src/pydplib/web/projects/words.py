@@ -9,20 +9,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from pydplib.policy import ALL, ANY, GROUP, LABELS, ROLES, PolicyRule
+from pydplib.policy import ALL, ANY, GROUP, LABEL_WORDS, ROLES, PolicyRule
 
 DASHBOARD = "dashboard:"
 """How the account of an audience's dashboards begins, in the ledger and in requests: ``dashboard:third_party``."""
-
-LABEL_WORDS: Mapping[str, str] = {
-    "raw": "raw rows",
-    "k_anonymous": "k-anonymous tables",
-    "dp_low": "statistics with little noise",
-    "dp_medium": "statistics with medium noise",
-    "dp_high": "statistics with much noise",
-    "public": "public facts only",
-}
-"""What each label opens, in the plural."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +80,12 @@ def plain(reason: str) -> str:
     """Return a decision's reason with words in place of codes.
 
     Examples:
-        >>> plain("Denied: 'third_party' may get dp_high at most, asked raw.")
-        'Denied: third party may get statistics with much noise at most, asked raw rows.'
+        >>> plain("Denied: 'third_party' may get public facts only at most, asked raw rows.")
+        'Denied: third party may get public facts only at most, asked raw rows.'
     """
     for name, role in ROLES.items():
         reason = reason.replace(f"'{name}'", role.title.lower())
-    reason = re.sub(rf"'{GROUP}([^']+)'", r"group \1", reason)
-    for label in sorted(LABELS, key=len, reverse=True):
-        for end in (" at most", ".", ","):
-            reason = reason.replace(f" {label}{end}", f" {LABEL_WORDS[label]}{end}")
-    return reason
+    return re.sub(rf"'{GROUP}([^']+)'", r"group \1", reason)
 
 
 def _names(names: Iterable[str], titles: Mapping[str, str]) -> str:
