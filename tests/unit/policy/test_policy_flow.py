@@ -84,7 +84,7 @@ ROW = PolicyRule(
         ({"filters": ["age"]}, False, "does not open the filters 'age'"),
         ({"fields": ["patient_id"]}, False, "identifiers are part of no output but raw rows: 'patient_id'"),
         ({"filters": ["patient_id"]}, False, "identifiers"),
-        ({"label": "dp_medium"}, False, "may get statistics with much noise at most, asked statistics with medium noise"),
+        ({"label": "dp_medium"}, False, "much noise at most, asked statistics with medium noise"),
         ({"label": "k_anonymous"}, False, "may get statistics with much noise at most"),
         ({"label": "public"}, True, "permits public"),
         ({"purpose": "marketing"}, False, "for the purpose 'research' only"),
