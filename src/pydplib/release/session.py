@@ -86,6 +86,9 @@ class Session:
         groups: The recipient's groups, where the policy speaks of them.
         on_conflict: What happens if a noise factor needs more epsilon than the role's cap: ``"privacy"`` (more
             noise, and said so) or ``"refuse"``.
+        size_epsilon: What the noisy number of rows costs, where a price needs it and the schema declares none; by
+            default, and where the role's cap is smaller, a tenth of that cap. Recipients who pay the same get the
+            same number, and the data set pays for it once.
         preview: Prices only: no account is opened, nothing is written, and nothing is released.
 
     A budget that is open already is kept to the smaller of what was opened and what the policy gives the role today.
@@ -113,6 +116,7 @@ class Session:
         snapshot: str = "current",
         groups: tuple[str, ...] = (),
         on_conflict: Conflict = "privacy",
+        size_epsilon: float | None = None,
         preview: bool = False,
     ) -> None:
         if not isinstance(table, Table):
@@ -127,6 +131,7 @@ class Session:
         self.policy = Policy() if policy is None else policy
         self.on_conflict: Conflict = on_conflict
         self.preview = preview
+        self._size_epsilon = None if size_epsilon is None else check_epsilon(size_epsilon)
         self._terms: Terms | None = None
         if self.role is not None:
             check_use(self.role, "ask")
@@ -169,7 +174,7 @@ class Session:
         """Buy the noisy number of rows, from which prices by noise factor and margin are made.
 
         Args:
-            epsilon: The privacy loss; by default a tenth of the role's cap per question.
+            epsilon: The privacy loss; by default ``size_epsilon``.
         """
         prepared = self._size_question(epsilon)
         if prepared is None:
@@ -282,12 +287,16 @@ class Session:
 
     # -- agreeing on a price ---------------------------------------------------------------------
 
-    _size_epsilon: Fraction | None = None
+    @property
+    def size_epsilon(self) -> Fraction | None:
+        """What the noisy number of rows costs this recipient; None where nobody has said so."""
+        cap = None if self.cap is None else Fraction(str(self.cap))
+        if self._size_epsilon is not None and (cap is None or self._size_epsilon <= cap):
+            return self._size_epsilon
+        return None if cap is None else cap * SIZE_SHARE
 
     def _size_question(self, epsilon: float | None = None) -> Prepared | None:
-        loss = self._size_epsilon if epsilon is None else check_epsilon(epsilon)
-        if loss is None and self.cap is not None:
-            loss = Fraction(str(self.cap)) * SIZE_SHARE
+        loss = self.size_epsilon if epsilon is None else check_epsilon(epsilon)
         return None if loss is None else prepare(resolve(Count(), self.table.schema), loss)
 
     @property
@@ -331,7 +340,7 @@ class Session:
         if size is None and self.cap is not None:
             note = (
                 f"The noise factor '{factor.name}' needs the number of rows, which is not declared. It is bought with "
-                f"the release, once, for epsilon {float(Fraction(str(self.cap)) * SIZE_SHARE):g}; until then only the "
+                f"the release, once, for epsilon {float(self.size_epsilon or 0):g}; until then only the "
                 "role's cap is known."
             )
             return _Settled(Fraction(str(self.cap)), label, None, True, (note, *matching))

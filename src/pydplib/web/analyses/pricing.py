@@ -11,7 +11,7 @@ from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import CalibrationError, QuestionError
 from pydplib.release import Price, Question
 from pydplib.release.accounts import find_account
-from pydplib.release.session import SIZE_SHARE, Session
+from pydplib.release.session import Session
 from pydplib.release.words import show_margin
 from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.sessions import open_session
@@ -70,7 +70,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
     except CalibrationError:
         raise QuestionError(_unknown_size(session, noise)) from None
     buys = price.at_most and not price.free and session.cap is not None
-    extra = Fraction(str(session.cap)) * SIZE_SHARE if buys else Fraction(0)
+    extra = (session.size_epsilon if buys else None) or Fraction(0)
     nano_extra = int(extra * NANO)
     nano = 0 if price.free else (price.cost.nano_epsilon or 0) + nano_extra
     gone, asked, total = _bar(session, price, nano_extra)
@@ -91,15 +91,20 @@ def margin_words(price: Price) -> str:
     """Return the accuracy to expect, as one sentence."""
     if price.margin95 is None:
         return "How far the noise moves the answer depends on how many records answer it, which is not public."
+    # While the number of records is unknown, this is the margin at the highest price: a cheaper answer has a wider one.
+    top = price.at_most and not price.free
+    often = "At the highest price, in 95 of 100" if top else "In 95 of 100"
     if price.margin_unit == "ranks":
-        return (
-            f"In 95 of 100 such answers at most {show_margin(price.margin95, whole=True)} records lie between the "
-            "number shown and the exact one."
+        words = (
+            f"{often} such answers at most {show_margin(price.margin95, whole=True)} records lie between the "
+            "number shown and the exact one"
         )
-    whole = price.unit in UNITS
-    unit = UNITS.get(price.unit, price.unit)
-    shown = f"{show_margin(price.margin95, whole=whole)} {unit}".strip()
-    return f"In 95 of 100 such answers the noise moves a number by at most {shown}."
+    else:
+        whole = price.unit in UNITS
+        unit = UNITS.get(price.unit, price.unit)
+        shown = f"{show_margin(price.margin95, whole=whole)} {unit}".strip()
+        words = f"{often} such answers the noise moves a number by at most {shown}"
+    return f"{words}; if the answer costs less, by more." if top else f"{words}."
 
 
 def budget_state(session: Session) -> tuple[State, Limit]:

@@ -50,6 +50,7 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
         purpose=project.purpose,
         snapshot=snapshot.key,
         groups=tuple(place.groups),
+        size_epsilon=snapshot.size_epsilon,
         preview=preview,
     )
     if session.lineage != project.key:

@@ -100,6 +100,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "patient.identifiers": "Looked at a patient's identifiers",
         "patient.look": "Looked at a patient's records",
         "quality.look": "Looked at the data quality",
+        "snapshot.count": "Bought a noisy number of records for prices",
         "snapshot.make": "Made a snapshot",
         "snapshot.publish": "Published a snapshot",
         "snapshot.remove": "Removed a snapshot",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from django.utils import timezone
+
 from pydplib.budget.keys import canonical_json
 from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
 from pydplib.budget.units import ATTO, NANO, show_nano
@@ -16,7 +18,6 @@ from pydplib.guarantee import ApproxDP
 from pydplib.policy import ROLES
 from pydplib.release import Price, Question, Session
 from pydplib.release.accounts import find_account
-from pydplib.release.session import SIZE_SHARE
 from pydplib.schema import Schema
 from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.offering import titles_of
@@ -170,6 +171,10 @@ def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]
     budget = ApproxDP(epsilon, float(delta))
     if account is not None and not preview and Limit.of(budget).nano_epsilon != account.limit.nano_epsilon:
         ledger.change_limit(lineage=project.key, recipient=dashboard.recipient, limit=budget, by="policy")
+    size_epsilon = snapshot.size_epsilon
+    terms = project.policy.terms(dashboard.audience, project=project.key, on=timezone.localdate())
+    if size_epsilon is None and terms.epsilon_cap is None:
+        size_epsilon = float(OWNER_SIZE)  # no cap to take a part of
     session = Session(
         public_facts(snapshot) if preview else load_snapshot(snapshot),
         recipient=dashboard.recipient,
@@ -179,10 +184,9 @@ def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]
         policy=project.policy,
         purpose=project.purpose,
         snapshot=snapshot.key,
+        size_epsilon=size_epsilon,
         preview=preview,
     )
-    if session.cap is None:
-        session._size_epsilon = OWNER_SIZE  # no cap to take a part of
     if not preview:
         follow_policy(ledger, session)
     return session, snapshot
@@ -196,7 +200,6 @@ def bill_for(dashboard: Dashboard) -> Bill:
     needs_size = session.size is None and any(
         not noise.options() for figure in figures for _, noise in _questions(figure, schema)
     )
-    share = OWNER_SIZE if session.cap is None else Fraction(str(session.cap)) * SIZE_SHARE
     state, limit = _account(session, session.recipient, dashboard.project.dashboard_budget(dashboard.audience) or 0.0)
     whole, whole_limit = _account(session, None, dashboard.project.data_set_budget)
     left, whole_left = remaining(state, limit), remaining(whole, whole_limit)
@@ -214,7 +217,7 @@ def bill_for(dashboard: Dashboard) -> Bill:
     return Bill(
         snapshot=snapshot,
         lines=tuple(lines),
-        size=int(share * NANO) if needs_size else None,
+        size=int((session.size_epsilon or 0) * NANO) if needs_size else None,
         nano=nano,
         left=left,
         after=None if after is None else remaining(after, limit),

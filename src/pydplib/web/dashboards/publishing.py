@@ -20,7 +20,7 @@ from pydplib.web.analyses.asking import keep
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.dashboards.models import Dashboard, Edition, Figure, Kind, Shown
 from pydplib.web.dashboards.planning import PAPER_FIELDS
-from pydplib.web.dashboards.pricing import OWNER_SIZE, Bill, asked_by, bill_for, open_for, title_for
+from pydplib.web.dashboards.pricing import Bill, asked_by, bill_for, open_for, title_for
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import folder
 
@@ -34,7 +34,7 @@ def count_records(actor: Any, dashboard: Dashboard) -> None:
     with _refusals(actor, dashboard):
         session, _ = open_for(dashboard, preview=False)
         with session.table:
-            bought = session.buy_size(epsilon=None if session.cap is not None else float(OWNER_SIZE))
+            bought = session.buy_size()
     record(actor, "dashboard.count", dashboard.key, project=dashboard.project, cost=str(bought.cost))
 
 

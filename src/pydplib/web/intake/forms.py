@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -10,6 +12,9 @@ from pydplib.capture import Template
 from pydplib.errors import DataError
 from pydplib.web.intake.mapping import DEPARTMENT, check_mapping, targets_of
 from pydplib.web.intake.models import Patient, SnapshotSchedule
+
+_FAR = 10
+"""How many times a declared number of people may be off: further and prices would be far from the truth."""
 
 
 class UploadForm(forms.Form):
@@ -80,6 +85,67 @@ class ScheduleForm(forms.ModelForm):
         labels = {"every": "Publish by itself"}  # noqa: RUF012
         help_texts = {  # noqa: RUF012
             "every": "Partners may know the rhythm: a new snapshot then says nothing about single patients."
+        }
+
+
+class SizeForm(forms.Form):
+    """What prices may know of the number of people in a snapshot."""
+
+    size = forms.ChoiceField(
+        label="The number of people",
+        choices=[
+            ("private", "stays private"),
+            ("declared", "is public: I declare it"),
+            ("noisy", "is given out with noise, once, for a price"),
+        ],
+        initial="private",
+        widget=forms.RadioSelect,
+        help_text="Noise factors speak of percent of the data, so prices need it. As long as it is private, they say "
+        "'at most', and the first question of every organisation buys a noisy number along.",
+    )
+    people = forms.IntegerField(
+        label="Public number of people",
+        required=False,
+        min_value=1,
+        max_value=10**9,
+        help_text="Only if anybody may know it, as from a paper or rounded to hundreds. Two exact numbers of two "
+        "snapshots would tell that somebody came or left.",
+        widget=forms.NumberInput(attrs={"class": "short"}),
+    )
+    epsilon = forms.DecimalField(
+        label="Epsilon of the noisy number",
+        required=False,
+        min_value=Decimal("0.000001"),
+        max_value=Decimal(1),
+        help_text="The data set pays it once, and so does the budget of every organisation that may ask: each of them "
+        "learns the number from its prices.",
+        widget=forms.NumberInput(attrs={"class": "short", "step": "any"}),
+    )
+
+    def __init__(self, *args: Any, counted: Callable[[], int], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.counted = counted
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for the number that belongs to the choice, and for none else."""
+        values: dict[str, Any] = super().clean() or {}
+        choice, people = values.get("size"), values.get("people")
+        if choice == "declared" and "people" not in self.errors:
+            if people is None:
+                self.add_error("people", "Type the public number of people.")
+            elif not 1 / _FAR <= people / max(self.counted(), 1) <= _FAR:
+                self.add_error("people", f"More than {_FAR} times off the data: prices would mean nothing.")
+        if choice == "noisy" and "epsilon" not in self.errors and values.get("epsilon") is None:
+            self.add_error("epsilon", "Type what the number may cost: there is no default.")
+        return values
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What ``publish`` takes."""
+        choice = self.cleaned_data["size"]
+        return {
+            "size": self.cleaned_data["people"] if choice == "declared" else None,
+            "size_epsilon": float(self.cleaned_data["epsilon"]) if choice == "noisy" else None,
         }
 
 

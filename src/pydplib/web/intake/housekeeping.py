@@ -13,7 +13,7 @@ from pydplib.web.intake.accepting import discard_batch
 from pydplib.web.intake.jobs import STALE, LostClaimError
 from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
-from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files
+from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files, said_before
 
 _log = logging.getLogger("pydplib.web")
 _State = ImportBatch.State
@@ -53,6 +53,8 @@ def publish_scheduled(today: dt.date) -> int:
             continue
         if not schedule.project.templates.filter(is_current=True).exists():
             continue
-        publish(make_snapshot(schedule.project, actor="system"), actor="system")
+        # What the owner said about the number of people goes on; nothing is bought without the owner.
+        said = said_before(schedule.project)
+        publish(make_snapshot(schedule.project, actor="system"), actor="system", **said)
         made += 1
     return made

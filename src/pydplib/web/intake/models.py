@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import ClassVar
 
 from django.conf import settings
@@ -56,11 +57,24 @@ class Snapshot(models.Model):
     file = models.CharField(max_length=200)  # under the server's home; empty once erased
     sha256 = models.CharField(max_length=64)
     published = models.DateTimeField(null=True)
+    # What a noisy number of records costs each recipient once, if the owner set it; a declared one is in the schema.
+    size_nano_epsilon = models.PositiveBigIntegerField(null=True)
     made = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "number"], name="one_snapshot_per_number")]
         ordering = ("-number",)
+
+    @property
+    def size_epsilon(self) -> float | None:
+        """What the noisy number of records costs, if the owner set it."""
+        return None if self.size_nano_epsilon is None else self.size_nano_epsilon / 10**9
+
+    @property
+    def declared_size(self) -> int | None:
+        """The number of people that the owner declared public, or none."""
+        size: int | None = json.loads(self.schema).get("size")
+        return size
 
     @property
     def words(self) -> str:

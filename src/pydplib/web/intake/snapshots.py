@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pydplib._duckdb_files import exact_name, parquet_source, sql_text
 from pydplib.capture import Template, to_schema
 from pydplib.engine.load import load
 from pydplib.engine.table import Table
-from pydplib.errors import DataError
+from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Category, Column, Date, Flag, Integer, Schema, Text
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.models import Patient, Snapshot
@@ -99,16 +100,50 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
     return snapshot
 
 
-def publish(snapshot: Snapshot, *, actor: object) -> None:
-    """Let partners' analyses run on a snapshot from now on."""
+def publish(snapshot: Snapshot, *, actor: object, size: int | None = None, size_epsilon: float | None = None) -> None:
+    """Let partners' analyses run on a snapshot from now on.
+
+    Args:
+        snapshot: The snapshot.
+        actor: Who publishes it.
+        size: The number of people, if the owner declares it public: prices are exact then. Nobody checks it against
+            the data when a price is made.
+        size_epsilon: What a noisy number of records costs every recipient once, if the owner sets it.
+    """
     if not snapshot.file:
         raise DataError("This snapshot is gone: make a new one.")
+    if size is not None and size_epsilon is not None:
+        raise ParameterError("Declare the number of people, or let a noisy one be bought: not both.")
     if snapshot.published is not None:
         return
     with recorded(actor, project=snapshot.project) as log:
         snapshot.published = timezone.now()
-        snapshot.save(update_fields=["published"])
-        log.add("snapshot.publish", snapshot.key, number=snapshot.number, data_version=snapshot.data_version)
+        snapshot.schema = replace(Schema.from_json(snapshot.schema), size=size).to_json()
+        snapshot.size_nano_epsilon = None if size_epsilon is None else round(size_epsilon * 10**9)
+        snapshot.save(update_fields=["published", "schema", "size_nano_epsilon"])
+        more: dict[str, Any] = {"declared_size": size, "size_epsilon": size_epsilon}
+        log.add(
+            "snapshot.publish",
+            snapshot.key,
+            number=snapshot.number,
+            data_version=snapshot.data_version,
+            **{name: value for name, value in more.items() if value is not None},
+        )
+
+
+def said_before(project: Any) -> dict[str, Any]:
+    """Return what the owner said about the number of people when the current snapshot was published: it goes on."""
+    before = published_snapshot(project)
+    if before is None:
+        return {"size": None, "size_epsilon": None}
+    return {"size": before.declared_size, "size_epsilon": before.size_epsilon}
+
+
+def people_in(snapshot: Snapshot) -> int:
+    """Return how many people a snapshot holds; for its owner's eyes."""
+    schema = Schema.from_json(snapshot.schema)
+    source = parquet_source(exact_name(folder() / snapshot.file))
+    return int(_query(f"SELECT count(DISTINCT {_name(str(schema.person))}) FROM {source}")[0][0])
 
 
 def published_snapshot(project: Any) -> Snapshot | None:
@@ -183,6 +218,7 @@ def forget(project: Project, names: list[str], pseudonyms: Collection[str] | Non
             file=f"{key}.parquet",
             sha256=digest,
             published=timezone.now(),
+            size_nano_epsilon=current.size_nano_epsilon,
         )
     for snapshot in held:
         log.add("snapshot.remove", snapshot.key, number=snapshot.number)

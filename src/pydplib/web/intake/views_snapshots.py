@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.doors import door
-from pydplib.web.intake.forms import ScheduleForm
+from pydplib.web.intake.forms import ScheduleForm, SizeForm
 from pydplib.web.intake.models import Snapshot, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
-from pydplib.web.intake.snapshots import make_snapshot, publish, published_snapshot
+from pydplib.web.intake.snapshots import make_snapshot, people_in, publish, published_snapshot, said_before
 
 
 @door("manage_data")
@@ -24,9 +24,9 @@ def snapshots(request: Any) -> HttpResponse:
     """List snapshots; a POST makes one of the current data version."""
     if request.method == "POST":
         made = make_snapshot(request.project, actor=request.user)
-        if request.POST.get("publish"):
-            publish(made, actor=request.user)
         messages.success(request, f"Snapshot {made.number} of data version {made.data_version} is made.")
+        if request.POST.get("publish"):
+            publish(made, actor=request.user, **said_before(request.project))
         return redirect("snapshots")
     schedule = SnapshotSchedule.objects.filter(project=request.project).first()
     context = {
@@ -40,11 +40,34 @@ def snapshots(request: Any) -> HttpResponse:
 
 
 @door("manage_data", of=Snapshot)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def snapshot_publish(request: Any, **kwargs: Any) -> HttpResponse:
-    """Let partners' analyses run on this snapshot."""
-    publish(request.target, actor=request.user)
-    messages.success(request, f"Snapshot {request.target.number} is published.")
+    """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
+    item: Snapshot = request.target
+    before = said_before(item.project)
+    if request.method == "GET":
+        first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
+        form = SizeForm(initial={"size": first, "people": before["size"]}, counted=lambda: people_in(item))
+        return render(request, "intake/publish.html", {"form": form, "snapshot": item})
+    if item.published is not None or not item.file or "size" not in request.POST:
+        publish(item, actor=request.user, **before)  # nothing was said: as before
+        messages.success(request, f"Snapshot {item.number} is published.")
+        return redirect("snapshots")
+    form = SizeForm(request.POST, counted=lambda: people_in(item))
+    if not form.is_valid():
+        return render(request, "intake/publish.html", {"form": form, "snapshot": item}, status=422)
+    publish(item, actor=request.user, **form.said)
+    messages.success(request, f"Snapshot {item.number} is published.")
+    if item.size_epsilon is not None:
+        from pydplib.web.analyses.sizing import buy_sizes
+
+        bought = buy_sizes(item.project, item, actor=request.user)
+        if bought.refused:
+            messages.warning(
+                request,
+                f"{bought.refused} of {bought.all} budgets could not pay for the noisy number: their prices say "
+                "'at most' until they can.",
+            )
     return redirect("snapshots")
 
 
