@@ -13,11 +13,6 @@ from pydplib.anonymity.recoding import Recoding
 from pydplib.anonymity.resolved import ROOT, Bools, Resolved
 
 
-def is_made(hierarchy: Hierarchy) -> bool:
-    """Return whether a hierarchy lists values that were taken from the data."""
-    return isinstance(hierarchy, TableHierarchy) and hierarchy.from_data
-
-
 def released_hierarchies(
     hierarchies: Mapping[str, Hierarchy], problem: Problem, recoding: Recoding
 ) -> dict[str, Hierarchy]:

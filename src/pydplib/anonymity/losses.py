@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pydplib.anonymity.classes import Classes, Node
+from pydplib.anonymity.classes import Node
 from pydplib.anonymity.judging import Verdict, cost_tables
 from pydplib.anonymity.models import AlphaK, KAnonymity
 from pydplib.anonymity.resolved import Floats
@@ -244,10 +244,3 @@ def entropy_tables(problem: Problem) -> tuple[list[list[Floats]], float]:
         offset += float((count * np.log2(np.maximum(count, 1.0))).sum())
         tables.append(rows)
     return tables, offset
-
-
-def measure_classes(classes: Classes, problem: Problem, suppressed: int) -> tuple[int, float]:
-    """Return discernibility and C_avg of released classes."""
-    n = problem.rows
-    squares = int((classes.rows.astype(object) ** 2).sum()) if len(classes.rows) else 0
-    return squares + n * suppressed, n / max(len(classes.rows) + (suppressed > 0), 1) / smallest_size(problem)

@@ -169,17 +169,3 @@ class Search:
                         return False
                     self.visit(tuple(int(i) for i in np.unravel_index(flat, shape)))
         return True
-
-
-def search_optimal(
-    problem: Problem, objective: Objective, *, deadline: float | None = None, progress: Progress | None = None
-) -> Found:
-    """Return the node with the least loss among those that satisfy the models within the limit.
-
-    Args:
-        problem: The table as distinct tuples, with rules and limit.
-        objective: The loss.
-        deadline: Moment of ``time.monotonic()`` at which the best so far is returned.
-        progress: Called with a ``SearchInfo`` whenever a better node is found.
-    """
-    return Search(problem, objective, deadline=deadline, progress=progress).run()

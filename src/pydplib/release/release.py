@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -224,10 +224,6 @@ class Release:
         if not isinstance(values, dict):
             raise DataError("A stored release is a JSON object; this text is none.")
         return cls.from_dict(values)
-
-    def with_notes(self, *notes: str) -> Release:
-        """Return the release with further sentences for its reader."""
-        return replace(self, notes=(*self.notes, *notes))
 
     def to_frame(self, *, backend: str | None = None) -> Any:
         """Return a table with one row per value: keys, value, interval, margin.
