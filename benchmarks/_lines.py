@@ -110,6 +110,7 @@ def write(path: Path, name: str, lines: Sequence[Line], *, quick: bool, argument
         "lines": [_plain(line) for line in lines],
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
