@@ -62,9 +62,9 @@ class Served:
         return got
 
     def links(self) -> dict[str, str]:
-        """The demonstration's sign-in links, as paths, by role."""
-        found = [re.match(r"  (\S.*?)\s+http://[^/]+(/welcome/\S+)", line) for line in self.lines]
-        return {match[1]: match[2] for match in found if match}
+        """The demonstration's sign-in links, as paths, by role; the first of two who have the same."""
+        found = [re.match(r"  (\S.*?) \(\w+\)\s+http://[^/]+(/welcome/\S+)", line) for line in self.lines]
+        return {match[1]: match[2] for match in reversed(found) if match}
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)

@@ -67,9 +67,6 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
     import os
     import time
 
-    from rich.console import Console
-
-    from pydplib.cli._progress import steps_bar
     from pydplib.web import demo as demonstration
     from pydplib.web import server, starting
 
@@ -85,16 +82,19 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         if configuration.demo:
             demonstration.clear(configuration.home)
         people: list[demonstration.Entrance] = []
-        with steps_bar(Console(stderr=True), 4 if configuration.demo else 3) as step:
-            step("Starting")
-            starting.start_django(configuration)
-            starting.check_database()
-            changes = starting.migrate(lambda _: step("Preparing the database"))
-            application = starting.application()
-            if configuration.demo:
-                step("Making synthetic reports")
-                people = demonstration.seed()
-            starting.tidy()
+
+        def step(name: str) -> None:  # a line each, on a terminal and in a log: a start is never silent for long
+            click.echo(f"{time.monotonic() - begun:5.1f} s  {name}", err=True)
+
+        step("Starting")
+        starting.start_django(configuration)
+        starting.check_database()
+        changes = starting.migrate(step)
+        step("Loading the pages")
+        application = starting.application()
+        if configuration.demo:
+            people = demonstration.seed(step)
+        starting.tidy()
         if changes and not configuration.demo:
             click.echo(f"Database: {changes} change{'s' if changes != 1 else ''} of its tables made.")
         token = starting.setup_token()

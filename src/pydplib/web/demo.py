@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,12 @@ def clear(home: Path) -> None:
     (home / MARK).write_text("Synthetic data of `pydplib serve --demo`. Deleted at its next start.\n")
 
 
-def seed() -> list[Entrance]:
-    """Make organisations, people, projects and reports; return the people's sign-in links."""
+def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
+    """Make organisations, people, projects and reports; return the people's sign-in links.
+
+    Args:
+        step: Called with what is done next.
+    """
     from pydplib.web.dashboards.example import publish_examples
     from pydplib.web.demo_examples import DEPARTMENT, REPORTS, TEXTS
     from pydplib.web.intake.recording import accept_rows
@@ -68,6 +72,7 @@ def seed() -> list[Entrance]:
     from pydplib.web.reporting.free_texts import NewText
     from pydplib.web.reporting.labelling import add_texts
 
+    step("Inviting synthetic people")
     users = _make_people()
     study = _make_project(
         users,
@@ -75,6 +80,7 @@ def seed() -> list[Entrance]:
         "Research on prostate MRI: which scores go with which age and history.",
         template="pirads-paper",
     )
+    step("Writing synthetic reports")
     accept_rows(
         study,
         study.templates.get(number=1),
@@ -82,8 +88,10 @@ def seed() -> list[Entrance]:
         actor=users["olivia"],
         department_field="department_code",
     )
+    step("Publishing a snapshot")
     publish(make_snapshot(study, actor=users["olivia"]), actor=users["olivia"])
-    publish_examples(users["olivia"], study)
+    publish_examples(users["olivia"], study, step=lambda audience: step(f"Publishing a dashboard: {audience}"))
+    step("Filling the reporting desk")
     desk = _make_project(
         users,
         "Prostate MRI reporting",
@@ -161,7 +169,11 @@ def invitation(entrances: list[Entrance], base: str) -> str:
 
     lines = ["Sign in by one of these links; each works once (inside, Account lets you go on as somebody else):"]
     for entrance in entrances:
-        role = ROLES[entrance.person.role].title
-        lines.append(f"  {role:<24} {base}{entrance.path}")
-    lines.append("Synthetic data; made anew at every start. No passwords, and no second factor in these sessions.")
+        person = entrance.person
+        who = f"{ROLES[person.role].title} ({person.full_name.split()[0]})"
+        lines.append(f"  {who:<30} {base}{entrance.path}")
+    lines += [
+        "Begin with Olivia. Otto is the second owner: a larger budget takes four eyes, one proposes and one agrees.",
+        "Synthetic data; made anew at every start. No passwords, and no second factor in these sessions.",
+    ]
     return "\n".join(lines)

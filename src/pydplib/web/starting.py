@@ -7,6 +7,7 @@ import datetime as dt
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from pydplib.errors import EngineError
 from pydplib.web.configuration import Configuration
 
 Step = Callable[[str], None]
+SILENCE = 1.5
+"""Seconds after which a long step says how far it is."""
 
 
 def start_django(configuration: Configuration) -> None:
@@ -74,16 +77,28 @@ def check_database() -> None:
 
 
 def migrate(step: Step) -> int:
-    """Bring the tables up to date and return how many changes were made; calls ``step`` with the name of each app."""
+    """Bring the tables up to date and return how many changes were made; says how far it is every second or so."""
     from django.core.management import call_command
+    from django.core.management.commands.migrate import Command
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
 
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if plan:
-        step("tables")
-        call_command("migrate", verbosity=0, interactive=False)
+    if not plan:
+        return 0
+    step("Preparing the database")
+
+    class Telling(Command):
+        done, told = 0, time.monotonic()
+
+        def migration_progress_callback(self, action: str, migration: Any = None, fake: bool = False) -> None:
+            self.done += action == "apply_success"
+            if time.monotonic() - self.told > SILENCE:
+                self.told = time.monotonic()
+                step(f"Preparing the database: {self.done} of {len(plan)}")
+
+    call_command(Telling(), verbosity=0, interactive=False)
     return len(plan)
 
 

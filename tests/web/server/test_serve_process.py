@@ -38,7 +38,10 @@ def test_demo_prints_a_link_for_every_role_and_starts_in_seconds(demo) -> None:
     }  # fmt: skip
     text = "\n".join(demo.lines)
     assert len(re.findall("/welcome/", text)) == 6, "two owners"
+    assert "Data owner (Olivia)" in text and "Data owner (Otto)" in text and "four eyes" in text
     assert "Synthetic" in text and "no second factor" in text
+    for step in ("Starting", "Preparing the database", "Loading the pages", "Writing synthetic reports"):
+        assert re.search(rf"^ *[\d.]+ s  {step}$", text, re.M), step
     seconds = re.search(r"Ready after ([\d.]+) s", text)
     assert seconds is not None and float(seconds[1]) < 30
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pydplib.web.dashboards import planning
@@ -18,9 +19,10 @@ DASHBOARDS = (
 """Audience, title, introduction, figures, and what the mean ages cost: the noise factor alone would blur them away."""
 
 
-def publish_examples(owner: Any, project: Any) -> None:
-    """Make and publish a dashboard for each audience."""
+def publish_examples(owner: Any, project: Any, *, step: Callable[[str], None] = lambda _: None) -> None:
+    """Make and publish a dashboard for each audience; calls ``step`` with the title of each."""
     for audience, title, intro, names, epsilon in DASHBOARDS:
+        step(title)
         made = planning.make_dashboard(owner, project, title=title, audience=audience, intro=intro)
         planning.add_ready_made(owner, made, names)
         planning.set_price(owner, made.figures.get(name="age-by-year"), epsilon)
