@@ -104,10 +104,9 @@ def draw_score_by_age(releases: Sequence[Release], originals: Originals = None, 
     """Return Fig. 2: a table of whole reports, age groups by scores, darker is more."""
     release = releases[0]
     shown = _both(release, originals, lambda values: _whole(values)[:, : len(SCORES)].T)
-    figure = _heatmaps(
-        shown, AGE_GROUPS, [str(score) for score in SCORES], y_title="PI-RADS score", x_title="age in years"
-    )
     margin = max(release.margins95 or (0.0,))
+    scores = [str(score) for score in SCORES]
+    figure = _heatmaps(shown, margin, AGE_GROUPS, scores, y_title="PI-RADS score", x_title="age in years")
     rows = [
         [*name, age, *cells]
         for name, table in _named(shown)
@@ -129,8 +128,8 @@ def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = 
     keys = [key for key in release.axes[1].keys if key not in (None, OTHER)]
     kinds = finding_names([str(key) for key in keys])
     shown = _both(release, originals, lambda values: _whole(values)[:, : len(kinds)].T)
-    figure = _heatmaps(shown, AGE_GROUPS, kinds, x_title="age in years")
     margin = max(release.margins95 or (0.0,))
+    figure = _heatmaps(shown, margin, AGE_GROUPS, kinds, x_title="age in years")
     rows = [
         [*name, kind, *cells]
         for name, table in _named(shown)
@@ -361,11 +360,12 @@ def _both(
 
 
 def _heatmaps(
-    shown: Mapping[str, NDArray[np.float64]], x: Sequence[str], y: Sequence[str], **titles: Any
+    shown: Mapping[str, NDArray[np.float64]], margin: float, x: Sequence[str], y: Sequence[str], **titles: Any
 ) -> plot.Figure:
     limit = max(float(table.max(initial=1.0)) for table in shown.values())
+    titles |= {"limit": limit, "value_title": "reports"}
     made = {
-        name.capitalize(): plot.heatmap(x, y, table, limit=limit, value_title="reports", **titles)
+        name.capitalize(): plot.heatmap(x, y, table, margins=None if name == "original" else margin, **titles)
         for name, table in shown.items()
     }
     return made["Released"] if len(made) == 1 else plot.panels(made)

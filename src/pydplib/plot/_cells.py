@@ -11,12 +11,17 @@ from pydplib.errors import ParameterError
 from pydplib.plot._figure import Figure, go
 from pydplib.plot._parts import Labels, Numbers, colour_of, empty_figure, faint, plain_list, texts
 
+_MOST_COLUMNS = 10
+_MOST_MARGINS = 60
+"""More cells than these have no room for a margin in each; the hover text and the table have it."""
+
 
 def heatmap(
     x: Labels,
     y: Labels,
     values: Sequence[Numbers] | np.ndarray[Any, Any],
     *,
+    margins: Sequence[Numbers] | np.ndarray[Any, Any] | float | None = None,
     limit: float | None = None,
     value_title: str = "",
     x_title: str = "",
@@ -31,6 +36,8 @@ def heatmap(
         x: Labels of the columns.
         y: Labels of the rows, from the top.
         values: One row of numbers per label of ``y``.
+        margins: How far the noise may have moved each number (95 %), or all of them: shown when pointing at a cell,
+            and in the cells of a small table.
         limit: The value of the strongest colour; by default the largest. Give it when tables are compared.
         value_title: What the numbers are, for the hover text.
         x_title: Title of the x axis.
@@ -42,6 +49,8 @@ def heatmap(
     Examples:
         >>> heatmap(["50-59", "60-69"], ["n", "y"], [[20, 40], [2, 3]]).data[0].zmax
         40.0
+        >>> heatmap(["50-59", "60-69"], ["n"], [[20, 40]], margins=6).data[0].text[0][1]
+        '40<br>± 6'
     """
     cells = np.asarray(values, dtype=float)
     if cells.shape != (len(y), len(x)):
@@ -49,6 +58,15 @@ def heatmap(
     fig = empty_figure(x_title, y_title, title, caption, height)
     top = float(limit if limit is not None else np.nanmax(cells, initial=1.0))
     word = f" {value_title}" if value_title else ""
+    spread, more = "", dict[str, Any]()
+    if margins is not None:
+        bars = np.broadcast_to(np.asarray(margins, dtype=float), cells.shape)
+        spread, more = " ± %{customdata:,.3~g} (95 %)", {"customdata": bars.tolist()}
+        if len(x) <= _MOST_COLUMNS and cells.size <= _MOST_MARGINS:
+            more["text"] = [
+                [_with_margin(value, bar) for value, bar in zip(line, ends, strict=True)]
+                for line, ends in zip(cells, bars, strict=True)
+            ]
     fig.add_trace(
         go.Heatmap(
             x=texts(x),
@@ -56,18 +74,24 @@ def heatmap(
             z=cells.tolist(),
             zmin=0.0,
             zmax=top,
-            texttemplate="%{z:,.3~g}",
+            texttemplate="%{text}" if "text" in more else "%{z:,.4~g}",
             textfont={"size": 12},
             xgap=2,
             ygap=2,
             showscale=False,
-            hovertemplate=f"%{{y}}, %{{x}}: %{{z:,.3~g}}{word}<extra></extra>",
+            hovertemplate=f"%{{y}}, %{{x}}: %{{z:,.3~g}}{word}{spread}<extra></extra>",
+            **more,
         )
     )
-    fig.update_xaxes(type="category", showline=False, ticks="", tickangle=0)
+    fig.update_xaxes(type="category", showline=False, ticks="", tickangle=0 if len(x) <= _MOST_COLUMNS else None)
     fig.update_yaxes(type="category", autorange="reversed", showgrid=False, ticks="")
     fig.update_layout(showlegend=False)
     return fig
+
+
+def _with_margin(value: float, margin: float) -> str:
+    """Return what stands in a cell; a cell that is missing stays empty."""
+    return "" if np.isnan(value) else f"{value:,.4g}<br>± {margin:,.3g}"
 
 
 def bubbles(

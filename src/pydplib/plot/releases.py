@@ -146,8 +146,9 @@ def _heatmap(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     if len(release.axes) != 2:
         raise ParameterError("A heatmap needs a table of two columns; use kind='bar'.")
     down, across = release.axes
+    margins = release.margin95 if release.margin_unit == "value" else None
     return heatmap(
-        across.labels, down.labels, _tidied(release), value_title=_value_title(release),
+        across.labels, down.labels, _tidied(release), margins=margins, value_title=_value_title(release),
         x_title=_axis_title(across), y_title=_axis_title(down), **words,
     )  # fmt: skip
 

@@ -39,6 +39,16 @@ def test_box_is_drawn_from_five_numbers_and_holds_no_rows():
     assert with_mean.data[0].mean == (64.5,)
 
 
+def test_heatmap_with_margins_says_them_at_every_cell_and_writes_them_into_small_tables():
+    small = plot.heatmap(["a", "b"], ["u"], [[3, np.nan]], margins=[[2, 2]], value_title="reports").data[0]
+    assert list(small.text[0]) == ["3<br>± 2", ""] and list(small.customdata[0]) == [2.0, 2.0]
+    assert "± %{customdata:,.3~g} (95 %)" in small.hovertemplate
+    names = [str(place) for place in range(40)]
+    large = plot.heatmap(names, ["u"], [[3] * 40], margins=2).data[0]
+    assert large.text is None and list(large.customdata[0]) == [2.0] * 40
+    assert plot.heatmap(["a"], ["u"], [[3]]).data[0].customdata is None
+
+
 def test_heatmap_with_a_limit_keeps_colours_comparable():
     figure = plot.heatmap(["a"], ["u", "v"], [[3], [9]], limit=40)
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0.0, 40.0)

@@ -52,6 +52,7 @@ def _colours(release: Release, title: str) -> Figure:
         across.labels,
         down.labels,
         np.rint(np.asarray(release.value, dtype=float)),
+        margins=release.margin95,
         value_title=UNITS.get(release.unit, release.unit),
         x_title=axis_title(across),
         y_title=axis_title(down),
