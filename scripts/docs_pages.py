@@ -1,10 +1,47 @@
-"""Pages of the documentation that are written by the code itself: public names, commands, roles, errors, settings."""
+"""Pages of the documentation that are written by the code itself: reference, specification, notebooks, measurements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+# MkDocs finds the modules beside a hook only while it loads the hook, so they stand here and not where they work.
+from docs_figures import look_script, plotly_script
+from docs_imports import imports_in_words, imports_table, rooms_drawing
+from docs_methods import data_types_table, methods_drawing, questions_table
+from docs_notebooks import notebook_pages
+from docs_papers import (
+    divergence,
+    kept_distribution,
+    oldest_patient,
+    printed_and_true,
+    recovered_ages,
+    side_by_side,
+    table_one,
+)
+from docs_specs import chapters
+
+PARTS: dict[str, Callable[[], str]] = {
+    "rooms": rooms_drawing,
+    "imports": imports_table,
+    "imports in words": imports_in_words,
+    "methods": methods_drawing,
+    "questions": questions_table,
+    "data types": data_types_table,
+    "printed and true": printed_and_true,
+    "recovered ages": recovered_ages,
+    "oldest patient": oldest_patient,
+    "kept distribution": kept_distribution,
+    "table I": table_one,
+    "divergence": divergence,
+    "side by side": side_by_side,
+}
+"""What a page may ask for by `<!-- built: NAME -->`; made anew at every build."""
+BUILT = re.compile(r"<!-- built: (.+?) -->")
+
+ROOT = Path(__file__).parents[1]
 ROOMS = {
     "pydplib.guarantee": "What a release guarantees, as values that say themselves in one sentence.",
     "pydplib.schema": "What the owner declares public about a table.",
@@ -17,7 +54,16 @@ ROOMS = {
     "pydplib.client": "A notebook's way to a platform.",
     "pydplib.errors": "Everything that is raised on purpose.",
 }
-SUBMODULES = ("pydplib.mechanisms", "pydplib.attack", "pydplib.capture", "pydplib.datasets", "pydplib.plot")
+SUBMODULES = {
+    "pydplib.mechanisms": "Mechanisms by themselves: noise and choices, each with its guarantee.",
+    "pydplib.noise": "Random bits and exact samplers: the only place where randomness is made.",
+    "pydplib.attack": "Attacks on tables and answers, and audits of mechanisms.",
+    "pydplib.capture": "Report templates: forms, checks, text, FHIR and schema from one file.",
+    "pydplib.datasets": "Synthetic cohorts.",
+    "pydplib.plot": "Releases and results to figures.",
+    "pydplib.report": "Self-contained HTML reports.",
+}
+ALL_ROOMS = {**ROOMS, **SUBMODULES}
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -26,16 +72,27 @@ def on_files(files: Any, config: Any) -> Any:
 
     for address, text in pages():
         files.append(File.generated(config, address, content=text))
+    for name, script in (("plotly.min.js", plotly_script()), ("look.js", look_script())):
+        files.append(File.generated(config, f"assets/figures/{name}", content=script))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put drawings and measurements where a page asks for them (called by MkDocs)."""
+    return BUILT.sub(lambda found: PARTS[found[1]](), markdown)
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield address and text of every generated page."""
     yield "reference/python/index.md", python_index()
-    for room in (*ROOMS, *SUBMODULES):
+    for room in ALL_ROOMS:
         yield f"reference/python/{_short(room)}.md", python_page(room)
     yield "reference/commands.md", commands_page()
     yield "reference/words.md", words_page()
+    yield from chapters()
+    yield from notebook_pages()
+    for name in ("limitations", "glossary", "changelog"):
+        yield f"{name}.md", (ROOT / f"{name.upper()}.md").read_text(encoding="utf-8")
 
 
 def _short(room: str) -> str:
@@ -43,27 +100,27 @@ def _short(room: str) -> str:
 
 
 def names_of(room: str) -> tuple[str, ...]:
-    """Return the public names of a room."""
+    """Return the public names of a room: first those of ``pydplib`` itself, then what else the room offers."""
     import importlib
 
     from pydplib._public import PUBLIC_NAMES
 
-    named = tuple(name for name, module in PUBLIC_NAMES.items() if module == room)
-    return named or tuple(importlib.import_module(room).__all__)
+    first = [name for name, module in PUBLIC_NAMES.items() if module == room]
+    return tuple(dict.fromkeys([*first, *getattr(importlib.import_module(room), "__all__", ())]))
 
 
 def python_index() -> str:
     """List the rooms and their public names."""
     lines = ["# Python", "", "`import pydplib as dp`; every name below is `dp.NAME` or `dp.room.NAME`.", ""]
-    for room in (*ROOMS, *SUBMODULES):
+    for room in ALL_ROOMS:
         names = ", ".join(f"[`{name}`]({_short(room)}.md#{room}.{name})" for name in names_of(room))
-        lines += [f"## [{room}]({_short(room)}.md)", "", ROOMS.get(room, ""), "", names, ""]
+        lines += [f"## [{room}]({_short(room)}.md)", "", ALL_ROOMS[room], "", names, ""]
     return "\n".join(lines)
 
 
 def python_page(room: str) -> str:
     """Return the page of one room: every public name with its docstring."""
-    lines = [f"# {room}", "", ROOMS.get(room, ""), ""]
+    lines = [f"# {room}", "", ALL_ROOMS[room], ""]
     lines += [f"::: {room}.{name}\n" for name in names_of(room)]
     return "\n".join(lines)
 
@@ -116,20 +173,29 @@ def words_page() -> str:
     return "\n".join(lines)
 
 
+SETTINGS = {
+    "PYDPLIB_HOME": "home",
+    "DATABASE_URL": "database_url",
+    "PYDPLIB_HOSTS": "hosts",
+    "PYDPLIB_BEHIND_TLS": "behind_tls",
+    "PYDPLIB_DEMO": "demo",
+    "PYDPLIB_GALLERY": "gallery",
+}
+"""Environment variable of the platform -> the field of its configuration that describes it."""
+CLIENT_SETTINGS = {
+    "PYDPLIB_URL": "The address of the platform.",
+    "PYDPLIB_TOKEN": "The token, as the account page of the platform showed it once.",
+    "PYDPLIB_KEYS": "A file with the public keys whose receipts are trusted.",
+}
+"""Environment variables that ``Client.from_environment`` reads."""
+
+
 def _settings() -> list[str]:
     """Return the environment variables, with the words of the configuration's own docstring."""
-    import re
-
     from pydplib.web.configuration import Configuration
 
     described = dict(re.findall(r"^\s{4,8}(\w+): (.+(?:\n {12,}.+)*)", Configuration.__doc__ or "", re.MULTILINE))
-    names = {
-        "home": "PYDPLIB_HOME",
-        "database_url": "DATABASE_URL",
-        "hosts": "PYDPLIB_HOSTS",
-        "behind_tls": "PYDPLIB_BEHIND_TLS",
-        "demo": "PYDPLIB_DEMO",
-        "gallery": "PYDPLIB_GALLERY",
-    }
-    rows = [f"| `{variable}` | {' '.join(described[field].split())} |" for field, variable in names.items()]
-    return ["| variable | meaning |", "|---|---|", *rows]
+    rows = [f"| `{variable}` | {' '.join(described[field].split())} |" for variable, field in SETTINGS.items()]
+    clients = [f"| `{variable}` | {meaning} |" for variable, meaning in CLIENT_SETTINGS.items()]
+    head = ["| variable | meaning |", "|---|---|"]
+    return [*head, *rows, "", "## Settings of the client", "", *head, *clients]

@@ -14,6 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     "tutorials/first-private-figure.md",
     "tutorials/anonymize-and-attack.md",
+    "explanation/guarantees.md",
     "how-to/choose-a-noise-factor.md",
     "how-to/choose-epsilon.md",
 ]
