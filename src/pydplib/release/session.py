@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -41,29 +41,14 @@ from pydplib.release.questions import Count, Question
 from pydplib.release.records import RecordRelease
 from pydplib.release.release import Release
 from pydplib.release.resolved import Resolved, resolve
+from pydplib.release.settled import MATCHING, Settled, telling
 from pydplib.release.words import words_of
 
 SIZE_SHARE = Fraction(1, 10)
 """The part of a role's cap per question that the number of rows costs, where it has to be bought for a price."""
 
-MATCHING = (
-    "The noise factor speaks of the whole table. How many rows meet the conditions is not public: with fewer rows "
-    "the noise weighs more."
-)
-
 Conflict = Literal["privacy", "refuse"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """An epsilon that was agreed: by number, margin or noise factor."""
-
-    epsilon: Fraction
-    label: OutputLabel
-    size: float | None
-    at_most: bool = False
-    notes: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+_LEAST = 1e-6  # within any cap: asks what is open, not what it costs
 
 
 class Session:
@@ -253,7 +238,8 @@ class Session:
         settled = self._settle(resolved, epsilon, margin, noise_factor, delta, buy=True)
         prepared = prepare(resolved, settled.epsilon, self._delta(resolved, delta))
         self._check(prepared, settled.label)
-        return self._answer(prepared, settled)
+        with telling(settled.remarks):
+            return self._answer(prepared, settled)
 
     def release_records(
         self, values: Any, *, column: str, epsilon: float, persons: Any = None, budget: LocalDP | None = None
@@ -313,7 +299,7 @@ class Session:
         delta: float | None,
         *,
         buy: bool,
-    ) -> _Settled:
+    ) -> Settled:
         asked = {"epsilon": epsilon, "margin": margin, "noise_factor": noise_factor}
         given = [name for name, value in asked.items() if value is not None]
         if len(given) > 1:
@@ -321,13 +307,16 @@ class Session:
         if epsilon is not None:
             loss = check_epsilon(epsilon)
             check_spend(float(loss), self.cap)
-            return _Settled(loss, self.policy.label_of_epsilon(float(loss)), self.size)
+            return Settled(loss, self.policy.label_of_epsilon(float(loss)), self.size)
         if margin is not None:
-            needs = resolved.question.ask in ("mean", "variance")
+            needs = resolved.question.ask in ("mean", "variance") and not resolved.question.conditions
+            if buy and needs:
+                self._check_open(resolved, "dp_high")
             size, remarks = self._known_size(buy=buy and needs)
             loss = margin_epsilon(resolved, margin, size, self._delta(resolved, delta))
-            check_spend(float(loss), self.cap)
-            return _Settled(loss, self.policy.label_of_epsilon(float(loss)), size, remarks=remarks)
+            with telling(remarks):
+                check_spend(float(loss), self.cap)
+            return Settled(loss, self.policy.label_of_epsilon(float(loss)), size, remarks=remarks)
         if noise_factor is None and self._terms is None:
             raise ParameterError(
                 "Say what the answer may cost: epsilon=, or margin=, or noise_factor=. There is no default "
@@ -336,6 +325,8 @@ class Session:
         factor = self._terms.noise_factor if noise_factor is None and self._terms else parse_noise_factor(noise_factor)
         label = label_of_noise_factor(factor)
         matching = (MATCHING,) if resolved.question.conditions else ()
+        if buy:
+            self._check_open(resolved, label)
         size, remarks = self._known_size(buy=buy)
         if size is None and self.cap is not None:
             note = (
@@ -343,16 +334,16 @@ class Session:
                 f"the release, once, for epsilon {float(self.size_epsilon or 0):g}; until then only the "
                 "role's cap is known."
             )
-            return _Settled(Fraction(str(self.cap)), label, None, True, (note, *matching))
+            return Settled(Fraction(str(self.cap)), label, None, True, (note, *matching))
         band = band_epsilon(resolved, factor.target, size)
         used, lowered = settle_epsilon(float(band), self.cap, on_conflict=self.on_conflict)
         if not lowered:
-            return _Settled(max(band, Fraction(1, 10**6)), label, size, False, matching, remarks)
+            return Settled(max(band, Fraction(1, 10**6)), label, size, False, matching, remarks)
         note = (
             f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
             "there is more noise than the band says."
         )
-        return _Settled(Fraction(str(used)), label, size, False, (note, *matching), remarks)
+        return Settled(Fraction(str(used)), label, size, False, (note, *matching), remarks)
 
     def _known_size(self, *, buy: bool) -> tuple[float | None, tuple[str, ...]]:
         """Return the number of rows as far as it is known, and what was said where it had to be bought."""
@@ -373,6 +364,10 @@ class Session:
     def _check(self, prepared: Prepared, label: OutputLabel) -> None:
         question = prepared.resolved.question
         self.check_fields(question.fields, label, float(prepared.epsilon), question.filters)
+
+    def _check_open(self, resolved: Resolved, label: OutputLabel) -> None:
+        """Raise if no answer of this label may speak of these fields: before a number of rows is bought for it."""
+        self.check_fields(resolved.question.fields, label, _LEAST, resolved.question.filters)
 
     def check_fields(
         self, fields: Iterable[str], label: OutputLabel, epsilon: float, filters: Iterable[str] = ()
@@ -398,7 +393,7 @@ class Session:
     def _is_paid(self, key: ReleaseKey) -> bool:
         return self.has_account(self.recipient) and self.ledger.quote(key, recipient=self.recipient).free
 
-    def _answer(self, prepared: Prepared, settled: _Settled | None = None) -> Release:
+    def _answer(self, prepared: Prepared, settled: Settled | None = None) -> Release:
         key = self._key(prepared)
         if not self._is_paid(key):
             if self.preview:
@@ -422,7 +417,7 @@ class Session:
             pass
 
     def _handed(
-        self, release: Release, prepared: Prepared, settled: _Settled | None, reservation: Reservation
+        self, release: Release, prepared: Prepared, settled: Settled | None, reservation: Reservation
     ) -> Release:
         """Return a stored answer as this recipient gets it.
 

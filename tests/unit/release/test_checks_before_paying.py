@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import pydplib as dp
-from pydplib.errors import ParameterError, PydplibError, QuestionError
+from pydplib.errors import BudgetError, ParameterError, PolicyError, PydplibError, QuestionError
 
 
 @pytest.mark.parametrize("persons", [pd.to_datetime(["2010-01-01", "2010-01-02"]), [True, False]], ids=["day", "flag"])
@@ -60,3 +60,39 @@ def test_records_tell_a_record_from_a_person(table, people):
     assert "Every record by itself is private with epsilon 0.2" in repr(made)
     assert "one person together with epsilon 0.4" in repr(made)
     assert made.guarantee.sentence.startswith("All records of one person together")
+
+
+def _narrow(budget: float = 2.0) -> dp.Policy:
+    rule = dp.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.5, budget=budget)
+    return dp.Policy(rules=(rule,), data_set_budget=10.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        (dp.Count(by="pirads"), {}),
+        (dp.Count(where=dp.Where("pirads").is_in([5])), {}),
+        (dp.Mean("age", by="pirads"), {"margin": 5.0}),
+        (dp.Mean("age"), {"noise_factor": "low"}),
+        (dp.Mean("age", where=dp.Where("age").at_least(50)), {"margin": 5.0}),
+    ],
+    ids=["field", "filter", "field by margin", "label", "margin under conditions"],
+)
+def test_question_that_is_refused_buys_no_number_of_rows(table, question, options):
+    session = dp.Session(table, recipient="acme", role="third_party", policy=_narrow())
+    with pytest.raises(PydplibError):
+        session.release(question, **options)
+    assert not any(account.state.nano_epsilon for account in session.ledger.accounts())
+
+
+def test_refusal_says_that_the_number_of_rows_was_paid(table):
+    session = dp.Session(table, recipient="acme", role="third_party", policy=_narrow(budget=0.06))
+    with pytest.raises(BudgetError, match="Nothing else was spent") as refusal:
+        session.release(dp.Variance("age"), noise_factor="high")
+    assert "bought as well, once, for epsilon 0.05" in str(refusal.value) and refusal.value.left
+    assert session.remaining.nano_epsilon == 10_000_000
+    with pytest.raises(BudgetError, match="Nothing was spent"):  # nothing, this time
+        session.release(dp.Variance("age"), noise_factor="high")
+    other = dp.Session(table, recipient="bmed", role="third_party", policy=_narrow())
+    with pytest.raises(PolicyError, match="at most in this role.*bought as well"):
+        other.release(dp.Mean("age"), margin=0.001)
