@@ -31,6 +31,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "argon2-cffi",
         "whitenoise",
         "waitress",
+        "segno",
+        "psycopg",
     ),
 }
 CORE = ("numpy", "narwhals", "cryptography", "duckdb", "click", "rich")
@@ -135,7 +137,13 @@ def _spark() -> Finding:
 def _postgres(environment: Mapping[str, str]) -> Finding:
     if _version("psycopg") is None:
         return Finding("engine", "PostgreSQL", "missing", "pip install 'pydplib[postgres]'")
-    url = environment.get("DATABASE_URL")
+    from pydplib.errors import ParameterError
+    from pydplib.web.configuration import database_url
+
+    try:
+        url = database_url(environment)
+    except ParameterError as error:
+        return Finding("engine", "PostgreSQL", "broken", str(error))
     if not url:
         return Finding("engine", "PostgreSQL", "ok", "the driver is there; no DATABASE_URL is set, so none was asked")
     import psycopg

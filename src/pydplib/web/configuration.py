@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pydplib.errors import ParameterError
 
@@ -38,7 +38,7 @@ class Configuration:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Configuration:
-        """Read ``PYDPLIB_HOME``, ``DATABASE_URL``, ``PYDPLIB_HOSTS``, ``PYDPLIB_BEHIND_TLS``, ``PYDPLIB_DEMO``.
+        """Read the settings: ``PYDPLIB_HOME``, ``DATABASE_URL``, ``PYDPLIB_HOSTS`` and others, as the docs list them.
 
         Examples:
             >>> Configuration.from_environment({"PYDPLIB_HOSTS": "edc.example"}).hosts
@@ -47,7 +47,7 @@ class Configuration:
         hosts = tuple(name.strip() for name in environment.get("PYDPLIB_HOSTS", "").split(",") if name.strip())
         return cls(
             home=Path(environment.get("PYDPLIB_HOME") or DEFAULT_HOME).absolute(),
-            database_url=environment.get("DATABASE_URL") or None,
+            database_url=database_url(environment),
             hosts=hosts or LOOPBACK,
             behind_tls=_is_on(environment, "PYDPLIB_BEHIND_TLS"),
             demo=_is_on(environment, "PYDPLIB_DEMO"),
@@ -87,6 +87,31 @@ class Configuration:
         if len(value) < 32:
             raise ParameterError(f"The key file '{path.name}' is damaged: restore it from a backup.")
         return value
+
+
+def database_url(environment: Mapping[str, str]) -> str | None:
+    """Return ``DATABASE_URL``, with the password that ``DATABASE_PASSWORD_FILE`` holds if the URL has none.
+
+    A password in a file is seen by no other process and in no listing of settings, as one in the environment is.
+
+    Examples:
+        >>> database_url({"DATABASE_URL": "postgresql://edc@db.example/reports"})
+        'postgresql://edc@db.example/reports'
+    """
+    url, file = environment.get("DATABASE_URL") or None, environment.get("DATABASE_PASSWORD_FILE")
+    if url is None or not file:
+        return url
+    parts = urlsplit(url)
+    if parts.username is None or parts.password is not None:
+        raise ParameterError(
+            "With DATABASE_PASSWORD_FILE, DATABASE_URL names a user and no password: postgresql://USER@HOST:5432/DATABASE."
+        )
+    try:
+        password = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError("The file that DATABASE_PASSWORD_FILE names cannot be read.") from None
+    user, _, where = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{user}:{quote(password, safe='')}@{where}").geturl()
 
 
 def sqlite_database(home: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ def start_django(configuration: Configuration) -> None:
         "DJANGO_SETTINGS_MODULE": "pydplib.web.settings",
         "PYDPLIB_HOME": str(configuration.home),
         "DATABASE_URL": configuration.database_url or "",
+        "DATABASE_PASSWORD_FILE": "",  # the URL has the password by now
         "PYDPLIB_HOSTS": ",".join(configuration.hosts),
         "PYDPLIB_BEHIND_TLS": str(int(configuration.behind_tls)),
         "PYDPLIB_DEMO": str(int(configuration.demo)),
