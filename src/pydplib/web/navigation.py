@@ -23,6 +23,7 @@ class NavItem:
         icon: One of the design's icons.
         group: The heading under which it stands.
         power: The power that opens it; none for everybody.
+        other: Another power that opens it.
     """
 
     label: str
@@ -30,6 +31,13 @@ class NavItem:
     icon: str
     group: str = ""
     power: Power | None = None
+    other: Power | None = None
+
+    def is_for(self, place: Place | None) -> bool:
+        """Return whether it is offered to somebody in this place."""
+        if self.power is None:
+            return True
+        return place is not None and any(place.can(power) for power in (self.power, self.other) if power)
 
 
 ITEMS: tuple[NavItem, ...] = (
@@ -47,7 +55,7 @@ ITEMS: tuple[NavItem, ...] = (
     NavItem("Attacks", "attacks", "crosshair", "Analyses", "read_log"),
     NavItem("Policy", "policy", "shield", "Governance", "read_project"),
     NavItem("Requests", "requests", "inbox", "Governance", "read_project"),
-    NavItem("Budget", "budget", "wallet", "Governance", "read_project"),
+    NavItem("Budget", "budget", "wallet", "Governance", "ask", "read_all_ledgers"),  # empty for all others
     NavItem("Privacy rights", "privacy_rights", "scale", "Governance", "erase"),
     NavItem("Audit log", "audit", "scroll-text", "Governance", "read_log"),
 )
@@ -98,7 +106,7 @@ def _entries(request: HttpRequest, place: Place | None) -> list[dict[str, Any]]:
             "active": request.path == url or (url != "/" and request.path.startswith(url + "/")),
         }
         for item in ITEMS
-        if (item.power is None or (place and place.can(item.power))) and (url := address_of(item.name))
+        if item.is_for(place) and (url := address_of(item.name))
     ]
 
 

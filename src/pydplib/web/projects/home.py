@@ -124,7 +124,7 @@ def _next_steps(project: Project, place: Place, open_requests: int) -> Iterator[
     if place.role == "owner":
         yield from _step("Import records", "import", "upload", where)
         yield from _step("Look at the policy", "policy", "shield", where)
-    if place.can("ask"):
+    if place.can("ask") and _has_snapshot(project):  # before, there is nothing to ask
         yield from _step("Ask for statistics", "analyses", "chart-column", where)
     if place.can("make_request"):
         yield from _step("See what you get", "access", "eye", where)
