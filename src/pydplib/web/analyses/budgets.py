@@ -161,19 +161,22 @@ def all_purses(project: Any) -> tuple[list[Purse], Purse]:
     for account in ledger.accounts(lineage=project.key):
         if account.limit.relation != "add_remove":
             continue
+        limit = limit_of(project, policy, account)
         if account.recipient is None:
-            limit = limit_today(account, ApproxDP(policy.data_set_budget, policy.delta))
             paid = [entry for entry in entries if entry.kind == "debit"]
             whole = _purse(whole.name, account, limit, paid)
         else:
             mine = [entry for entry in entries if entry.recipient == account.recipient]
-            limit = _limit_today(project, policy, account)
             found.append(_purse(names.get(account.recipient, account.recipient), account, limit, mine))
     return sorted(found, key=lambda purse: -purse.percent), whole
 
 
-def _limit_today(project: Any, policy: Policy, account: Account) -> Limit:
-    """Return what an organisation may spend today: the most that a role of its members gives, or what was opened."""
+def limit_of(project: Any, policy: Policy, account: Account) -> Limit:
+    """Return what an account may spend today: the most that a role of the members gives, or what was opened."""
+    if account.limit.relation != "add_remove":
+        return account.limit
+    if account.recipient is None:
+        return limit_today(account, ApproxDP(policy.data_set_budget, policy.delta))
     limits = []
     for member in project.members.filter(user__hospital__key=account.recipient):
         try:

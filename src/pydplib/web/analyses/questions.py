@@ -15,13 +15,15 @@ from pydplib.release import Count, Crosstab, Histogram, Mean, Median, Quantiles,
 from pydplib.release.axes import show_key
 from pydplib.release.grids import nice_edges
 from pydplib.release.questions import MOST_INTEGER_KEYS
-from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Text
+from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Schema, Text
 
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The five numbers of a box: nine tenths of the records lie between the whiskers."""
 
 MOST_EDGES = 201
 MOST_CONDITIONS = 3
+MOST_CELLS = 10_000
+"""The most cells of one answer: more would be no statistic, and slow for everybody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +241,24 @@ def build_question(
     if kind == "quantiles":
         return Quantiles(field, BOX, by=groups, where=where)
     return _QUESTIONS[kind](field, by=groups, where=where)
+
+
+def check_cells(question: Question, schema: Schema) -> None:
+    """Raise ``QuestionError`` for a question whose answer would have more cells than a platform gives.
+
+    Examples:
+        >>> check_cells(Histogram("age", range(18, 101)), Schema({"age": Number(18, 100)}))
+        >>> fine = dict.fromkeys("ab", range(200))
+        >>> check_cells(Crosstab("a", "b", bins=fine), Schema(dict.fromkeys("ab", Number(0, 199))))
+        Traceback (most recent call last):
+        ...
+        pydplib.errors.QuestionError: The answer would have 39601 cells; at most 10000 are given. Use wider bins.
+    """
+    cells = len(getattr(question, "quantiles", ())) or 1
+    for keys in question.groups(schema).values():
+        cells *= len(keys.edges) - 1 if isinstance(keys, Bins) else len(keys or (None,))
+    if cells > MOST_CELLS:
+        raise QuestionError(f"The answer would have {cells} cells; at most {MOST_CELLS} are given. Use wider bins.")
 
 
 def params_of(question: Question, columns: Mapping[str, Column]) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.http import Http404
@@ -75,6 +75,20 @@ def concerns(analysis: Analysis, user: Any, place: Any) -> bool:
     if place.can("read_all_ledgers"):
         return True
     return is_own(analysis, user, place) or place.role in analysis.shared_with
+
+
+def payer_for(analysis: Analysis, user: Any, place: Any, names: Mapping[str, str]) -> str:
+    """Return the name of who paid, as far as it is somebody's business: the own organisation, or whoever sees all.
+
+    Args:
+        analysis: What was released.
+        user: Who looks.
+        place: Their place in the project.
+        names: Recipient -> name, see ``budgets.recipient_names``.
+    """
+    if is_own(analysis, user, place) or place.can("read_all_ledgers"):
+        return names.get(analysis.recipient, analysis.recipient)
+    return ""
 
 
 def visible(project: Any, user: Any, place: Any) -> list[Analysis]:

@@ -24,7 +24,7 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.analyses.questions import params_of, title_of
-from pydplib.web.analyses.seeing import audiences_for, check_see, question_of, share, snapshot_of, visible
+from pydplib.web.analyses.seeing import audiences_for, check_see, payer_for, question_of, share, snapshot_of, visible
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door
@@ -178,7 +178,7 @@ def _entry(
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)
     sees_all = request.member.can("read_all_ledgers")
-    payer = names.get(item.recipient, item.recipient)
+    payer = payer_for(item, request.user, request.member, names)
     return {
         "item": item,
         "words": title_of(question_of(item).to_dict(), titles),

@@ -50,7 +50,7 @@ def receipts(request: HttpRequest) -> HttpResponse:
 @require_safe
 def receipt(request: HttpRequest, digest: str) -> HttpResponse:
     """Say whether a release of this key was paid and signed here."""
-    found = _receipt_of(digest)
+    found = receipt_of(digest)
     values = {
         "digest": digest if _is_key(digest) else "",
         "paid": _is_paid(digest),
@@ -94,7 +94,7 @@ def _is_paid(digest: str) -> bool:
     return _is_key(digest) and rows.Payment.objects.filter(release_id=digest, release__payload__isnull=False).exists()
 
 
-def _receipt_of(digest: str) -> Receipt | None:
+def receipt_of(digest: str) -> Receipt | None:
     """Return a signed receipt that verifies by our own keys; the oldest, if several organisations have one."""
     if not _is_key(digest):
         return None

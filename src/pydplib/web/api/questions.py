@@ -7,13 +7,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from pydplib.engine import Bins
-from pydplib.errors import QuestionError, did_you_mean
+from pydplib.errors import PolicyError, QuestionError, did_you_mean
 from pydplib.release import Question
-from pydplib.schema import Schema
+from pydplib.schema import Schema, Text
+from pydplib.web.analyses.offering import Offer
 
-MOST_CELLS = 10_000
-"""The most cells of one answer: more would be no statistic, and slow for everybody else."""
 _BIG = 2**53
 
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -128,10 +126,18 @@ def check_names(question: Question, schema: Schema, opened: Iterable[str]) -> No
             raise QuestionError(f"There is no field {shown}.{did_you_mean(name, opened)}")
 
 
-def check_cells(question: Question, schema: Schema) -> None:
-    """Raise ``QuestionError`` for a question whose answer would have more cells than a platform gives."""
-    cells = len(getattr(question, "quantiles", ())) or 1
-    for keys in question.groups(schema).values():
-        cells *= len(keys.edges) - 1 if isinstance(keys, Bins) else len(keys or (None,))
-    if cells > MOST_CELLS:
-        raise QuestionError(f"The answer would have {cells} cells; at most {MOST_CELLS} are given. Use wider bins.")
+def check_opened(question: Question, offer: Offer) -> None:
+    """Raise ``PolicyError`` for a field that is not opened: before an error could tell what values it has.
+
+    Free texts, among them the person column, are left to the questions' own rules: those have no values to tell.
+    """
+    for asked, opened, what in (
+        (question.fields, offer.fields, "field"),
+        (question.filters, offer.filters, "filter"),
+    ):
+        for name in sorted(asked):
+            if name not in opened and not isinstance(offer.schema.columns[name], Text):
+                raise PolicyError(
+                    f"Denied: the policy does not open the {what} '{name}' to your role. Ask the owner of the data to "
+                    "change the policy, or ask for less."
+                )

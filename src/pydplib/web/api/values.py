@@ -185,12 +185,12 @@ class AnalysisBrief(BaseModel):
     words: str
     question: dict[str, Any]
     label: str
-    organisation: str
+    organisation: str  # who paid; empty where that is somebody else's business
     made: dt.datetime
 
     @classmethod
-    def of(cls, analysis: Analysis) -> AnalysisBrief:
-        """Return an analysis as the API says it."""
+    def of(cls, analysis: Analysis, *, payer: str) -> AnalysisBrief:
+        """Return an analysis as the API says it, with who paid for it (see ``seeing.payer_for``)."""
         return cls(
             key=analysis.key,
             project=analysis.project.key,
@@ -199,7 +199,7 @@ class AnalysisBrief(BaseModel):
             words=analysis.words,
             question=json.loads(analysis.question),
             label=analysis.label,
-            organisation=analysis.asked_by.hospital.name,
+            organisation=payer,
             made=analysis.made,
         )
 
@@ -229,9 +229,9 @@ class AnalysisOut(AnalysisBrief):
     release: ReleaseOut
 
 
-def with_release(analysis: Analysis) -> HttpResponse:
+def with_release(analysis: Analysis, *, payer: str) -> HttpResponse:
     """Return an analysis whose release is, byte for byte, what the ledger stores."""
-    head = AnalysisBrief.of(analysis).model_dump_json().encode()
+    head = AnalysisBrief.of(analysis, payer=payer).model_dump_json().encode()
     body = head[:-1] + b', "release": ' + stored_payload(analysis.digest) + b"}"
     return HttpResponse(body, content_type="application/json")
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.release import Question
 from pydplib.web.analyses.asking import Noise, ask, stored_payload
+from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import offer_for
 from pydplib.web.analyses.pricing import quote
-from pydplib.web.analyses.seeing import check_see, visible
+from pydplib.web.analyses.questions import check_cells
+from pydplib.web.analyses.seeing import check_see, payer_for, visible
 from pydplib.web.api.doors import entry
-from pydplib.web.api.questions import AskIn, check_cells, check_names, read_question
+from pydplib.web.api.questions import AskIn, check_names, check_opened, read_question
 from pydplib.web.api.values import (
     AnalysesOut,
     AnalysisBrief,
@@ -51,7 +55,8 @@ def list_analyses(
 ) -> HttpResponse:
     """The analyses that the caller may see, the newest first."""
     found = visible(request.project, request.user, request.member)
-    items = [AnalysisBrief.of(analysis) for analysis in found[offset : offset + limit]]
+    names = recipient_names()
+    items = [AnalysisBrief.of(each, payer=_payer(request, each, names)) for each in found[offset : offset + limit]]
     return reply(AnalysesOut(count=len(found), items=items))
 
 
@@ -60,28 +65,43 @@ def list_analyses(
 def ask_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
     """Pay for a question and get the answer. The same question again is free, and the same bytes."""
     question, noise = _asked(request, body)
-    return with_release(ask(request.project, request.user, request.member, question, noise))
+    if noise.margin is not None:
+        with suppress(PolicyError):  # ask refuses it too, and writes it down
+            quote(request.project, request.user, request.member, question, noise)  # a margin that nobody can promise
+    made = ask(request.project, request.user, request.member, question, noise)
+    return with_release(made, payer=_payer(request, made, recipient_names()))
 
 
 @router.get("/analyses/{key}", response=answers(AnalysisOut), operation_id="read_analysis")
 @entry("ask", scope="read", of=Analysis)
 def read_analysis(request: HttpRequest, key: str) -> HttpResponse:
     """An analysis with its released values."""
-    return with_release(check_see(request))
+    found = check_see(request)
+    return with_release(found, payer=_payer(request, found, recipient_names()))
 
 
 @router.get("/analyses/{key}/release", response=answers(ReleaseOut), operation_id="read_release")
 @entry("ask", scope="read", of=Analysis)
 def read_release(request: HttpRequest, key: str) -> HttpResponse:
     """The release alone, byte for byte as the ledger stores it and as the receipt's hash has it."""
-    return HttpResponse(stored_payload(check_see(request).digest), content_type="application/json")
+    found = check_see(request)
+    record(request.user, "analysis.export", found.key, project=request.project, kind="json")
+    return HttpResponse(stored_payload(found.digest), content_type="application/json")
 
 
 @router.get("/analyses/{key}/receipt", response=answers(ReceiptOut), operation_id="read_receipt")
 @entry("ask", scope="read", of=Analysis)
 def read_receipt(request: HttpRequest, key: str) -> HttpResponse:
     """The signed receipt of an analysis."""
-    return HttpResponse(check_see(request).receipt, content_type="application/json")
+    found = check_see(request)
+    if not found.receipt:
+        raise Http404
+    record(request.user, "analysis.export", found.key, project=request.project, kind="receipt")
+    return HttpResponse(found.receipt, content_type="application/json")
+
+
+def _payer(request: HttpRequest, analysis: Analysis, names: Mapping[str, str]) -> str:
+    return payer_for(analysis, request.user, request.member, names)
 
 
 def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Noise]:
@@ -92,9 +112,10 @@ def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Noise]:
     question = read_question(body.question)
     try:
         offer = offer_for(request.project, request.member)
+        check_names(question, offer.schema, {**offer.fields, **offer.filters})
+        check_opened(question, offer)
     except PolicyError as refusal:
         record(request.user, "analysis.refuse", project=request.project, reason=str(refusal), role=request.member.role)
         raise
-    check_names(question, offer.schema, {**offer.fields, **offer.filters})
     check_cells(question, offer.schema)
     return question, Noise(noise_factor=body.noise_factor, epsilon=body.epsilon, margin=body.margin)

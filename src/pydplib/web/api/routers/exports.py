@@ -13,6 +13,7 @@ from pydplib.errors import ParameterError
 from pydplib.schema import Schema
 from pydplib.web.api.doors import entry
 from pydplib.web.api.values import answers, reply
+from pydplib.web.auditlog.writing import record
 from pydplib.web.exports import releasing, running, storing
 from pydplib.web.exports.models import Export
 from pydplib.web.exports.planning import Plan, check_plan
@@ -105,6 +106,7 @@ def read_certificate(request: HttpRequest, key: str) -> HttpResponse:
     item = _open(request)
     if not item.result:
         raise Http404
+    record(request.user, "export.certificate", item.key, project=item.project)
     return reply(CertificateOut(**certificate_of(item)))
 
 
@@ -138,6 +140,9 @@ def run_export(request: HttpRequest, key: str) -> HttpResponse:
 
 def _open(request: HttpRequest) -> Export:
     item = releasing.check_concerns(request)
-    if not request.member.can("manage_data") and not releasing.decision_for(item, request.member):
-        raise Http404
+    if not request.member.can("manage_data"):
+        decision = releasing.decision_for(item, request.member)
+        if not decision:
+            record(request.user, "flow.refuse", item.key, project=item.project, reason=decision.reason)
+            raise Http404
     return item

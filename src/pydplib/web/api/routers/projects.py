@@ -7,8 +7,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from pydplib.budget.rules import Remaining, remaining
+from pydplib.budget.rules import remaining
 from pydplib.errors import PolicyError
+from pydplib.web.analyses.budgets import limit_of, recipient_names
 from pydplib.web.analyses.offering import offer_for
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.api.doors import entry
@@ -25,7 +26,6 @@ from pydplib.web.api.values import (
     role_title,
 )
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.people.models import Hospital
 from pydplib.web.projects.models import Member, Project
 
 router = Router(tags=["projects"])
@@ -105,17 +105,12 @@ def _own(project: Project, user: Any, place: Any) -> Left | None:
 
 def _all(project: Project) -> list[Account]:
     """Return every budget of a project; of those the data set's own is for these eyes only."""
-    found = DatabaseLedger().accounts(lineage=project.key)
-    names = dict(Hospital.objects.filter(key__in=[row.recipient for row in found]).values_list("key", "name"))
-
-    def left(row: Any) -> Remaining:
-        return remaining(row.state, row.limit)
-
+    names, policy = recipient_names(), project.policy
     return [
         Account(
             organisation=None if row.recipient is None else names.get(row.recipient, row.recipient),
             relation=row.limit.relation,
-            left=Left.of(left(row)),
+            left=Left.of(remaining(row.state, limit_of(project, policy, row))),
         )
-        for row in found
+        for row in DatabaseLedger().accounts(lineage=project.key)
     ]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 
 from pydplib.receipt import key_id, public_key_text
-from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.signing import public_keys
+from pydplib.web.analyses.views_receipts import receipt_of
 from pydplib.web.api.doors import open_to_all
 from pydplib.web.api.values import KeyOut, KeysOut, ReceiptOut, answers, reply
 
@@ -30,9 +28,7 @@ def list_receipt_keys(request: HttpRequest) -> HttpResponse:
 @open_to_all
 def find_receipt(request: HttpRequest, key: str) -> HttpResponse:
     """The receipt of a release, by the release's key (64 hexadecimal digits). It holds no released value."""
-    found = None
-    if re.fullmatch(r"[0-9a-f]{64}", key):
-        found = Analysis.objects.filter(digest=key).exclude(receipt="").order_by("pk").first()
+    found = receipt_of(key)
     if found is None:
         raise Http404
-    return HttpResponse(found.receipt, content_type="application/json")
+    return HttpResponse(found.to_json(), content_type="application/json")
