@@ -223,3 +223,42 @@ def test_preview_as_third_party_sees_what_the_third_party_sees(study: Any) -> No
     assert "Open one" in page and hidden.title not in page
     assert study.client.get(f"/anonymize/{hidden.key}").status_code == 404
     assert study.client.post(f"/anonymize/{shown.key}/download/csv").status_code == 403
+
+
+def test_partner_reads_nothing_that_was_measured_on_the_original(study: Any, partner: Any) -> None:
+    from pydplib.anonymity import KAnonymity, TCloseness
+
+    models = (KAnonymity(4).to_dict(), TCloseness(0.5, distance="ordered").to_dict())
+    fields = {"age": "quasi", "year": "quasi", "pirads": "sensitive"}
+    export, tara = make_export(study.project, study.owner, fields=fields, models=models), partner()
+    assert any(item["value_input"] is not None for item in export.result["statements"])
+    open_to(study.project, "third_party")
+    study.client.post(f"/anonymize/{export.key}/release", {"audience": "third_party"})
+    theirs = tara.client.get(f"/anonymize/{export.key}").content.decode()
+    assert "0.5-closeness" in theirs and "against the original" not in theirs
+    assert "against the original" in study.client.get(f"/anonymize/{export.key}").content.decode()
+
+
+def test_table_that_was_made_again_meanwhile_is_not_released(study: Any) -> None:
+    from pydplib.errors import ParameterError
+    from pydplib.web.exports.models import Export
+    from pydplib.web.exports.releasing import release
+    from pydplib.web.exports.running import start
+
+    export = make_export(study.project, study.owner)
+    open_to(study.project, "third_party")
+    seen = Export.objects.select_related("snapshot", "project").get(pk=export.pk)
+    files = {path: path.read_bytes() for path in _files(seen)}
+    start(export)  # by somebody else, while the first owner's button is on its way
+    for path, content in files.items():
+        path.write_bytes(content)  # still there when they were looked at
+    with pytest.raises(ParameterError, match="Look again"):
+        release(study.owner, seen, ["third_party"])
+    export.refresh_from_db()
+    assert export.state == "ready" and export.file != seen.file
+
+
+def _files(export: Any) -> list[Path]:
+    from pydplib.web.exports import storing
+
+    return [storing.path_of(export, kind) for kind in storing.KINDS]

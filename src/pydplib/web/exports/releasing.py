@@ -133,7 +133,8 @@ def release(actor: Any, export: Export, audiences: Iterable[str]) -> None:
         Project.objects.select_for_update().get(pk=export.project.pk)  # of two releases, the second sees the first
         _check_ready(export)
         now = timezone.now()
-        kept = Export.objects.filter(pk=export.pk, state__in=(_State.READY, _State.RELEASED))
+        # The very files that were checked: one that was made again meanwhile has others.
+        kept = Export.objects.filter(pk=export.pk, state__in=(_State.READY, _State.RELEASED), file=export.file)
         if not kept.update(state=_State.RELEASED, audiences=chosen, released=export.released or now):
             raise ParameterError("This export is not ready to be released. Look again.")
         log.add(

@@ -124,12 +124,18 @@ def risk_rows(numbers: Mapping[str, Any]) -> list[list[str]]:
     return [[words, f"{100 * then:.3g} %", f"{100 * now:.3g} %"] for words, then, now in listed]
 
 
-def statement_rows(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[list[str]]:
-    """Return the models as measured on the output: model, field, holds, measured."""
+def statement_rows(numbers: Mapping[str, Any], titles: Mapping[str, str], *, own: bool = False) -> list[list[str]]:
+    """Return the models as measured on the output: model, field, holds, measured.
+
+    Args:
+        numbers: What is stored of the result.
+        titles: Field -> its words.
+        own: Whether an owner reads it, who may also know what was measured against the original.
+    """
     rows = []
     for item in numbers["statements"]:
         measured = f"{item['value']:.4g}"
-        if item["value_input"] is not None:
+        if own and item["value_input"] is not None:
             measured += f" (against the original: {item['value_input']:.4g})"
         about = titles.get(item["sensitive"], item["sensitive"]) if item["sensitive"] else "all fields"
         rows.append([item["model"], about, "holds" if item["holds"] else "does NOT hold", measured])

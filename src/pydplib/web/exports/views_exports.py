@@ -53,7 +53,7 @@ def export(request: Any) -> HttpResponse:
         "coarser": [titles.get(name, name) for name, kind in item.plan["fields"].items() if kind == "quasi"],
     }
     if item.result:
-        values["statements"] = results.statement_rows(item.result, titles)
+        values["statements"] = results.statement_rows(item.result, titles, own=values["own"])
     if not values["own"]:
         decision = releasing.decision_for(item, request.member)
         if not decision:
