@@ -60,6 +60,18 @@ def test_what_was_given_is_added_up_from_ledger_shares_and_copies(study: Any, pa
     assert everybody["Acme"].unproven == 0  # the table is listed, not counted as something unknown
 
 
+def test_copy_of_an_owner_does_not_hide_the_partners(study: Any, partner: Any) -> None:
+    from pydplib.web.attacks.giving import given_to
+
+    tara, export = partner(), make_export(study.project, study.owner)
+    open_to(study.project, "third_party")
+    study.client.post(f"/anonymize/{export.key}/release", {"audience": "third_party"})
+    for client in (tara.client, study.client):
+        assert client.post(f"/anonymize/{export.key}/download/csv").status_code == 200
+    assert given_to(study.project, tara.user.hospital.key).exports == (export,)
+    assert given_to(study.project, study.owner.hospital.key).exports == ()
+
+
 def test_overview_says_what_the_whole_budget_would_allow(study: Any, partner: Any) -> None:
     tara = partner()
     ask(study, tara, 0.25)

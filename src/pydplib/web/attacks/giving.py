@@ -14,7 +14,7 @@ from pydplib.errors import PolicyError
 from pydplib.policy import GROUP, ROLES
 from pydplib.web.analyses.asking import release_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.exports.models import Export
+from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.releasing import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
@@ -111,7 +111,9 @@ def given_to(project: Any, key: str) -> Given:
     paid = [entry for entry in entries if entry.kind in ("debit", "share")]
     notes = [str(entry.details.get("note", "")) for entry in entries if entry.kind == "no_dp"]
     hospital = Hospital.objects.filter(key=key).first()
-    exports = Export.objects.filter(project=project, downloads__recipient=key).exclude(downloads__role="owner")
+    # One condition on one copy: owners who have a copy as well must not hide this organisation's.
+    copies = Download.objects.filter(recipient=key).exclude(role="owner")
+    exports = Export.objects.filter(project=project, pk__in=copies.values("export"))
     return Given(
         subject=key,
         name=hospital.name if hospital else key,
@@ -121,7 +123,7 @@ def given_to(project: Any, key: str) -> Given:
         dashboards=boards,
         delta=delta,
         questions=len(paid),
-        exports=tuple(exports.select_related("snapshot", "project").distinct().order_by("released", "id")),
+        exports=tuple(exports.select_related("snapshot", "project").order_by("released", "id")),
         unproven=sum(not note.startswith("export ") for note in notes),
     )
 
