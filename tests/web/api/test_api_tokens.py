@@ -205,3 +205,38 @@ def test_last_used_is_shown(world: Any, program: Any, sign_in: Any) -> None:
     assert b">never<" in browser.get("/account/tokens").content
     caller.get("token")
     assert b">never<" not in browser.get("/account/tokens").content
+
+
+def test_lines_of_the_log_name_the_token_by_its_key_and_never_the_token(world: Any, program: Any, sign_in: Any) -> None:
+    from pydplib.web.api.models import ApiToken
+    from pydplib.web.auditlog.models import Line
+
+    caller = program("third_party")
+    key = ApiToken.objects.latest("id").key
+    asked = {"question": {"ask": "count", "by": [{"column": "pirads"}]}, "epsilon": 0.1}
+    made = caller.post(f"projects/{world.project.key}/analyses", asked).json()
+    assert caller.post(f"projects/{world.project.key}/analyses", asked | {"epsilon": 50}).status_code == 403
+    assert caller.get(f"projects/{world.project.key}/attacks").status_code == 403
+    caller.get(f"analyses/{made['key']}/release")
+    for action in ("analysis.ask", "analysis.refuse", "door.refuse", "analysis.export"):
+        assert Line.objects.filter(action=action).latest("number").facts["token"] == key, action
+    browser = sign_in(world.people["third_party"])
+    browser.get(f"/analyses/{made['key']}/download/json")
+    assert "token" not in Line.objects.filter(action="analysis.export").latest("number").facts, "no token, no name"
+    assert not [line for line in Line.objects.all() if caller.token in f"{line.subject} {line.details}"]
+
+
+def test_a_user_who_is_enabled_again_needs_new_tokens(world: Any, program: Any) -> None:
+    from pydplib.web.api.models import ApiToken
+    from pydplib.web.auditlog.models import Line
+    from pydplib.web.people.managing import set_active
+
+    caller, owner, subject = program("collaborator"), world.people["owner"], world.people["collaborator"]
+    assert caller.get("token").status_code == 200
+    set_active(owner, subject, active=False)
+    set_active(owner, subject, active=True)
+    assert caller.get("token").status_code == 401
+    assert not ApiToken.objects.filter(user=subject, revoked=None).exists()
+    revoked = Line.objects.filter(action="token.revoke").latest("number")
+    assert (revoked.actor, revoked.subject, revoked.facts) == (owner.username, subject.username, {"tokens": 1})
+    assert program("collaborator").get("token").status_code == 200

@@ -29,6 +29,7 @@ from pydplib.web.api import tokens
 from pydplib.web.api.models import ApiToken
 from pydplib.web.api.parsing import check_length
 from pydplib.web.api.problems import answer, problem
+from pydplib.web.auditlog.writing import through_token
 from pydplib.web.doors import Door, Place, find, note_refusal, note_stranger
 
 
@@ -81,23 +82,27 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
     known = {(each.power, each.of, each.public) for each in entries.values() if each is not None}
     inner = path_view.get_view()
 
+    def opened(request: HttpRequest, kwargs: dict[str, Any], name_token: Callable[[str], None]) -> HttpResponse:
+        if None in entries.values():
+            raise Http404
+        rule = entries.get(request.method or "")
+        first = rule or next(iter(entries.values()))
+        assert first is not None
+        if not first.public:
+            enter(request, first, kwargs, scope=None if rule is None else rule.scope, name_token=name_token)
+        if rule is None:
+            return _not_allowed(entries)
+        check_length(request)
+        response: HttpResponse = inner(request, **kwargs)
+        return response
+
     @functools.wraps(inner)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        try:
-            if None in entries.values():
-                raise Http404
-            rule = entries.get(request.method or "")
-            first = rule or next(iter(entries.values()))
-            assert first is not None
-            if not first.public:
-                enter(request, first, kwargs, scope=None if rule is None else rule.scope)
-            if rule is None:
-                return _not_allowed(entries)
-            check_length(request)
-            response: HttpResponse = inner(request, **kwargs)
-            return response
-        except Exception as exception:
-            return answer(request, exception)
+        with through_token() as name_token:
+            try:
+                return opened(request, kwargs, name_token)
+            except Exception as exception:
+                return answer(request, exception)
 
     guarded.csrf_exempt = True  # type: ignore[attr-defined]  # no cookie opens it: only a header that no form can send
     if len(known) == 1 and None not in entries.values():
@@ -106,9 +111,17 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
     return guarded
 
 
-def enter(request: HttpRequest, rule: Entry, kwargs: dict[str, Any], *, scope: tokens.Scope | None) -> None:
+def enter(
+    request: HttpRequest,
+    rule: Entry,
+    kwargs: dict[str, Any],
+    *,
+    scope: tokens.Scope | None,
+    name_token: Callable[[str], None],
+) -> None:
     """Check the token and, where an object is named, the place in its project; cookies count for nothing here."""
     token = tokens.use(request.headers.get("Authorization", ""))
+    name_token(token.key)
     request.user, request.token = token.user, token  # type: ignore[attr-defined]
     request.project = request.member = request.target = None  # type: ignore[attr-defined]
     if rule.of is not None:

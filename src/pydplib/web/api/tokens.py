@@ -97,6 +97,19 @@ def revoke(token: ApiToken) -> None:
             log.add("token.revoke", token.key)
 
 
+def revoke_all(user: Any, log: Any) -> int:
+    """End every token of a user, inside the transaction of the change that asks for it; returns how many.
+
+    Args:
+        user: Whose tokens.
+        log: What ``recorded`` gave for the change.
+    """
+    ended = ApiToken.objects.filter(user=user, revoked=None).update(revoked=timezone.now())
+    if ended:
+        log.add("token.revoke", user.username, tokens=ended)
+    return ended
+
+
 def tokens_of(user: Any) -> list[ApiToken]:
     """Return a user's tokens, the newest first."""
     return list(ApiToken.objects.filter(user=user))

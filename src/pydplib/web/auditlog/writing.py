@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,27 @@ from django.db import transaction
 
 from pydplib.budget.keys import canonical_json
 from pydplib.web.auditlog.models import Head, Line
+
+_token: ContextVar[str] = ContextVar("token", default="")
+
+
+@contextmanager
+def through_token() -> Iterator[Callable[[str], None]]:
+    """Let every line inside name the token by which it came; yields what is told its key, never the token itself."""
+    mark = _token.set("")
+    try:
+        yield _name_token
+    finally:
+        _token.reset(mark)
+
+
+def _name_token(key: str) -> None:
+    _token.set(key)
+
+
+def _by_token() -> dict[str, str]:
+    key = _token.get()
+    return {"token": key} if key else {}
 
 
 @dataclass(slots=True)
@@ -39,7 +61,7 @@ class Log:
                 actor=self.actor,
                 action=action,
                 subject=str(subject)[:200],
-                details=canonical_json(details),
+                details=canonical_json(details | _by_token()),
             )
         )
 

@@ -107,7 +107,9 @@ def reset_link(owner: User, subject: User) -> str:
 
 
 def set_active(owner: User, subject: User, *, active: bool) -> None:
-    """Enable or disable a user; disabling ends all sessions and links at once."""
+    """Enable or disable a user; disabling ends all sessions, links and tokens at once, for good."""
+    from pydplib.web.api.tokens import revoke_all  # tokens know people, not the other way round
+
     with recorded(owner) as log:
         _check_other(owner, subject)
         subject.is_active = active
@@ -115,6 +117,7 @@ def set_active(owner: User, subject: User, *, active: bool) -> None:
         if not active:
             OneTimeLink.objects.filter(user=subject, used=None).delete()
             end_sessions(subject)
+            revoke_all(subject, log)
         log.add("user.enable" if active else "user.disable", subject.username)
 
 
