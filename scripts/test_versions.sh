@@ -24,7 +24,7 @@ for line in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"
 PYTHON
   # Beside the core, what its tests read tables with and check its arithmetic against.
   "$venv/bin/python" -m pip install -q --disable-pip-version-check -c "$bounds" \
-    . pytest hypothesis pandas polars pyarrow scipy openpyxl plotly kaleido "psycopg[binary]"
+    . pytest hypothesis pandas polars pyarrow scipy opendp dp-accounting openpyxl plotly kaleido "psycopg[binary]"
   "$venv/bin/python" -m pip list --disable-pip-version-check --format freeze |
     grep -iE '^(numpy|narwhals|cryptography|duckdb|click|rich)=='
   "$venv/bin/python" -m pytest -p no:cacheprovider "$@" "${tests[@]}"

@@ -7,10 +7,8 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 import time
 import urllib.request
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,7 +29,7 @@ with dp.load("visits.csv", schema) as table:
 # What each extra brings, used once.
 USES = {
     "plot": "noisy = dp.dp_calculate([50.0, 60.0, 70.0] * 9, query_type='mean', noise_factor='high', is_range=True)\n"
-    "assert 'plotly' in type(noisy.plot()).__module__",
+    "assert noisy.plot().to_html().startswith('<')",
     "notebook": "assert len(dp.datasets.pirads(backend='pandas')) == 920",
     "tables": "assert dp.datasets.pirads(backend='pyarrow').num_rows == 920",
     "excel": "import openpyxl; book = openpyxl.Workbook(); book.active.append(['age']); book.active.append([50])\n"
@@ -39,13 +37,13 @@ USES = {
     "assert CliRunner().invoke(cli, ['schema', 'init', 'ages.xlsx']).exit_code == 0",
     "postgres": "import psycopg; assert psycopg.pq.__impl__ == 'binary'",
     "spark": "import pyspark.sql; assert pyspark.__version__.startswith('4.')",
-    "web": "import django, ninja, django_otp, argon2, whitenoise, waitress, segno, plotly, openpyxl, pyarrow, psycopg",
+    "web": "import django, argon2, whitenoise, waitress, segno, plotly, openpyxl, pyarrow, psycopg",
 }
 # What is asked for without the extra, and must name it.
 WITHOUT = {
     "plot": "dp.dp_calculate([50.0, 60.0, 70.0], query_type='mean', noise_factor='high', is_range=True).plot()",
     "excel": "open('v.xlsx', 'w').write('x'); dp.load('v.xlsx', schema)",
-    "postgres": "dp.load('postgresql://u@127.0.0.1:1/d', schema, path='t')",
+    "postgres": "dp.load('postgresql://u@127.0.0.1:1/d', schema, table='t')",
     "spark": "dp.load('spark://127.0.0.1:1', schema, path='t')",
     "notebook": "dp.datasets.pirads(backend='pandas')",
     "tables": "dp.datasets.pirads(backend='pyarrow')",
@@ -107,7 +105,7 @@ def test_core_alone_works_and_brings_no_extra(core, tmp_path) -> None:
     assert {name: one["state"] for name, one in found.items() if name.startswith("extra/")} == dict.fromkeys(
         (f"extra/{extra}" for extra in USES), "missing"
     )
-    brought = json.loads(run([core / "python", "-m", "pip", "list", "--format", "json", "-q"], tmp_path))
+    brought = json.loads(run([core / "python", "-m", "pip", "list", "--format", "json"], tmp_path))
     assert len(brought) <= 16  # six, what they need, pip and us
 
 
@@ -163,16 +161,5 @@ def platform_answers(programs: Path, folder: Path) -> None:
             server.wait(60)
 
 
-def test_source_archive_gives_the_same_wheel(built, install, tmp_path) -> None:
-    from packaging_build import build
-
-    with tarfile.open(built.sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (folder,) = tmp_path.iterdir()
-    (again := tmp_path / "again").mkdir()
-    wheel = build(folder, again).wheel
-    with zipfile.ZipFile(wheel) as ours, zipfile.ZipFile(built.wheel) as theirs:
-        assert {one.filename: one.CRC for one in ours.infolist()} == {
-            one.filename: one.CRC for one in theirs.infolist()
-        }
+def test_source_archive_installs_by_itself(built, install, tmp_path) -> None:
     check(install(built.sdist), tmp_path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +17,18 @@ class Built:
 
 
 def build(source: Path, target: Path) -> Built:
-    """Build both without an index: the builder is part of the development environment."""
-    done = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-d", str(target)], cwd=source, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    (wheel,), (sdist,) = target.glob("*.whl"), target.glob("*.tar.gz")
+    """Build the source archive, and the wheel from nothing but it; the builder is in the development environment."""
+    (sdist,) = _run(source, target, "sdist").glob("*.tar.gz")
+    with tempfile.TemporaryDirectory() as unpacked:
+        with tarfile.open(sdist) as archive:
+            archive.extractall(unpacked, filter="data")
+        (folder,) = Path(unpacked).iterdir()
+        (wheel,) = _run(folder, target, "wheel").glob("*.whl")
     return Built(wheel, sdist)
+
+
+def _run(source: Path, target: Path, kind: str) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return target
