@@ -100,6 +100,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_USERNAME_CALLABLE = "pydplib.web.people.signing_in.lockout_name"  # "Ada" and "ada" are one user
 AXES_LOCKOUT_CALLABLE = "pydplib.web.people.views_entry.locked"
+AXES_WHITELIST_CALLABLE = "pydplib.web.people.known_browsers.counts_apart"  # those have a limit of their own
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
 AXES_SENSITIVE_PARAMETERS = ["username", "password", "again", "current", "code", "next", "csrfmiddlewaretoken"]
@@ -112,6 +113,7 @@ SESSION_ENGINE = "django.contrib.sessions.backends.db"
 # Browsers do not tell ports apart: the demonstration must not sign anybody out of a real server beside it.
 _COOKIES = "__Host-" if _TLS else "demo-" if CONFIGURATION.demo else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_COOKIES}session", f"{_COOKIES}csrf"
+KNOWN_BROWSER_COOKIE_NAME = f"{_COOKIES}known"  # people.known_browsers
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _TLS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

@@ -290,3 +290,54 @@ def test_one_name_tried_from_many_addresses_is_stopped(client, make_user, passwo
     assert _enter(client, user, password(user)).status_code == 429
     clock(minutes=61)
     assert _enter(client, user, password(user)).status_code == 302
+
+
+def test_one_address_that_goes_on_trying_uses_up_no_name_for_others(client, make_user, password) -> None:
+    user = make_user("rosa")
+    for _ in range(70):
+        client.post("/login", {"username": "rosa", "password": "wrong"}, REMOTE_ADDR="192.0.2.1")
+    there = client.post("/login", {"username": "rosa", "password": password(user)}, REMOTE_ADDR="192.0.2.1")
+    assert there.status_code == 429
+    here = client.post("/login", {"username": "rosa", "password": password(user)}, REMOTE_ADDR="192.0.2.9")
+    assert here.status_code == 302
+
+
+def _strangers_try(name: str, tries: int) -> None:
+    from django.test import Client
+
+    for number in range(tries):
+        word = {"username": name, "password": "wrong"}
+        Client().post("/login", word, REMOTE_ADDR=f"192.0.2.{number // 4}")
+
+
+def test_strangers_lock_nobody_out_of_a_browser_that_was_used_before(client, make_user, password) -> None:
+    from django.test import Client
+
+    user = make_user("rosa")
+    _enter(client, user, password(user))
+    client.post("/logout")
+    _strangers_try("rosa", 61)
+    for _ in range(5):  # and somebody at the same address
+        Client().post("/login", {"username": "rosa", "password": "wrong"})
+    assert _enter(client, user, password(user)).status_code == 302
+    client.post("/logout")
+    for _ in range(5):
+        assert _enter(client, user, "wrong").status_code == 200
+    assert _enter(client, user, password(user)).status_code == 429, "a browser that is known is bounded too"
+
+
+def test_a_known_browser_is_known_for_its_user_and_password_alone(client, make_user, password) -> None:
+    from django.conf import settings
+
+    rosa, carl = make_user("rosa"), make_user("carl")
+    cookie = _enter(client, rosa, password(rosa)).cookies[settings.KNOWN_BROWSER_COOKIE_NAME]
+    assert cookie["httponly"] and cookie["samesite"] == "Strict" and rosa.username not in cookie.value
+    client.post("/logout")
+    _strangers_try("carl", 61)
+    assert _enter(client, carl, password(carl)).status_code == 429, "another user's"
+    _strangers_try("rosa", 61)
+    rosa.set_password("another-long-enough")
+    rosa.save()
+    assert _enter(client, rosa, "another-long-enough").status_code == 429, "of a password that is over"
+    client.cookies[settings.KNOWN_BROWSER_COOKIE_NAME] = cookie.value[:-2] + "xx"
+    assert _enter(client, rosa, "another-long-enough").status_code == 429, "forged"

@@ -25,8 +25,11 @@ class Limit:
 LIMITS: dict[str, tuple[Limit, ...]] = {
     # All sign-ins that failed from one address: somebody tries one password on many names.
     "sign_in": (Limit(50, 15),),
-    # One name from wherever: somebody who has many addresses. What a single address may is less: see AXES_*.
+    # One name from wherever, by browsers in which its user never signed in: somebody who has many addresses.
+    # What a single address may is less: see AXES_*.
     "name": (Limit(60, 60),),
+    # One name in a browser in which its user has signed in before: strangers cannot use these up.
+    "browser": (Limit(5, 15), Limit(40, 24 * 60)),
     # Codes of one user, by whoever knows the password already: three of a million codes are right at a time.
     "code": (Limit(5, 15), Limit(20, 24 * 60)),
     # The password again, in a session that is open.

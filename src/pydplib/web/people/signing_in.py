@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from axes.handlers.proxy import AxesProxyHandler
 from django.contrib.auth import authenticate, login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -11,7 +12,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.people import rate_limits
+from pydplib.web.people import known_browsers, rate_limits
 from pydplib.web.people.models import User
 from pydplib.web.people.second_factor import device_of
 
@@ -26,6 +27,25 @@ def lockout_name(request: HttpRequest, credentials: dict[str, Any] | None = None
     """
     name = (credentials or {}).get("username") or request.POST.get("username") or ""
     return salted_hmac("pydplib.lockout", str(name).strip().casefold(), algorithm="sha256").hexdigest()
+
+
+def begin_try(request: HttpRequest, username: str) -> list[tuple[str, str]] | None:
+    """Count a try to sign in before it is made; return what was counted, or none if it may not be made.
+
+    A browser in which this user signed in before has tries of its own. All others share those per address and per
+    name; what is locked for its name and address already counts for neither, so that one address alone, however often
+    it tries, never uses up a name for the rest of the world.
+    """
+    browser = known_browsers.known_browser(request, username)
+    request.known_browser = browser  # type: ignore[attr-defined]
+    if browser is not None:
+        counts = [("browser", browser)]
+    elif AxesProxyHandler.is_allowed(request, {"username": username}):
+        counts = [("sign_in", rate_limits.address_of(request)), ("name", lockout_name(request))]
+    else:
+        return None
+    taken = [rate_limits.take(kind, who) for kind, who in counts]  # all are counted, also if the first refuses
+    return counts if all(taken) else None
 
 
 def check_sign_in(request: HttpRequest, username: str, password: str) -> User | None:
@@ -87,4 +107,4 @@ def enter(request: HttpRequest, user: User, *, how: str, then: str, demo: bool =
     now = timezone.now().timestamp()
     request.session.update({"started_at": now, "seen_at": now, "confirmed_at": now, "demo": demo})
     rate_limits.clear("confirm", user.pk)
-    return redirect(then)
+    return redirect(then) if demo else known_browsers.remember(redirect(then), user)

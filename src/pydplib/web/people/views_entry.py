@@ -41,15 +41,14 @@ def login(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated and request.method != "POST":
         return redirect(then)
     form = SignInForm(request.POST or None)
-    where = rate_limits.address_of(request)
     if request.method == "POST" and form.is_valid():
-        name = signing_in.lockout_name(request)
-        if not (rate_limits.take("sign_in", where) and rate_limits.take("name", name)):
+        counts = signing_in.begin_try(request, form.cleaned_data["username"])
+        if counts is None:
             return locked(request)
         user = signing_in.check_sign_in(request, form.cleaned_data["username"], form.cleaned_data["password"])
         if user is not None:
-            rate_limits.give_back("sign_in", where)
-            rate_limits.give_back("name", name)
+            for kind, who in counts:
+                rate_limits.give_back(kind, who)
             return signing_in.first_step_done(request, user, then=then)
         form.add_error(None, WRONG)
     why = TIMED_OUT.get(request.session.pop("timed_out", ""), "") if request.method != "POST" else ""
