@@ -111,3 +111,29 @@ def test_identifiers_cannot_be_asked(study: Any, partner: Any) -> None:
     with pytest.raises((PolicyError, dp.QuestionError)):
         ask(study.project, tara.user, tara.place, dp.Count(by="patient_id"), Noise(epsilon=0.2))
     assert not rows.Release.objects.exists()
+
+
+def test_an_answer_that_was_changed_behind_the_guards_is_never_shown(study: Any, tara: Any, partner: Any) -> None:
+    from django.db import connection
+
+    from pydplib.errors import LedgerError
+
+    tara.raise_request_exception = False
+    made = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    false = stored_payload(made.digest).replace(b'"values": [', b'"values": [123456.0, ')
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER ledger_release_stays")
+        else:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # else the table counts as in use
+            cursor.execute("ALTER TABLE ledger_release DISABLE TRIGGER ALL")
+        cursor.execute("UPDATE ledger_release SET payload = %s WHERE digest = %s", [false, made.digest])
+    with pytest.raises(LedgerError, match="changed after it was released"):
+        stored_payload(made.digest)
+    for path in ("", "/download/csv", "/download/json"):
+        answer = tara.get(f"/analyses/{made.key}{path}")
+        assert answer.status_code >= 500 and b"123456" not in answer.content
+    other = partner("bob", organisation="Other")
+    with pytest.raises(LedgerError):  # not sold to anybody else either
+        ask(study.project, other.user, other.place, COUNT, Noise(epsilon=0.2))
+    assert not Analysis.objects.filter(recipient=other.user.hospital.key).exists()

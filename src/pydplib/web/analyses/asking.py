@@ -9,6 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from pydplib.budget.workflow import read_payload
 from pydplib.errors import BudgetError, LedgerError, PolicyError
 from pydplib.receipt import Receipt
 from pydplib.release import Price, Question, Release, Session
@@ -18,7 +19,7 @@ from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import sign
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.intake.models import Snapshot
-from pydplib.web.ledger import models as rows
+from pydplib.web.ledger.store import DatabaseStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +108,17 @@ def keep(
 
 
 def stored_payload(digest: str) -> bytes:
-    """Return the bytes of a release as the ledger keeps them."""
-    payload = rows.Release.objects.filter(digest=digest).values_list("payload", flat=True).first()
+    """Return the bytes of a release as the ledger keeps them, and as its chain has their hash.
+
+    Raises:
+        LedgerError: It is not there, or was changed after it was released.
+    """
+    store = DatabaseStore()
+    found = store.get_release(digest)
+    payload = None if found is None else read_payload(store, found)
     if payload is None:
         raise LedgerError("This answer is not in the ledger.")
-    return bytes(payload)
+    return payload
 
 
 def release_of(analysis: Analysis) -> Release:
