@@ -141,6 +141,11 @@ def test_fields_that_the_policy_closes_are_neither_offered_nor_answered(study: A
     assert not rows.Account.objects.exists()
 
 
+DAYS = [f"{year}-{month:02d}-{day:02d}" for year in (2017, 2018) for month in range(1, 13) for day in (1, 16)]
+# 82 ages x 47 half months x 7 numbers of lesions
+FINE = {"bins_last_modified": ",".join(DAYS), "bins_age": ",".join(map(str, range(18, 101)))}
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -150,6 +155,7 @@ def test_fields_that_the_policy_closes_are_neither_offered_nor_answered(study: A
         ({"kind": "histogram", "field": "age", "bins_age": "80, 60"}, "ascending"),
         ({"kind": "histogram", "field": "age", "bins_age": "1; DROP TABLE"}, "Give a number"),
         ({"kind": "histogram", "field": "age", "bins_age": ",".join(map(str, range(300)))}, "from 2 to 201"),
+        ({"kind": "crosstab", "field": "age", "by1": "last_modified", "by2": "lesions", **FINE}, "at most 10000"),
         ({"where1": "age", "op1": "between", "low1": "70", "high1": "60"}, "must not be above"),
         ({"where1": "age", "op1": "at_least", "low1": "__import__('os')"}, "Give a number"),
         ({"where1": "age", "op1": "at_least", "low1": "1e400"}, "Give a number"),
@@ -229,3 +235,12 @@ def test_an_engine_that_fails_after_the_debit_is_said_and_the_next_ask_is_free(
     assert pay(tara, **COUNT).status_code == 302
     assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == 200_000_000
     assert json.loads(stored_payload(Analysis.objects.get().digest))["values"]
+
+
+def test_a_title_of_any_signs_is_kept_as_plain_words(tara: Any, button: Any) -> None:
+    from pydplib.web.analyses.models import Analysis
+
+    page = tara.get("/analyses/new", COUNT).content.decode()
+    answer = tara.post("/analyses/new", button(page) | {"title": "My\x00 \x1b[31mfirst\u202e\r\n question\ufeff  "})
+    assert answer.status_code == 302
+    assert Analysis.objects.get().title == "My [31mfirst question"

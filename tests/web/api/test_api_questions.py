@@ -243,3 +243,27 @@ def test_wrong_methods_and_addresses_are_answered_in_json(world: Any, program: A
     answer = caller.get(f"projects/{world.project.key}/price")
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
     assert caller.get("no/such/address").status_code == caller.post("no-such-address", {}).status_code == 404
+
+
+def test_a_refused_question_costs_nothing_and_tells_no_value_of_a_closed_field(world: Any, program: Any) -> None:
+    from pydplib.web.auditlog.models import Line
+    from pydplib.web.ledger import models as rows
+
+    world.project.rules.filter(audience="third_party").update(fields=["age"], filters=["year"])
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    closed = [
+        dp.Count(by="lesions"),
+        dp.Count(by={"department_code": ["zzz"]}),
+        dp.Count(where=[dp.Where("department_code").is_in(["zzz"])]),
+        dp.Count(where=[dp.Where("age").at_least(50)]),
+    ]
+    for number, question in enumerate(closed, start=1):
+        refused = caller.post(f"{path}/analyses", body(question, noise_factor="high"))
+        assert (refused.status_code, refused.json()["kind"]) == (403, "PolicyError")
+        assert "SYN-" not in refused.json()["error"]
+        assert Line.objects.filter(action="analysis.refuse").count() == number
+    for margin in (0.001, 5.0):  # depends on a number of records that was not bought: said, not bought
+        refused = caller.post(f"{path}/analyses", body(dp.Mean("age"), margin=margin))
+        priced = caller.post(f"{path}/price", body(dp.Mean("age"), margin=margin))
+        assert refused.status_code == priced.status_code == 422 and refused.json() == priced.json()
+    assert not rows.Account.objects.filter(nano_epsilon__gt=0).exists()

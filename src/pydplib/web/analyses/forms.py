@@ -18,6 +18,7 @@ from pydplib.web.analyses.questions import (
     OPERATORS,
     build_question,
     can_be_about,
+    check_cells,
     default_edges,
     edges_text,
     is_binned,
@@ -243,7 +244,9 @@ class QuestionForm(forms.Form):
                 where=where,
                 count_of=values.get("count_of") or "rows",
             )
+            check_cells(self.question, self.offer.schema)
         except PydplibError as error:
+            self.question = None
             self.add_error(None, str(error))
         accuracy = values["accuracy"]
         if accuracy in ("epsilon", "margin"):

@@ -43,7 +43,9 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
     if quoted.nano_cost > _agreed(request.POST):
         values["changed"] = True
         return render(request, "analyses/new.html", values, status=422)
-    title = " ".join(request.POST.get("title", "").split())[:120]
+    # Signs that cannot be printed go: a database refuses some of them, and it is paid by then.
+    words = ("".join(filter(str.isprintable, word)) for word in request.POST.get("title", "").split())
+    title = " ".join(filter(None, words))[:120]
     try:
         made = ask(request.project, request.user, request.member, form.question, form.noise, title=title)
     except (BudgetError, PolicyError, EngineError) as refusal:

@@ -10,7 +10,7 @@ from pydplib.errors import QuestionError
 from pydplib.release import Question
 from pydplib.schema import Schema, Text
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.analyses.questions import KINDS, build_question
+from pydplib.web.analyses.questions import KINDS, build_question, check_cells
 from pydplib.web.dashboards.models import AUDIENCES
 
 _NUMBER = {"step": "any", "class": "short", "inputmode": "decimal"}
@@ -77,6 +77,7 @@ class QuestionForm(forms.Form):
 
     def __init__(self, *args: Any, schema: Schema, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.schema = schema
         titles = titles_of(schema)
         fields = [("", "–")] + [
             (name, titles[name])
@@ -94,6 +95,7 @@ class QuestionForm(forms.Form):
         by = [values[name] for name in ("by1", "by2") if values.get(name)]
         try:
             made: Question = build_question(values["kind"], field=values.get("field") or None, by=by)
+            check_cells(made, self.schema)
         except QuestionError as error:
             raise forms.ValidationError(str(error)) from None
         values["question"] = made
