@@ -7,10 +7,10 @@ BIN := $(VENV)/bin
 # Tests that take long are behind a marker; `make test-slow` runs them too.
 PYTEST_ARGS ?=
 
-.PHONY: help run test test-slow check docs format bench bench-quick lock sbom clean
+.PHONY: help run test test-slow test-versions check docs man format bench bench-quick lock sbom package clean
 
 help: ## Show this list.
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 run: $(VENV)/.ready-run ## Set up .venv and start the platform in the browser, with synthetic data.
 	@$(BIN)/pydplib serve --demo
@@ -25,6 +25,9 @@ test-slow: $(VENV)/.ready-dev ## Run the long statistical and load tests.
 	@scripts/setup_system.sh chromium postgresql java
 	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS)
 
+test-versions: ## Run the core's tests on the oldest and the newest versions of its dependencies, in new environments.
+	@scripts/test_versions.sh
+
 check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -34,11 +37,17 @@ check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
 docs: $(VENV)/.ready-dev ## Build the documentation site into site/, without network.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 
+man: $(VENV)/.ready-dev ## Write the manual page build/pydplib.1 from the help of every command.
+	@$(BIN)/python scripts/man.py build/pydplib.1
+
+package: $(VENV)/.ready-dev ## Build the wheel and the source archive into dist/.
+	@$(BIN)/python -m hatchling build
+
 format: $(VENV)/.ready-dev ## Format the code and fix what can be fixed.
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.ready-dev ## Run every benchmark, with its peers in an environment of their own.
+bench: $(VENV)/.ready-dev ## Run every benchmark, with peers in environments of their own; renews the numbers of the documents.
 	@scripts/bench.sh
 
 bench-quick: $(VENV)/.ready-dev ## Run every benchmark at tiny sizes, without peers.
@@ -56,7 +65,7 @@ sbom: $(VENV)/.ready-run ## Write sbom.json: what `make run` installs, with vers
 	@$(BIN)/python scripts/sbom.py sbom.json && echo "Written: sbom.json"
 
 clean: ## Remove what the commands above made.
-	rm -rf $(VENV) .venv-bench pydplib-demo pydplib-demo-data .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench* build dist site pydplib-demo pydplib-demo-data .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # A development environment holds everything that a run needs, so it counts as ready for both.
 $(VENV)/.ready-dev: locks/dev.lock pyproject.toml

@@ -22,7 +22,9 @@ _OPTIONS = [
     click.option("--epsilon", type=float, help="The privacy loss."),
     click.option("--margin", type=float, help="The accuracy wanted: the 95 % margin, in the answer's unit."),
     click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The band of noise."),
-    click.option("--delta", type=float, help="Free text after 'by': its values are shown where many have them."),
+    click.option(
+        "--delta", type=float, help="Needed for 'by' free text, e.g. 1e-6: only values that many people have are shown."
+    ),
     click.option("--recipient", required=True, help="Who gets the answer and pays for it."),
     click.option("--role", default="third_party", show_default=True, help="The recipient's role."),
     click.option("--budget", type=float, help="The recipient's epsilon in all; by default the role's."),

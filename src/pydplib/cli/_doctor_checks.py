@@ -152,10 +152,11 @@ def _postgres(environment: Mapping[str, str]) -> Finding:
         with psycopg.connect(url, connect_timeout=5) as connection:
             connection.execute("SELECT 1")
             number = connection.info.server_version // 10_000
+            way = "over TLS" if connection.pgconn.ssl_in_use else "without TLS: for this machine or a closed network"
     except (psycopg.Error, ValueError):
         # The error's own words may hold the address and the user: they are not repeated.
         return Finding("engine", "PostgreSQL", "broken", "DATABASE_URL is set, but the server does not let us in")
-    return Finding("engine", "PostgreSQL", "ok", f"the server of DATABASE_URL answers ({number})")
+    return Finding("engine", "PostgreSQL", "ok", f"the server of DATABASE_URL answers ({number}), {way}")
 
 
 def _browser() -> Finding:
@@ -184,6 +185,9 @@ def _platform(environment: Mapping[str, str]) -> Iterator[Finding]:
     yield _rights("home", configuration.home, "chmod 700")
     for path in sorted((configuration.home / "keys").rglob("*.key")):
         yield _rights(f"key {path.stem}", path, "chmod 600")
+    for name, file in (("database", "pydplib.sqlite3"), ("ledger's head", "ledger.head.json")):
+        if (configuration.home / file).exists():
+            yield _rights(name, configuration.home / file, "chmod 600")
     if set(configuration.hosts) - set(LOOPBACK) and not configuration.behind_tls:
         yield Finding(
             "platform",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydplib.anonymity import Hierarchy, TableHierarchy
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_DAY = click.DateTime(["%Y-%m-%d"])
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 _MOST = 1_000_000
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -78,8 +79,8 @@ def _count(low: float, high: float, step: float) -> int:
 
 
 @make.command("dates", context_settings=_CONTEXT)
-@click.option("--low", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The first possible day.")
-@click.option("--high", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The last possible day.")
+@click.option("--low", type=_DAY, metavar="YYYY-MM-DD", required=True, help="The first possible day.")
+@click.option("--high", type=_DAY, metavar="YYYY-MM-DD", required=True, help="The last possible day.")
 @click.option(
     "--unit",
     "units",
@@ -105,7 +106,7 @@ def dates(low: dt.datetime, high: dt.datetime, units: tuple[str, ...], output: P
     _finish(Dates(low.date(), high.date(), units=units), days, output, force=force)
 
 
-@make.command("masking", context_settings=_CONTEXT)
+@make.command("masking", context_settings=_CONTEXT, short_help="Codes, character by character: 81675, 8167*, 816**.")
 @click.option("--values", help="The codes, separated by commas.")
 @click.option("--step", type=click.IntRange(min=1), default=1, show_default=True, help="Characters masked per level.")
 @click.option(
@@ -186,7 +187,7 @@ def grouping(groups: tuple[str, ...], groups_file: Path | None, output: Path | N
     _write(Hierarchy.grouping(nested), output, force=force)
 
 
-@make.command("automatic", context_settings=_CONTEXT)
+@make.command("automatic", context_settings=_CONTEXT, short_help="A first draft from a column's values, to be edited.")
 @_source_options
 @_output_options
 def automatic(table: Path | None, column: str | None, sheet: str | None, output: Path | None, force: bool) -> None:

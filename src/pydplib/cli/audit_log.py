@@ -57,8 +57,8 @@ def verify(home: Path | None, head_file: Path | None, as_json: bool) -> None:
 @click.option("--project", help="One project only: its key.")
 @click.option("--actor", default="", help="One user only.")
 @click.option("--action", default="", help="One action only, such as report.sign.")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="First day (UTC).")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Last day (UTC).")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD", help="First day (UTC).")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD", help="Last day (UTC).")
 @click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="How many of the newest lines.")
 @_JSON
 def show(

@@ -52,7 +52,9 @@ def _numbers(kind: type[int] | type[float]) -> Callable[[click.Context, click.Pa
     return read
 
 
-@command.command("inference", context_settings=_SETTINGS)
+@command.command(
+    "inference", context_settings=_SETTINGS, short_help="Noise on records against noise on the mean: the second paper."
+)
 @click.option(
     "--sizes", default="1000,10000,100000", show_default=True, callback=_numbers(int), help="Numbers of records n."
 )
@@ -81,7 +83,7 @@ def inference(
     )
 
 
-@command.command("pirads", context_settings=_SETTINGS)
+@command.command("pirads", context_settings=_SETTINGS, short_help="What the first paper's noise factors are worth.")
 @click.option("--n", default=920, show_default=True, type=click.IntRange(50, 1_000_000), help="Synthetic reports.")
 @click.option(
     "--calls",
@@ -106,7 +108,9 @@ def pirads(n: int, calls: tuple[int, ...], repetitions: int, seed: int | None, *
     _write(run_pirads(n=n, calls=calls, repetitions=repetitions, seed=seed), **outputs)
 
 
-@command.command("compare", context_settings=_SETTINGS)
+@command.command(
+    "compare", context_settings=_SETTINGS, short_help="One cohort by k-anonymity, l-diversity, t-closeness, DP."
+)
 @click.option("--n", default=920, show_default=True, type=click.IntRange(100, 1_000_000), help="Synthetic reports.")
 @click.option("--k", default=5, show_default=True, type=click.IntRange(2, 1_000), help="Of k-anonymity.")
 @click.option("--diversity", default=3, show_default=True, type=click.IntRange(2, 5), help="The l of l-diversity.")

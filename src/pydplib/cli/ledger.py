@@ -91,7 +91,7 @@ def verify(file: Path, head_file: Path | None, as_json: bool) -> None:
         click.echo("It continues the exported head: nothing was rolled back or replaced.")
 
 
-@command.command("accept")
+@command.command("accept", short_help="Take a platform's ledger as it is now, e.g. after a restore.")
 @click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),

@@ -69,7 +69,7 @@ _HOME = click.option(
 )
 
 
-@command.command("keys")
+@command.command("keys", short_help="Print the public keys of a server, current and retired.")
 @_HOME
 def keys(home: Path | None) -> None:
     """Print the public keys of a server, current and retired, as JSON: what its /receipts/keys address shows."""
@@ -81,7 +81,7 @@ def keys(home: Path | None) -> None:
     click.echo(json.dumps(keys_document(), indent=2))
 
 
-@command.command("rotate")
+@command.command("rotate", short_help="Make a new key that signs from now on; old ones still verify.")
 @_HOME
 def rotate(home: Path | None) -> None:
     r"""Make a new key that signs from now on; the old ones are kept and still verify what they signed.

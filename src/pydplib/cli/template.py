@@ -81,7 +81,7 @@ def lint_template(ctx: click.Context, template: str, strict: bool, as_json: bool
     ctx.exit(TemplateError.exit_code if errors else 0)
 
 
-@command.command("show", context_settings=_SETTINGS)
+@command.command("show", context_settings=_SETTINGS, short_help="Show TEMPLATE as a tree of questions.")
 @click.argument("template")
 @click.option("--options/--no-options", "with_options", default=True, help="Show the options of choices.")
 @click.option("--help-texts", is_flag=True, help="Show the help texts.")
@@ -100,11 +100,18 @@ def show_template(template: str, with_options: bool, help_texts: bool) -> None:
     Console(highlight=False).print(tree)
 
 
-@command.command("export", context_settings=_SETTINGS)
+@command.command("export", context_settings=_SETTINGS, short_help="Write TEMPLATE as FHIR, JSON, TOML or a schema.")
 @click.argument("template")
 @click.option("--format", "format_", type=click.Choice(_FORMATS), required=True, help="What to write.")
 @click.option("--group", help="With --format schema: the repeating group whose repetitions are the rows.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, allow_dash=True), default="-", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    default="-",
+    show_default=True,
+    help="Where it goes; - is the screen.",
+)
 def export_template(template: str, format_: str, group: str | None, output: str) -> None:
     """Write TEMPLATE as FHIR Questionnaire (R4 or R5), JSON or TOML, or the public schema that it declares."""
     from pydplib.capture import questionnaire_to_fhir, to_schema
@@ -122,7 +129,7 @@ def export_template(template: str, format_: str, group: str | None, output: str)
     _write(text, output, template)
 
 
-@command.command("import", context_settings=_SETTINGS)
+@command.command("import", context_settings=_SETTINGS, short_help="Read a FHIR Questionnaire as a template.")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the template goes: a .toml or .json file.")
 @click.option("--json", "as_json", is_flag=True, help="Write what was left out or adapted as JSON.")
@@ -160,7 +167,7 @@ def import_template(ctx: click.Context, file: str, output: str | None, as_json: 
     ctx.exit(TemplateError.exit_code if not imported.ok else LEFT_OUT if imported.left_out else 0)
 
 
-@command.command("diff", context_settings=_SETTINGS)
+@command.command("diff", context_settings=_SETTINGS, short_help="Show what changed from template OLD to template NEW.")
 @click.argument("old")
 @click.argument("new")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 
@@ -37,6 +38,15 @@ def test_doctor_knows_every_extra_of_the_package() -> None:
     assert set(checks.EXTRAS) == set(project["optional-dependencies"]) - {"all", "test", "dev", "docs"}
 
 
+def test_doctor_looks_for_everything_that_an_extra_brings() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, names in checks.EXTRAS.items():
+        direct = {re.split(r"[\[><=]", line)[0] for line in extras[extra] if not line.startswith("pydplib[")}
+        assert set(names) == direct, extra
+    core = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert list(checks.CORE) == [line.split(">=")[0] for line in core]
+
+
 def test_doctor_names_the_pip_command_of_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     real = checks._version
     monkeypatch.setattr(checks, "_version", lambda name: None if name == "plotly" else real(name))
@@ -56,6 +66,26 @@ def test_doctor_finds_keys_that_others_can_read(tmp_path: Path) -> None:
     assert CliRunner().invoke(command).exit_code == 1
     (keys / "pseudonyms.key").chmod(0o600)
     assert _findings()["key pseudonyms"].state == "ok"
+
+
+@pytest.mark.parametrize("file", ["pydplib.sqlite3", "ledger.head.json"])
+def test_doctor_finds_a_database_that_others_can_read(tmp_path: Path, file: str) -> None:
+    (tmp_path / "home").mkdir(mode=0o700)
+    (tmp_path / "home" / file).write_text("x")
+    (tmp_path / "home" / file).chmod(0o640)
+    found = [finding for finding in checks.examine(os.environ) if finding.state == "unsafe"]
+    assert [finding.words for finding in found] == [f"others on this machine can read it: chmod 600 {file}"]
+
+
+def test_doctor_reads_the_password_from_its_file_and_never_shows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://edc@127.0.0.1:1/reports")
+    monkeypatch.setenv("DATABASE_PASSWORD_FILE", str(tmp_path / "password"))
+    assert "cannot be read" in _findings()["PostgreSQL"].words
+    (tmp_path / "password").write_text("swordfish")
+    done = CliRunner().invoke(command)
+    assert done.exit_code == 1 and "does not let us in" in done.output and "swordfish" not in done.output
 
 
 def test_doctor_finds_a_server_beyond_this_machine_without_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

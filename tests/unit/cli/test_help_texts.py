@@ -28,3 +28,31 @@ def test_help_shows_no_marks_and_every_example_on_its_own_lines(name) -> None:
         lines = [line.strip() for line in (inner.help or "").splitlines()]
         examples = [line for line in lines if line.startswith("pydplib ")]
         assert all(any(example in line for line in shown.splitlines()) for example in examples), path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_no_command_cut_short_and_no_option_without_words(name) -> None:
+    for path, command in commands((name,), cli.get_command(click.Context(cli), name)):
+        if len(path) > 1:
+            words = command.get_short_help_str(76)
+            assert words and not words.endswith("..."), (path, words)
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, (path, parameter.opts)
+            if isinstance(parameter.type, click.DateTime):
+                assert parameter.metavar == "YYYY-MM-DD", (path, parameter.opts)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_the_shell(shell) -> None:
+    done = CliRunner().invoke(cli, ["completion", shell])
+    assert done.exit_code == 0
+    assert f"_PYDPLIB_COMPLETE={shell}_complete" in done.output
+
+
+def test_completion_names_commands_and_options() -> None:
+    from click.shell_completion import ShellComplete
+
+    asked = ShellComplete(cli, {}, "pydplib", "_PYDPLIB_COMPLETE")
+    assert {item.value for item in asked.get_completions([], "re")} == {"receipt", "release", "restore"}
+    assert "--behind-tls" in {item.value for item in asked.get_completions(["serve"], "--")}
