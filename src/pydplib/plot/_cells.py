@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from pydplib.plot._figure import Figure, go
 from pydplib.plot._parts import Labels, Numbers, colour_of, empty_figure, faint, plain_list, texts
 
 _MOST_COLUMNS = 10
+_FEW_COLUMNS = 4
+_SHORT = 11
 _MOST_MARGINS = 60
 """More cells than these have no room for a margin in each; the hover text and the table have it."""
 
@@ -86,7 +89,15 @@ def heatmap(
     fig.update_xaxes(type="category", showline=False, ticks="", tickangle=0 if len(x) <= _MOST_COLUMNS else None)
     fig.update_yaxes(type="category", autorange="reversed", showgrid=False, ticks="")
     fig.update_layout(showlegend=False)
+    fig.layout.meta = {**fig.layout.meta, "narrow": _narrow(texts(x), texts(y))}
     return fig
+
+
+def _narrow(x: list[str], y: list[str]) -> dict[str, Any]:
+    """Return what changes on narrow screens: long labels of rows in lines, those of many columns smaller."""
+    broken = ["<br>".join(wrap(label, _SHORT, break_long_words=False)) for label in y]
+    columns: dict[str, Any] = {"tickfont": {"size": 10}} if len(x) > _FEW_COLUMNS else {}
+    return {"xaxis": columns, "yaxis": {"tickvals": y, "ticktext": broken}, "margin": {"r": 4}}
 
 
 def _with_margin(value: float, margin: float) -> str:

@@ -115,6 +115,14 @@ def test_panels_say_the_y_title_once_per_row_and_again_on_narrow_screens():
     assert figure.layout.yaxis2.matches == "y"
 
 
+def test_heatmap_breaks_long_labels_of_rows_on_narrow_screens():
+    figure = plot.heatmap(["< 50", "50-59", "60-69", "70-79", "80 +"], ["acute on chronic", "none"], [[1] * 5, [2] * 5])
+    wide, narrow = figure.drawn(width=960), figure.drawn(width=390)
+    assert wide.layout.yaxis.ticktext is None
+    assert narrow.layout.yaxis.ticktext == ("acute on<br>chronic", "none")
+    assert narrow.layout.xaxis.tickfont.size == 10
+
+
 def test_narrow_pictures_stack_their_panels_as_pages_do():
     part = plot.box(["1", "2"], {"low": [plot.Box(1, 2, 3, 4, 5)] * 2})
     figure = plot.panels({"one": part, "two": part}, title="Two", caption="Made up.")

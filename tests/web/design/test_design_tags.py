@@ -108,6 +108,32 @@ def test_stepper_marks_the_current_step_and_links_only_back() -> None:
     assert [item.text for item in page.all("li") if item.attributes.get("aria-current")] == ["2Columns"]
 
 
+@pytest.mark.parametrize(
+    ("spent", "asked", "total", "words"),
+    [
+        (0.719858, 0.5, 2, ["0.7199</strong> spent", "0.5</strong>", "0.7801</strong> left after, of 2"]),
+        (1.999999999, 0, 2, ["2</strong> spent", "0.000000001</strong> left, of 2"]),
+        (0, 0, 2, ["0</strong> spent", "2</strong> left, of 2"]),
+    ],
+)
+def test_budget_bar_rounds_never_to_the_readers_favour(
+    spent: float, asked: float, total: float, words: list[str]
+) -> None:
+    page = show("{% budget_bar spent asked total %}", spent=spent, asked=asked, total=total).html
+    assert all(f"<strong>{word}" in page for word in words), page
+
+
+def test_long_names_of_fields_may_break_at_their_words() -> None:
+    page = show("{% key_values items %}", items=[("Number_of_Lesions", 2), ("LastModified<", "x")]).html
+    assert "Number_<wbr>of_<wbr>Lesions" in page
+    assert "Last<wbr>Modified&lt;" in page
+
+
+def test_day_of_a_moment_is_written_as_on_all_pages() -> None:
+    assert show("{{ moment|day }}", moment="2026-11-16T02:46:14+00:00").html == "16 November 2026"
+    assert show("{{ moment|day }}", moment="never").html == "never"
+
+
 def test_data_table_sets_numbers_right_and_says_what_is_missing() -> None:
     page = show("{% data_table c r caption='T' %}", c=["day", "n"], r=[["Mon", 3], ["Tue", None]])
     assert [cell.attributes.get("class") for cell in page.all("td")] == ["num", "num"]

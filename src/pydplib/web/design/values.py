@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -60,7 +61,7 @@ def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: 
         "budget_bar",
         spent=_number(spent),
         asked=_number(asked) if asked else "",
-        left=_number(max(left, 0)),
+        left=_number(max(left, 0), up=False),
         total=_number(total),
         too_much=left < 0,
         spent_percent=percent(spent),
@@ -70,5 +71,10 @@ def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: 
     )
 
 
-def _number(value: float) -> str:
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+def _number(value: float, *, up: bool = True) -> str:
+    """Return an epsilon with at most four decimals, never to the reader's favour: costs up, what is left down."""
+    steps = round(value * 1e9) / 1e5
+    whole = math.ceil(steps) if up else math.floor(steps)
+    if value > 0 and whole <= 1:
+        return f"{value:.9f}".rstrip("0").rstrip(".")
+    return f"{whole / 1e4:.4f}".rstrip("0").rstrip(".")

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.views.decorators.http import require_GET, require_POST
 
 from pydplib.web.auditlog.writing import record
@@ -102,7 +103,7 @@ def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
         (row,) = rows_of([report], questions, list(questions))
         cells = zip(questions.values(), row["cells"], strict=True)
         pairs = [(question.text, words) for question, (words, _) in cells if words]
-        shown.append({"report": report, "title": f"Signed {report.signed:%Y-%m-%d}", "pairs": pairs})
+        shown.append({"report": report, "title": f"Signed {date_format(report.signed, 'j F Y')}", "pairs": pairs})
     return render(request, "intake/patient.html", {"patient": request.target, "reports": shown, **more})
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from typing import Any
 
 from django import template
 from django.forms import BaseForm, BoundField, CheckboxInput
 from django.template.context import Context
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils import formats
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from pydplib._version import __version__
@@ -32,6 +35,7 @@ for _tag in (
 register.simple_tag(ways.pagination, takes_context=True)
 
 THEME_COOKIE = "pydplib_theme"
+_PARTS = re.compile(r"(?<=_)(?!_)|(?<=[a-z])(?=[A-Z])")
 _TONES = {"debug": "neutral", "info": "info", "success": "good", "warning": "warning", "error": "danger"}
 _ICONS = {
     "neutral": "info",
@@ -40,6 +44,21 @@ _ICONS = {
     "warning": "triangle-alert",
     "danger": "circle-alert",
 }
+
+
+@register.filter
+def day(moment: str) -> str:
+    """Return a moment as files write it (ISO) as the day that pages show; what is none stays as it is."""
+    try:
+        return formats.date_format(dt.datetime.fromisoformat(moment), "j F Y")
+    except (TypeError, ValueError):
+        return moment
+
+
+@register.filter
+def breakable(name: object) -> str:
+    """Return a name that may break behind an underscore and between words that are written together."""
+    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in _PARTS.split(str(name))))
 
 
 @register.simple_tag

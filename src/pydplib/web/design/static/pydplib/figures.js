@@ -38,6 +38,9 @@
     const spec = structuredClone(specs.get(id));
     const layout = spec.layout || {};
     if (narrow && layout.meta && layout.meta.narrow) merge(layout, structuredClone(layout.meta.narrow));
+    // Nothing stands above the drawing: no room is kept for it.
+    const alone = layout.showlegend === false || (layout.showlegend === undefined && spec.data.length < 2);
+    if (alone && !(layout.annotations || []).length) layout.margin = { t: 12, ...layout.margin };
     layout.template = templates[look()];
     layout.autosize = true;
     place.style.minHeight = `${layout.height || 420}px`;
