@@ -135,19 +135,20 @@ def _set_apart(row: list[str], wanted: dict[str, float], size: dict[str, int], p
 
 
 def imports_table() -> str:
-    """Return who imports whom as a table of counts, with the named exceptions marked."""
-    rooms = [room for layer in layers() for room in layer]
+    """Return who imports whom as a table of counts, with what goes upwards marked."""
     level = {room: number for number, layer in enumerate(layers()) for room in layer}
-    columns = [room for room in (*rooms, SHARED) if any(pair[1] == room for pair in imports())]
-    lines = ["| imports | " + " | ".join(f"`{room}`" for room in columns) + " |", "|---|" + "---|" * len(columns)]
-    for importer in rooms:
+    columns = [room for room in (*level, SHARED) if any(pair[1] == room for pair in imports())]
+    head = "".join(f'<th scope="col">{room}</th>' for room in columns)
+    lines = [f"<tr><td></td>{head}</tr>"]
+    for importer in level:
         cells = []
         for imported in columns:
             count = imports()[importer, imported]
-            upward = imported != SHARED and count and level[importer] >= level[imported]
-            cells.append(f"**{count}**" if upward else str(count or ""))
-        lines.append(f"| `{importer}` | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            upward = imported != SHARED and level[importer] >= level[imported]
+            kind = "" if not count else ' class="some up"' if upward else ' class="some"'
+            cells.append(f"<td{kind}>{count or ''}</td>")
+        lines.append(f'<tr><th scope="row">{importer}</th>{"".join(cells)}</tr>')
+    return f'<div class="dp-matrix"><table class="matrix">{"".join(lines)}</table></div>'
 
 
 def imports_in_words() -> str:

@@ -40,6 +40,14 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 """What a page may ask for by `<!-- built: NAME -->`; made anew at every build."""
 BUILT = re.compile(r"<!-- built: (.+?) -->")
+STAND_INS = {
+    "LIMITATIONS.md": "limitations.md",
+    "GLOSSARY.md": "glossary.md",
+    "CHANGELOG.md": "changelog.md",
+    "tests/spec": "reference/specification/index.md",
+}
+"""File of the repository -> the page of the site that shows it."""
+OUTSIDE = re.compile(rf"\]\((?:\.\./)+({'|'.join(map(re.escape, STAND_INS))})\)")
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {
@@ -77,9 +85,15 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put drawings and measurements where a page asks for them (called by MkDocs)."""
-    return BUILT.sub(lambda found: PARTS[found[1]](), markdown)
+    return BUILT.sub(lambda found: PARTS[found[1]](), follow_links(markdown, page.file.src_uri))
+
+
+def follow_links(markdown: str, address: str) -> str:
+    """Lead links to files of the repository, which work there, to the pages that stand for them on the site."""
+    up = "../" * address.count("/")
+    return OUTSIDE.sub(lambda found: f"]({up}{STAND_INS[found[1]]})", markdown)
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -91,8 +105,8 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/words.md", words_page()
     yield from chapters()
     yield from notebook_pages()
-    for name in ("limitations", "glossary", "changelog"):
-        yield f"{name}.md", (ROOT / f"{name.upper()}.md").read_text(encoding="utf-8")
+    for name in ("LIMITATIONS.md", "GLOSSARY.md", "CHANGELOG.md"):
+        yield STAND_INS[name], (ROOT / name).read_text(encoding="utf-8")
 
 
 def _short(room: str) -> str:
@@ -196,6 +210,9 @@ def _settings() -> list[str]:
 
     described = dict(re.findall(r"^\s{4,8}(\w+): (.+(?:\n {12,}.+)*)", Configuration.__doc__ or "", re.MULTILINE))
     rows = [f"| `{variable}` | {' '.join(described[field].split())} |" for variable, field in SETTINGS.items()]
+    rows.insert(
+        2, "| `DATABASE_PASSWORD_FILE` | A file with the database's password, where `DATABASE_URL` holds none. |"
+    )
     clients = [f"| `{variable}` | {meaning} |" for variable, meaning in CLIENT_SETTINGS.items()]
     head = ["| variable | meaning |", "|---|---|"]
     return [*head, *rows, "", "## Settings of the client", "", *head, *clients]

@@ -52,10 +52,10 @@ def chapters() -> Iterator[tuple[str, str]]:
                 parts.append(" ".join(filter(None, (f"- **{spec.sentence}.**", spec.more, spec.runs))))
             parts.append("")
         if name == "engine":
-            parts += [
-                "The small tables themselves, with their integers: [what the engines promise](../engine-specs.md).",
-                "",
-            ]
+            promises = re.findall(r"^## (.+)$", PROMISES.read_text(encoding="utf-8"), re.MULTILINE)
+            link = "Each with its rows and its integers in [what the engines promise](../engine-specs.md)."
+            parts += ["## The small tables", "", link, "", *(f"- **{promise}.**" for promise in promises), ""]
+            count += len(promises)
         rows.append(f"| [{title}]({name}.md) | {lead} | {count} |")
         yield f"reference/specification/{name}.md", "\n".join(parts)
     index = [

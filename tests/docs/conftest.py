@@ -1,4 +1,4 @@
-"""The site, built once for all tests of its pages; and the modules that write pages, to be tried by themselves."""
+"""The site, built once for the one file that looks at it; and a way to the modules that write its pages."""
 
 from __future__ import annotations
 

@@ -6,8 +6,11 @@ import contextlib
 import io
 import os
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,3 +44,46 @@ def test_every_page_with_python_runs_somewhere() -> None:
     for path in sorted([*DOCS.glob("how-to/*.md"), *DOCS.glob("tutorials/*.md"), *DOCS.glob("explanation/*.md")]):
         if "```python" in path.read_text(encoding="utf-8"):
             assert path.name in named, f"no test runs docs/{path.relative_to(DOCS)}"
+
+
+def typed_commands() -> Iterator[tuple[str, list[str]]]:
+    """Yield page and words of every `pydplib ...` line in the documents."""
+    for path in [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]:
+        for block in re.findall(r"```(?:sh|console)\n(.*?)```", path.read_text(encoding="utf-8"), re.S):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(re.sub(r"^sudo (-u \w+ )?", "", line.removeprefix("$ ")), comments=True)
+                while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):  # settings before the command
+                    words = words[1:]
+                if words and Path(words[0]).name == "pydplib":
+                    yield path.name, words[1:]
+
+
+def unknown_words(words: list[str]) -> list[str]:
+    """Return the commands and options of a line that `pydplib` does not know."""
+    from pydplib.cli import LazyGroup
+
+    command: click.Command = LazyGroup("pydplib")
+    context = click.Context(command)
+    options = {"--help", "--version", "-h"}
+    unknown = []
+    for word in words:
+        if isinstance(command, click.Group) and not word.startswith("-"):
+            found = command.get_command(context, word)
+            if found is None:
+                return [word]
+            command, context = found, click.Context(found, parent=context)
+            options |= {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+        elif word.startswith("-") and word.split("=")[0] not in options and not re.fullmatch(r"-[\d.]+", word):
+            unknown.append(word)
+    return unknown
+
+
+def test_every_command_in_the_documents_is_known_with_its_options() -> None:
+    lines = list(typed_commands())
+    assert len(lines) > 40
+    assert [(page, words) for page, words in lines if unknown_words(words)] == []
+
+
+@pytest.mark.parametrize("line", ["releases x.csv", "release x.csv --epsilom 1", "people lnk ANNA"])
+def test_a_command_that_is_misspelt_is_found(line: str) -> None:
+    assert unknown_words(line.split())

@@ -30,8 +30,15 @@ def test_import_table_counts_what_a_reader_finds_in_the_source() -> None:
         for path in (ROOT / "src" / "pydplib" / "mechanisms").glob("*.py")
     )
     assert docs_imports.imports()["mechanisms", "noise"] == found > 0
-    row = next(line for line in docs_imports.imports_table().splitlines() if line.startswith("| `mechanisms`"))
-    assert f" {found} " in row
+    row = re.search(r'<th scope="row">mechanisms</th>(.*?)</tr>', docs_imports.imports_table())
+    assert row is not None and f'<td class="some">{found}</td>' in row[1]
+
+
+def test_only_the_named_exceptions_go_upwards() -> None:
+    import docs_imports
+
+    upwards = re.findall(r'<th scope="row">(\w+)</th>(?:(?!</tr>).)*?class="some up"', docs_imports.imports_table())
+    assert upwards == ["release", "paper"]
 
 
 def test_arrows_leave_out_what_a_longer_way_says_and_nothing_else() -> None:
@@ -136,3 +143,12 @@ def test_methods_drawing_names_every_question_and_model() -> None:
     for name in ("count", "sum", "mean", "variance", "median", "quantiles", "histogram", "crosstab"):
         assert name in said
     assert all(name in said for name in ("KAnonymity", "LDiversity", "TCloseness", "mondrian", "numpy", "high"))
+
+
+def test_links_into_the_repository_lead_to_the_pages_that_stand_for_them() -> None:
+    from docs_pages import follow_links
+
+    text = "[a](../../LIMITATIONS.md) [b](../../tests/spec) [c](../adr/index.md)"
+    followed = "[a](../limitations.md) [b](../reference/specification/index.md) [c](../adr/index.md)"
+    assert follow_links(text, "explanation/x.md") == followed
+    assert follow_links("[a](../LIMITATIONS.md)", "index.md") == "[a](limitations.md)"
