@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.guarantee import ApproxDP
-from pydplib.policy.labels import OutputLabel, label_of_noise_factor
+from pydplib.policy.labels import OutputLabel, is_within, label_of_noise_factor
 from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 from pydplib.policy.roles import parse_role
 from pydplib.policy.rules import ALL, PolicyRule
@@ -128,15 +128,18 @@ class Policy:
     def label_of_epsilon(self, epsilon: float) -> OutputLabel:
         """Return the label of a release whose epsilon was given as a number, by the caps of the three audiences.
 
+        A row that lets an audience's label through and has no cap takes any epsilon.
+
         Examples:
             >>> Policy().label_of_epsilon(0.2), Policy().label_of_epsilon(0.7), Policy().label_of_epsilon(3)
             ('dp_high', 'dp_medium', 'dp_low')
         """
         for factor in sorted(NOISE_FACTORS.values(), key=lambda factor: -factor.number):
-            caps = [rule.epsilon_per_question for rule in self.rules if rule.audience == factor.role]
-            limit = min((cap for cap in caps if cap is not None), default=None)
-            if limit is not None and epsilon <= limit:
-                return label_of_noise_factor(factor)
+            label = label_of_noise_factor(factor)
+            rules = [rule for rule in self.rules if rule.audience == factor.role]
+            caps = [rule.epsilon_per_question for rule in rules if rule.epsilon_per_question is not None]
+            if epsilon <= min(caps) if caps else any(is_within(label, rule.label) for rule in rules):
+                return label
         return "dp_low"
 
     def to_dict(self) -> dict[str, Any]:

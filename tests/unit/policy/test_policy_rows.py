@@ -151,6 +151,15 @@ def test_label_of_an_epsilon_follows_the_caps(epsilon: float, label: str) -> Non
     assert Policy().label_of_epsilon(epsilon) == label
 
 
+def test_row_without_a_cap_takes_any_epsilon_and_one_that_opens_nothing_none() -> None:
+    open_row = PolicyRule("third_party", "dp_high", fields=("*",), budget=2.0)
+    capped = PolicyRule("collaborator", "dp_medium", fields=("*",), epsilon_per_question=1.0)
+    assert {Policy(rules=(open_row, capped)).label_of_epsilon(e) for e in (0.001, 1.0, 3.0)} == {"dp_high"}
+    closed = PolicyRule("third_party", "public")
+    found = [Policy(rules=(closed, capped)).label_of_epsilon(epsilon) for epsilon in (0.001, 1.0, 3.0)]
+    assert found == ["dp_medium", "dp_medium", "dp_low"]
+
+
 def test_settled_epsilon_is_the_smaller_of_band_and_cap_and_says_so() -> None:
     assert settle_epsilon(1.2, 0.5) == (0.5, True)
     assert settle_epsilon(0.5, 0.5) == (0.5, False)
