@@ -10,6 +10,9 @@ import numpy as np
 from pydplib.anonymity.resolved import Bools, Floats, Ints
 from pydplib.attack._released import Entries
 
+RISE = 0.2
+"""By how much the belief in somebody's true value must rise for the release to have told it; as in ``skewness``."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cases:
@@ -51,6 +54,19 @@ class Cases:
     def blind(self) -> float:
         """How often the best blind guess is right."""
         return float(self.prior.max(initial=0.0))
+
+    def gained(self, right: Bools, before: Floats | None = None) -> float:
+        """Return the share of people whose value is certain now, and was not nearly so without the release.
+
+        That most people do not have a rare disease is known to everybody: a group in which nobody has it tells little.
+        What counts is certainty that somebody with the same knowledge, but without the release, is far from.
+
+        Args:
+            right: Cases in which the true value is certain.
+            before: The belief in the true value without the release; by default the prior.
+        """
+        known = self.prior[self.truth] if before is None else before
+        return self.reached(right & (1 - known > RISE + 1e-12))
 
     def share(self, right: Bools) -> float:
         """Return the share of people in cases where something holds."""

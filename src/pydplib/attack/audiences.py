@@ -26,7 +26,8 @@ class Audience:
         title: The word for readers.
         attacks: Kinds of attack that such people may try.
         chance: The highest chance with which anybody's row may be found.
-        exposed: The largest share of people about whom an attack may learn something for certain.
+        exposed: The largest share of people about whom the release may tell something for certain that could not
+            nearly be guessed without it.
         epsilon: The largest loss of a differentially private release.
         why: What these limits rest on.
 
@@ -187,7 +188,10 @@ def _too_much(audience: Audience, result: AttackResult) -> list[str]:
             words = f"Some people are found by {who} with a chance of {percent(top)}"
             return [f"{words}; the limit is {percent(audience.chance)}."]
         return []
-    if result.exposed > audience.exposed + 1e-12:
+    # Where an attack says how much of it is due to the release, that counts: with one excluded value everybody knows
+    # a yes or no, and that a rare disease is absent is hardly news. Neither is the release's doing.
+    learnt = float(result.details.get("gained", result.exposed))
+    if learnt > audience.exposed + 1e-12:
         what = f"{kind[:1].upper()}{kind[1:]} ({result.target})"
-        return [f"{what} exposes {percent(result.exposed)} of the people; the limit is {percent(audience.exposed)}."]
+        return [f"{what} exposes {percent(learnt)} of the people; the limit is {percent(audience.exposed)}."]
     return []

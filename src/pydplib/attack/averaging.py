@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pydplib.attack._checks import as_column, at_least
+from pydplib.attack._words import percent
 from pydplib.attack.result import AttackResult
 from pydplib.attack.targets import Floats, Target
 from pydplib.errors import ParameterError
@@ -87,7 +88,7 @@ def judge_answers(
         },
     )
     exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
-    return replace(result, exposed=exposed, sentence=_sentence(result, counts[-1]))
+    return replace(result, exposed=exposed, sentence=_sentence(result, counts[-1], tolerance))
 
 
 def _knowledge(population: Floats, tolerance: float) -> tuple[Floats, Floats, int]:
@@ -129,13 +130,22 @@ def _best_guess(likelihood: Floats, candidates: Floats, prior: Floats, reach: in
     return np.asarray(candidates[window.argmax(axis=1)])
 
 
-def _sentence(result: AttackResult, calls: int) -> str:
+def _sentence(result: AttackResult, calls: int, tolerance: float) -> str:
+    near = f" within {tolerance:g}" if tolerance else ""
+    times = "once" if calls == 1 else f"{calls} times"
+    guessing = f"whoever never asks and names the commonest value is right for {percent(result.baseline)}"
     kept = result.details["different_answers"] < calls
     if kept and not result.success > result.baseline + 0.1:
-        return f"The same question gets the same answer: after {calls} calls no more is known than after one."
+        return (
+            f"Asked {times} about each person, it gives the same answer again: no more is known than after the first. "
+            f"The value of {percent(result.success)} of the people is named right{near}; {guessing}."
+        )
     if result.beats_baseline:
         return (
-            f"After {calls} calls {result.success:.0%} of the values are known, where guessing gets "
-            f"{result.baseline:.0%}."
+            f"Asked {times} about each person, it tells the value of {percent(result.success)} of the "
+            f"people{near}; {guessing}."
         )
-    return f"After {calls} calls no more is known than by guessing."
+    return (
+        f"Asked {times} about each person, it tells no more than guessing does: the value of "
+        f"{percent(result.success)} of the people is named right{near}; {guessing}."
+    )

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Bools
+from pydplib.anonymity.resolved import Bools, Floats
 from pydplib.attack._candidates import find_candidates, one_column
 from pydplib.attack._cases import Cases
 from pydplib.attack._checks import at_least
 from pydplib.attack._released import Classes
 from pydplib.attack._words import percent
-from pydplib.attack.homogeneity import visible
+from pydplib.attack.homogeneity import known_anyway, visible
 from pydplib.attack.result import AttackResult
 
 
@@ -75,10 +75,11 @@ def judge_background(cases: Cases, classes: Classes, name: str, *, pieces: int =
     # Exclusions are true facts. If the person's own value is not among the candidates', all of them get excluded.
     certain = np.where(present, different - 1 <= pieces, different == 1 if pieces == 0 else False)
     right = certain & present
-    blind = _blind(cases, classes, pieces)
+    blind, before = _blind(cases, classes, pieces)
     wrong = cases.reached(certain & ~present)
     success = cases.share(right | (~certain & blind))
     tries, exposed = round(cases.total), max(0.0, cases.reached(right) - wrong)
+    gained = max(0.0, cases.gained(right, before) - wrong)
     facts = "one excluded value" if pieces == 1 else f"{pieces} excluded values"
     return AttackResult.of_tries(
         "background knowledge",
@@ -89,17 +90,19 @@ def judge_background(cases: Cases, classes: Classes, name: str, *, pieces: int =
         exposed=exposed,
         sentence=(
             f"With {facts} per person, the {name} of {percent(exposed)} of the people is certain."
+            f"{known_anyway(exposed, gained)}"
             if exposed
             else f"Even with {facts} per person nobody's {name} is certain: more values are left."
         ),
-        details={"column": name, "pieces": pieces, "least_different": int(different.min(initial=0))},
+        details={"column": name, "pieces": pieces, "least_different": int(different.min(initial=0)), "gained": gained},
     )
 
 
-def _blind(cases: Cases, classes: Classes, pieces: int) -> Bools:
-    """Return where somebody with the same facts but without the release is right: by the commonest value left.
+def _blind(cases: Cases, classes: Classes, pieces: int) -> tuple[Bools, Floats]:
+    """Return where somebody with the same facts but without the release is right, and how sure of the true value.
 
-    Excluded are the ``pieces`` commonest values of the candidates besides the true one.
+    He names the commonest value left. Excluded are the ``pieces`` commonest values of the candidates besides the true
+    one.
     """
     rank = np.empty(len(cases.prior), dtype=np.int64)
     rank[np.argsort(-cases.prior, kind="stable")] = np.arange(len(cases.prior))
@@ -119,4 +122,5 @@ def _blind(cases: Cases, classes: Classes, pieces: int) -> Bools:
     use[:, -1] &= own[:, :-1].any(axis=1) if pieces else False
     better = rank[cases.truth]
     gone = (use & (rank[np.maximum(mine, 0)] < better[:, np.newaxis])).sum(axis=1)
-    return np.asarray(gone == better)
+    out = (use * cases.prior[np.maximum(mine, 0)]).sum(axis=1)
+    return np.asarray(gone == better), cases.prior[cases.truth] / np.maximum(1 - out, 1e-9)

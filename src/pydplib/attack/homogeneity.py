@@ -118,7 +118,7 @@ def certain_result(
     right = sure & (says == cases.truth)
     guessed = ~sure & (cases.truth == cases.usual)
     success, wrong = cases.share(right | guessed), cases.reached(sure & ~right)
-    exposed = max(0.0, cases.reached(right) - wrong)
+    exposed, gained = max(0.0, cases.reached(right) - wrong), max(0.0, cases.gained(right) - wrong)
     tries = round(cases.total)
     return AttackResult.of_tries(
         attack,
@@ -127,6 +127,25 @@ def certain_result(
         tries=tries,
         baseline=min(cases.blind, 1.0),
         exposed=exposed,
-        sentence=sentence(exposed),
-        details={"column": name, "certain": cases.reached(sure), "certain_but_wrong": wrong, **details},
+        sentence=f"{sentence(exposed)}{known_anyway(exposed, gained)}",
+        details={
+            "column": name,
+            "certain": cases.reached(sure),
+            "certain_but_wrong": wrong,
+            "gained": gained,
+            **details,
+        },
     )
+
+
+def known_anyway(exposed: float, gained: float) -> str:
+    """Return what to add where the value could nearly be guessed without the release; empty where it could not.
+
+    Examples:
+        >>> known_anyway(0.5, 0.5), known_anyway(0.5, 0.02)
+        ('', ' For all but 2 % of the people it could be guessed almost as well without the release.')
+    """
+    if exposed - gained < 0.0005:
+        return ""
+    who = f"all but {percent(gained)} of the people" if gained else "all of them"
+    return f" For {who} it could be guessed almost as well without the release."

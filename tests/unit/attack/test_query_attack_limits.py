@@ -145,3 +145,12 @@ def test_averaging_baseline_is_the_best_of_all_blind_guesses():
 def test_floating_point_with_one_seed_repeats_itself():
     runs = [floating_point(Geometric(1, 1.0), draws=500, seed=seed).to_dict() for seed in (3, 3, 4)]
     assert runs[0] == runs[1] != runs[2]
+
+
+def test_averaging_says_what_is_known_of_whom_against_which_guess():
+    fresh = averaging(PaperMode("low"), AGES, calls=(1, 100), seed=3).sentence
+    assert "Asked 100 times about each person, it tells the value of 100 % of the people within 1;" in fresh
+    assert "whoever never asks and names the commonest value is right for" in fresh
+    yes = np.arange(300) % 2 == 0
+    kept = averaging(SoundMode(0.5), yes, calls=(1, 100), tolerance=0.0, seed=3).sentence
+    assert "the same answer again" in kept and "commonest value is right for 50 %." in kept

@@ -13,7 +13,7 @@ import pytest
 import pydplib as dp
 from pydplib import attack
 from pydplib.anonymity import AlphaK, Hierarchy, Intervals, KAnonymity, LDiversity, Masking, TCloseness, anonymize
-from pydplib.attack import AUDIENCES, AttackResult, leak_report
+from pydplib.attack import AUDIENCES, AttackResult, background_knowledge, leak_report
 from pydplib.attack._leak_tasks import LATE, RUNS, Shared, Task, run_tasks
 from pydplib.attack._noisy_column import judge_asking_again, judge_extremes, judge_noisy_order, rank_correlation
 from pydplib.attack.audiences import judge_audience, parse_audience
@@ -78,9 +78,42 @@ def test_report_of_a_strict_release_allows_a_collaborator_and_of_a_stricter_one_
     models = [KAnonymity(100), LDiversity(2), TCloseness(0.15)]
     strict = leak_report(people, anonymize(people, coarse, sensitive="ill", models=models, suppression=0.0))
     assert strict.result("skewness").exposed == 0
-    # Two values: one excluded piece always suffices, and the report says so.
-    assert strict.answer("third_party") == "no"
-    assert any("Background" in reason for v in strict.verdicts for reason in v.reasons)
+    # Two values: whoever can exclude one knows the other without any release, and the report says so.
+    background = strict.result("background knowledge")
+    assert (background.exposed, background.details["gained"], background.baseline) == (1.0, 0.0, 1.0)
+    assert "without the release" in background.sentence
+    assert strict.answer("third_party") == "yes"
+
+
+def _classes(yes_of_each, size=200):
+    """Return a release with one class per entry, so many of whose members have the value 'yes'."""
+    people = pd.DataFrame(
+        {
+            "age": np.repeat([f"{low}-{low + 9}" for low in range(20, 20 + 10 * len(yes_of_each), 10)], size),
+            "ill": np.concatenate([["yes"] * yes + ["no"] * (size - yes) for yes in yes_of_each]),
+        }
+    )
+    return leak_report(people, people, quasi_identifiers=["age"], sensitive="ill", audiences=[AUDIENCES["third_party"]])
+
+
+def test_groups_without_a_rare_value_tell_little_and_groups_of_it_tell_everything():
+    rare = _classes([0, 0, 0, 80])  # one in ten has it: three groups in which nobody has
+    found = rare.result("homogeneity")
+    assert found.exposed == 0.75 and found.details["gained"] == 0.0
+    assert not any("Homogeneity" in reason for v in rare.verdicts for reason in v.reasons)
+    planted = _classes([0, 0, 0, 200])  # everybody in the last group has it: nobody could have guessed that
+    found = planted.result("homogeneity")
+    assert found.exposed == 1.0 and found.details["gained"] == 1.0
+    assert any("Homogeneity (ill) exposes 100 %" in reason for v in planted.verdicts for reason in v.reasons)
+    even = _classes([200, 0])
+    assert even.result("homogeneity").details["gained"] == 1.0, "of two common values either is worth knowing"
+
+
+def test_one_excluded_value_of_three_is_still_the_releases_doing():
+    people = pd.DataFrame({"age": ["20"] * 200 + ["30"] * 200, "ill": (["flu", "hiv"] * 100) + (["flu", "gout"] * 100)})
+    found = background_knowledge(people, quasi_identifiers=["age"], sensitive="ill")
+    # Not flu: hiv or gout, one in two; the release says which.
+    assert found.exposed == 1.0 and found.details["gained"] == pytest.approx(1.0)
 
 
 def test_report_finds_hierarchical_kinds_in_the_recipe():

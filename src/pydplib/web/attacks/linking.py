@@ -13,7 +13,7 @@ from pydplib.web.exports.models import Export
 from pydplib.web.exports.planning import Plan
 from pydplib.web.exports.running import read_rows
 
-_KEPT = ("column", "pieces", "attacker", "maximum", "smallest_class")
+_KEPT = ("column", "pieces", "attacker", "maximum", "smallest_class", "gained")
 
 
 def attack_export(
