@@ -46,6 +46,43 @@ def test_every_page_with_python_runs_somewhere() -> None:
             assert path.name in named, f"no test runs docs/{path.relative_to(DOCS)}"
 
 
+def test_price_on_the_command_line_agrees_with_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pydplib.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "how-to" / "choose-epsilon.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    exec(re.findall(r"```python\n(.*?)```", page, re.S)[0], names)
+    said = re.search(r"±5 years costs epsilon ([\d.]+)", capsys.readouterr().out)
+    names["reports"][["patient_id", "age", "pirads"]].to_csv("reports.csv", index=False)  # type: ignore[index]
+    Path("schema.toml").write_text(names["schema"].to_toml(), encoding="utf-8")  # type: ignore[attr-defined]
+    line = re.findall(r"```sh\n(.*?)```", page, re.S)[0]
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(line)[1:])
+    assert ended.value.code == 0
+    assert said is not None and f"epsilon {said[1].rstrip('0')}"[:12] in capsys.readouterr().out
+
+
+PAGES_OF_THE_BROWSER = [
+    "tutorials/share-with-a-partner.md", "how-to/publish-a-dashboard.md", "how-to/decide-who-gets-what.md",
+    "how-to/import-and-keep-data.md", "how-to/run-the-platform.md",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES_OF_THE_BROWSER)
+def test_what_a_page_says_to_press_is_on_the_platform(page: str) -> None:
+    web = DOCS.parent / "src" / "pydplib" / "web"
+    shown = " ".join(
+        " ".join(path.read_text("utf-8").split()) for kind in ("html", "py") for path in web.rglob(f"*.{kind}")
+    )
+    text = " ".join((DOCS / page).read_text(encoding="utf-8").split())
+    pressed = re.findall(r"(?<![*\w])\*([A-Z][^*]+?)\*(?!\*)", text)
+    assert pressed
+    assert [words for words in pressed if words.removesuffix(" third party") not in shown] == []
+
+
 def typed_commands() -> Iterator[tuple[str, list[str]]]:
     """Yield page and words of every `pydplib ...` line in the documents."""
     for path in [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]:
