@@ -86,6 +86,15 @@ def test_a_price_by_the_roles_noise_factor_says_what_is_bought_along(tara: Any, 
     assert "at most 0." not in next_one and "bought along" not in next_one, "the number of records is known now"
 
 
+def test_a_price_at_most_is_never_below_the_charge_not_by_one_nano(study: Any, tara: Any, pay: Any) -> None:
+    study.project.rules.filter(audience="third_party").update(epsilon_per_question=0.123456789)
+    asked = {"kind": "mean", "field": "age", "by1": "therapy"}  # so many groups that the cap is paid
+    page = tara.get("/analyses/new", asked).content.decode()
+    assert "at most 0.135802468" in page
+    assert pay(tara, **asked).status_code == 302
+    assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == 135_802_468
+
+
 def test_at_the_end_of_the_budget_the_refusal_says_asked_left_and_the_next_step(
     tara: Any, pay: Any, button: Any
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -71,7 +72,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
         raise QuestionError(_unknown_size(session, noise)) from None
     buys = price.at_most and not price.free and session.cap is not None
     extra = (session.size_epsilon if buys else None) or Fraction(0)
-    nano_extra = int(extra * NANO)
+    nano_extra = math.ceil(extra * NANO)  # as the ledger rounds
     nano = 0 if price.free else (price.cost.nano_epsilon or 0) + nano_extra
     gone, asked, total = _bar(session, price, nano_extra)
     return Quoted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -217,7 +218,7 @@ def bill_for(dashboard: Dashboard) -> Bill:
     return Bill(
         snapshot=snapshot,
         lines=tuple(lines),
-        size=int((session.size_epsilon or 0) * NANO) if needs_size else None,
+        size=math.ceil((session.size_epsilon or 0) * NANO) if needs_size else None,
         nano=nano,
         left=left,
         after=None if after is None else remaining(after, limit),
