@@ -153,7 +153,8 @@ class Client:
         receipt = Receipt.from_json(self._transport.read("GET", "analyses", key, "receipt").decode())
         receipt.verify(self._keys)
         payload = self._transport.read("GET", "analyses", key, "release")
-        if not receipt.matches(payload):
+        listed = analysis.release_key if isinstance(analysis, AnalysisEntry) else receipt.release
+        if not receipt.matches(payload) or receipt.release != listed:
             raise ReceiptError("The receipt is genuine, but of another release than the one that the server gave out.")
         return receipt
 

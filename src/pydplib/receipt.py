@@ -187,7 +187,7 @@ def read_public_keys(path: str | Path) -> list[Ed25519PublicKey]:
         raise ReceiptError(f"The key file '{Path(path).name}' cannot be read.") from None
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if isinstance(found, Mapping):
         keys = found.get("keys")

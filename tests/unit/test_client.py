@@ -7,13 +7,14 @@ import pickle
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 
 import pydplib as dp
-from pydplib.errors import BudgetError, EngineError, ParameterError, PolicyError
+from pydplib.errors import BudgetError, EngineError, ParameterError, PolicyError, ReceiptError
 
 TOKEN = "pydp_" + "k" * 43
 SPENT = {"error": "Spent.", "kind": "BudgetError", "asked": "epsilon 1", "left": "epsilon 0"}
@@ -220,3 +221,21 @@ def test_a_report_is_waited_for_until_it_is_done(server: Any) -> None:
     report = dp.Client(made.url, TOKEN).attack_report("r", wait=30)
     assert (report.state, report.headline, report.reasons, len(made.seen)) == ("done", "Nothing.", ("a",), 3)
     assert "verdict" not in repr(report)
+
+
+def test_receipt_of_another_release_is_refused_even_with_its_own_values(server: Any) -> None:
+    from datetime import UTC, datetime
+
+    from pydplib._client_values import AnalysisEntry
+    from pydplib.budget.keys import sha256_hex
+    from pydplib.receipt import Receipt, new_signing_key, public_key_text
+
+    key, payload = new_signing_key(), b'{"values": [1]}'
+    receipt = Receipt("ab" * 32, sha256_hex(payload), "ef" * 32, "laplace", "0.2", "0", "Pure", "2018-12").signed(key)
+    text = receipt.to_json().encode()
+    here = server(lambda asked: (200, {}, text if asked.path.endswith("receipt") else payload))
+    client = dp.Client(here.url, TOKEN, keys=[public_key_text(key.public_key())])
+    entry = AnalysisEntry("k", "count", "", {}, "dp_high", "Acme", datetime.now(UTC), release_key="ab" * 32)
+    assert client.receipt(entry) == receipt
+    with pytest.raises(ReceiptError, match="of another release"):
+        client.receipt(replace(entry, release_key="cd" * 32))

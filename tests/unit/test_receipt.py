@@ -124,6 +124,9 @@ def test_keys_are_read_from_lines_too(tmp_path: Path, receipt: Receipt, key) -> 
     file.write_text("")
     with pytest.raises(ReceiptError, match="empty"):
         read_public_keys(file)
+    file.write_text("[" * 100_000)
+    with pytest.raises(ReceiptError, match="not a public key"):
+        read_public_keys(file)
 
 
 def test_the_command_is_listed() -> None:

@@ -136,7 +136,7 @@ class Head:
                 isinstance(ledger, str) and isinstance(hash_, str) and type(entries) is int and entries >= 0
             ):
                 raise ValueError
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise LedgerError("This is not the head of a pydplib ledger (see `pydplib ledger export`).") from None
         return cls(ledger, entries, hash_)
 

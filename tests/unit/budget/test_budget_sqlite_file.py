@@ -246,7 +246,9 @@ def test_head_file_that_cannot_be_written_keeps_the_debit_and_the_next_ask_goes_
     assert ledger.remaining(lineage="reports", recipient="acme").epsilon == 0.8
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "other", "ledger": "a", "entries": 1, "hash": "b"}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "[" * 100_000, '{"format": "other", "ledger": "a", "entries": 1, "hash": "b"}']
+)
 def test_head_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "head.json").write_text(text)
     with pytest.raises(LedgerError, match="not the head"):
