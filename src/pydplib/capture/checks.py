@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 from pydplib.capture import pirads
 from pydplib.capture.functions import NUMBERS, Parameter
@@ -12,6 +13,8 @@ from pydplib.capture.model import Value
 
 _SCORES = frozenset({"1", "2", "3", "4", "5", "X"})
 _CHOICE = frozenset({"choice", "integer choice"})
+Found: TypeAlias = tuple[int, str]
+"""A warning, and at which of the items that the check reads it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +24,29 @@ class CheckFunction:
     name: str
     summary: str
     parameters: tuple[Parameter, ...]
-    call: Callable[..., Sequence[str]]
+    call: Callable[..., Sequence[Found]]
 
 
-def _scores(t2w: str, dwi: str, size: float | None, extension: str | None) -> Sequence[str]:
-    return pirads.contradictions(t2w=t2w, dwi=dwi, size=size, extension=extension)
+def _scores(t2w: str, dwi: str, size: float | None, extension: str | None) -> Sequence[Found]:
+    alone = ((t2w, "X"), ("X", dwi))
+    return [
+        (place, warning)
+        for place, (first, second) in enumerate(alone)
+        for warning in pirads.contradictions(t2w=first, dwi=second, size=size, extension=extension)
+    ]
 
 
-def _sector(sector: str, zone: str) -> Sequence[str]:
+def _sector(sector: str, zone: str) -> Sequence[Found]:
     warning = pirads.sector_contradiction(sector=sector, zone=zone)
-    return () if warning is None else (warning,)
+    return () if warning is None else ((0, warning),)
 
 
-def _days(first: str, second: str) -> Sequence[str]:
-    return () if first <= second else ("The second day is before the first.",)
+def _days(first: str, second: str) -> Sequence[Found]:
+    return () if first <= second else ((0, "The second day is before the first."),)
 
 
-def _numbers(first: float, second: float) -> Sequence[str]:
-    return () if first <= second else ("The second number is smaller than the first.",)
+def _numbers(first: float, second: float) -> Sequence[Found]:
+    return () if first <= second else ((0, "The second number is smaller than the first."),)
 
 
 _ALL = (
@@ -85,8 +93,8 @@ CHECKS: Mapping[str, CheckFunction] = MappingProxyType({check.name: check for ch
 """Every check that a template may name."""
 
 
-def run_check(check: CheckFunction, inputs: Sequence[Sequence[Value]]) -> Sequence[str]:
-    """Return the warnings of a check; none while an answer that it needs is missing.
+def run_check(check: CheckFunction, inputs: Sequence[Sequence[Value]]) -> Sequence[Found]:
+    """Return the warnings of a check and where they stand; none while an answer that it needs is missing.
 
     Examples:
         >>> run_check(CHECKS["pirads_sector"], [["mid-TZa-L"], ["TZ"]])

@@ -224,10 +224,11 @@ class Walk:
         return list(raw[:most])
 
     def look(self, checks: Any, scope: Scope, path: Path) -> None:
-        """Run checks; each warning stands at the first item that the check reads."""
+        """Run checks; each warning stands at the item that it speaks of."""
         for check, function, references in checks:
-            for message in run_check(function, [reference.find(scope) for reference in references]):
-                self.add(check.function, check.inputs[0], message, (*path, check.inputs[0]), warning=True)
+            for place, message in run_check(function, [reference.find(scope) for reference in references]):
+                item = check.inputs[place]
+                self.add(check.function, item, message, (*path, item), warning=True)
 
     def look_at_rest(self, raw: Mapping[str, Any], path: Path, loops: tuple[str, ...], seen: set[str]) -> None:
         """Note answers that nobody asked for: hidden, in the wrong place, or unknown."""

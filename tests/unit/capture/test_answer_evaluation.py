@@ -372,7 +372,7 @@ def test_pirads_report_warns_of_contradictions_in_their_lesion():
     result = evaluate(builtin("pirads-2.1"), answers)
     assert result.ok
     assert [(w.code, w.place) for w in result.warnings] == [
-        ("pirads_scores", "lesion 2, t2w"),
+        ("pirads_scores", "lesion 2, dwi"),
         ("pirads_sector", "lesion 2, sector"),
     ]
 

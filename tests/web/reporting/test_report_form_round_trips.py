@@ -204,3 +204,11 @@ def test_a_template_without_person_question_begins_without_identifier(reader, pr
     assert post(reader, report, {"age": 64}, do="finish").status_code == 302
     report.refresh_from_db()
     assert report.values == {"age": 64}
+
+
+def test_only_a_template_that_works_a_score_out_promises_one() -> None:
+    from pydplib.capture import builtin
+    from pydplib.web.reporting.answering import form_state
+
+    assert form_state(builtin("pirads-2.1"), {}).scored
+    assert not form_state(builtin("pirads-paper"), {}).scored

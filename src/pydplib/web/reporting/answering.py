@@ -68,6 +68,8 @@ class FormState:
     text: str = field(repr=False)
     errors: list[Remark]
     warnings: list[Remark]
+    scored: bool
+    """Whether the template works a score out."""
 
     @property
     def seen_mark(self) -> str:
@@ -172,6 +174,7 @@ def form_state(template: Template, answers: object, *, complete: bool = False) -
         text=report_text(template, draft),
         errors=[remark for remark in remarks if remark.severity == "error"],
         warnings=[remark for remark in remarks if remark.severity == "warning"],
+        scored=any(q.computed is not None and q.computed.function in _SCORES for _, q in template.index.questions()),
     )
 
 
