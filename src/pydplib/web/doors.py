@@ -181,6 +181,8 @@ def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse
     if view is None:
         return lambda later: _decorator(later, entry, check)
 
+    from pydplib.web.people.keeping import forget
+
     @functools.wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
@@ -194,7 +196,14 @@ def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse
             return detour
         if entry.recent and not _is_recent(request):
             return detour_to(request, "confirm")
-        return view(request, **kwargs)
+        if entry.recent and request.method == "POST":
+            forget(request)
+        try:
+            return view(request, **kwargs)
+        except PolicyError as refusal:
+            if entry.kind != "project":  # those views write their own lines, with what was refused
+                note_refusal(request, refusal, action="change.refuse")
+            raise
 
     return _hang(guarded, view, entry)
 
@@ -202,12 +211,15 @@ def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse
 def detour_to(request: HttpRequest, name: str) -> HttpResponse:
     """Send the browser to sign in or to confirm, and afterwards back to the page where the user was."""
     from pydplib.web.people.addresses import safe_path
+    from pydplib.web.people.keeping import keep
 
     partial = "HX-Request" in request.headers
     if request.method in ("GET", "HEAD") and not partial:
         back = request.get_full_path()
     else:  # a button was pressed: not its address, but its page
         back = safe_path(request, request.headers.get("HX-Current-URL") or request.headers.get("Referer"))
+    if request.method == "POST" and name == "confirm" and not partial and keep(request, back):
+        back = _address("confirm_again")
     address = f"{_address(name)}?{urlencode({'next': back})}"
     if partial:  # the whole page goes, not the part that was asked for
         return HttpResponse(status=401, headers={"HX-Redirect": address})
@@ -225,12 +237,12 @@ def _address(name: str) -> str:
     return str(reverse(name))
 
 
-def note_refusal(request: HttpRequest, refusal: PolicyError) -> None:
-    """Write down whom a door refused, and why."""
+def note_refusal(request: HttpRequest, refusal: PolicyError, *, action: str = "door.refuse") -> None:
+    """Write down whom a door, or the rules behind it, refused, and why."""
     from pydplib.web.auditlog.writing import record
 
     route = request.resolver_match.route if request.resolver_match else ""
-    record(request.user, "door.refuse", route, project=getattr(request, "project", None), reason=str(refusal))
+    record(request.user, action, route, project=getattr(request, "project", None), reason=str(refusal))
 
 
 def note_stranger(request: HttpRequest, project: Any) -> None:

@@ -125,3 +125,57 @@ def test_name_can_be_changed_and_nothing_else(sign_in, make_user) -> None:
     client.post("/account", {"full_name": "Rosa R.", "is_hospital_owner": "on", "username": "ada", "hospital": "2"})
     user.refresh_from_db()
     assert (user.full_name, user.username, user.is_hospital_owner) == ("Rosa R.", "rosa", False)
+
+
+def test_what_was_typed_is_shown_and_sent_after_the_password(sign_in, make_user, project, password) -> None:
+    import re
+    from html import unescape
+
+    from pydplib.web.projects.models import Member
+
+    user = make_user("olivia", is_hospital_owner=True)
+    Member.objects.create(project=project, user=user, role="owner")
+    client = sign_in(user, recent=False)
+    address, words = f"/projects/{project.key}/edit", "Prostate <MRI>\r\nand more"
+    form = {"name": "PI-RADS", "purpose": words, "legal_basis": "Consent", "retention_until": "2041-01-01"}
+    sent = client.post(address, form, headers={"Referer": f"http://testserver{address}"})
+    assert sent.url == "/confirm?next=%2Fconfirm%2Fagain"
+    assert client.get("/confirm/again").url.startswith("/confirm?"), "not before the password"
+    session = client.session
+    session["confirmed_at"] = session["started_at"] = __import__("time").time()
+    session.save()
+    page = client.get("/confirm/again").content.decode()
+    assert "Prostate &lt;MRI&gt;" in page and "Send it now" in page and f'action="{address}"' in page
+    again = {name: unescape(value) for name, value in re.findall(r'hidden" name="(\w+)" value="([^"]*)"', page)}
+    assert {name: value for name, value in again.items() if name != "csrfmiddlewaretoken"} == form
+    project.refresh_from_db()
+    assert project.purpose == "Prostate MRI", "nothing was done by looking"
+    assert client.post(address, again).status_code == 302
+    project.refresh_from_db()
+    assert project.purpose.startswith("Prostate <MRI>")
+    assert "kept" not in client.session and client.get("/confirm/again").url == "/"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("code", "123456"), ("password", "secret-secret"), ("form-0-passphrase", "x"), ("note", "x" * 20_001)],
+)
+def test_secrets_and_very_long_texts_are_not_kept(sign_in, make_user, field, value) -> None:
+    client = sign_in(make_user("rosa"), second_factor=False, recent=False)
+    sent = client.post("/account/second-factor", {field: value, "name": "phone"})
+    assert sent.url == "/confirm?next=%2F" and "kept" not in client.session
+
+
+def test_what_was_kept_is_for_its_user_and_a_quarter_of_an_hour(sign_in, make_user, clock) -> None:
+    from django.test import RequestFactory
+
+    from pydplib.web.people.keeping import keep, kept
+
+    request = RequestFactory().post("/x?y=1", {"name": "a"})
+    request.session, request.user = {}, make_user("rosa")
+    assert keep(request, "/x") and kept(request).fields == (("name", "a"),) and kept(request).path == "/x?y=1"
+    request.user = make_user("carl")
+    assert kept(request) is None
+    request.user = type(request.user).objects.get(username="rosa")
+    clock(minutes=16)
+    assert kept(request) is None

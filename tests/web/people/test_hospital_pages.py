@@ -192,3 +192,15 @@ def test_change_and_line_are_kept_together_or_not_at_all(owner, make_user, monke
         set_active(owner, rosa, active=False)
     rosa.refresh_from_db()
     assert rosa.is_active and not lines()
+
+
+def test_refusals_behind_the_door_are_in_the_log(owner, sign_in, lines) -> None:
+    from pydplib.web.auditlog.models import Line
+
+    client = sign_in(owner)
+    assert client.post("/hospital/people/ada/disable").status_code == 403
+    assert client.post("/hospital/people/ada/owner", {"owner": "no"}).status_code == 403
+    assert client.post("/account/second-factor/off").status_code == 302
+    assert lines().count("change.refuse") == 3
+    line = Line.objects.filter(action="change.refuse").first()
+    assert line.actor == "ada" and line.hospital == owner.hospital.key and "own rights" in line.facts["reason"]

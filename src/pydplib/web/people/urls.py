@@ -14,6 +14,7 @@ urlpatterns = [
     path("welcome", views_entry.welcome_password, name="welcome_password"),
     path("welcome/<str:token>", views_entry.welcome, name="welcome"),
     path("confirm", views_account.confirm, name="confirm"),
+    path("confirm/again", views_account.again, name="confirm_again"),
     path("account", views_account.account, name="account"),
     path("account/password", views_account.password, name="account_password"),
     path("account/second-factor", views_account.second_factor, name="second_factor"),

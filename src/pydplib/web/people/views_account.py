@@ -7,14 +7,16 @@ from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_otp import login as otp_login
 
+from pydplib.errors import PolicyError
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import signed_in
-from pydplib.web.people import managing, rate_limits, signing_in
+from pydplib.web.doors import note_refusal, signed_in
+from pydplib.web.people import keeping, managing, rate_limits, signing_in
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import ChangePasswordForm, ConfirmForm, EnrolForm, NameForm
@@ -121,7 +123,9 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 def second_factor_off(request: HttpRequest) -> HttpResponse:
     """Turn the second factor off, for those who need none."""
     if factor.must_have(request.user):
-        messages.error(request, "Owners need a second factor. You can change the phone, but not go without.")
+        words = "Owners need a second factor. You can change the phone, but not go without."
+        note_refusal(request, PolicyError(words), action="change.refuse")
+        messages.error(request, words)
         return redirect("account")
     with recorded(request.user) as log:
         if factor.remove(request.user):
@@ -177,7 +181,19 @@ def confirm(request: HttpRequest) -> HttpResponse:
             return redirect(then)
         record(user, "user.confirm_fail", user.username)
         form.add_error(None, "That is not right. Check the password; a code works once only.")
-    return render(request, "people/confirm.html", {"form": form, "next": then, "is_demo": demo})
+    values = {"form": form, "next": then, "is_demo": demo, "is_kept": then == reverse("confirm_again")}
+    return render(request, "people/confirm.html", values)
+
+
+@signed_in(recent=True)
+@require_safe
+def again(request: HttpRequest) -> HttpResponse:
+    """Show what was filled in before the password was asked for, with a button that sends it."""
+    found = keeping.kept(request)
+    if found is None:
+        messages.info(request, "What you had filled in is not kept any more. Please do it once more.")
+        return redirect("home")
+    return render(request, "people/again.html", {"kept": found})
 
 
 @signed_in
