@@ -52,7 +52,7 @@ def test_numbers_when_written_twice_stay_the_same(numbers, tree, capsys) -> None
     assert "| time of a mean (warm) | 2 ms | 1 ms | 2 × | ≤ 3 | yes |" in first
     assert "| time of a sum | 9 ms | 1 ms | 9 × | ≤ 3 | **no** |" in first
     assert "| time of a peer (no network) |  |  |  |  | not run |" in first
-    assert "| `python benchmarks/speed.py --data FOLDER` | 1 | 2 |" in first and "somebody" not in first
+    assert "| `python benchmarks/speed.py --data FOLDER` | 1 of 2 |" in first and "somebody" not in first
     assert "Not measured yet: `scripts/bench.sh later` does." in first
     assert first.startswith("Before.\n") and first.endswith("After.\n")
     assert numbers.main([], tree) == 0 and path.read_text() == first
