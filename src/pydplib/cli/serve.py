@@ -109,7 +109,7 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
             click.echo(
                 f"Nobody can sign in yet. Set the server up with this link; it works once, for 24 hours:\n  {first}"
             )
-        running = server.make_server(application, opened, proxy=proxy)  # type: ignore[arg-type]
+        running = server.make_server(application, opened, proxy=proxy, demo=configuration.demo)  # type: ignore[arg-type]
         if proxy:
             click.echo(f"Listening on http://{name}:{port} for the proxy at {proxy}; its word about https is taken.")
         click.echo(f"Ready after {time.monotonic() - begun:.1f} s: {base}  (Ctrl-C ends it)")

@@ -72,13 +72,14 @@ def open_socket(host: str, port: int) -> socket.socket:
     return opened
 
 
-def make_server(application: Any, opened: socket.socket, *, proxy: str | None = None) -> Any:
+def make_server(application: Any, opened: socket.socket, *, proxy: str | None = None, demo: bool = False) -> Any:
     """Return the server for a bound socket; ``run()`` serves until it is interrupted.
 
     Args:
         application: The WSGI application.
         opened: The socket of ``open_socket``.
         proxy: The address of the one proxy whose ``X-Forwarded-*`` headers are believed; all others' are dropped.
+        demo: Whether it is the demonstration: it sees those headers, believes none, and lets nobody in by a proxy.
     """
     from waitress.server import create_server
 
@@ -100,7 +101,7 @@ def make_server(application: Any, opened: socket.socket, *, proxy: str | None = 
         connection_limit=200,
         max_request_header_size=32_768,
         max_request_body_size=LARGE_BODY,
-        clear_untrusted_proxy_headers=True,
+        clear_untrusted_proxy_headers=not demo,
         **trust,
     )
     server.channel_class = _channel_class()

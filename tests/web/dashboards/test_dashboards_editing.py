@@ -47,7 +47,8 @@ def test_a_dashboard_from_new_to_published_by_the_pages(study: Any, browser: Any
     page = owner.get(answer.url).content.decode()
     assert f'name="agreed" value="{bill.nano}"' in page
     assert bill.total in page
-    assert owner.post(f"/dashboards/{dashboard.key}/publish", {"agreed": "17"}).status_code == 422
+    for price in ("17", "\u00b2", "\u0663", "-1", ""):
+        assert owner.post(f"/dashboards/{dashboard.key}/publish", {"agreed": price}).status_code == 422, price
     assert dashboard.editions.count() == 0
     assert owner.post(f"/dashboards/{dashboard.key}/publish", {"agreed": bill.nano}).status_code == 302
     seen = browser("collaborator").get(f"/dashboards/{dashboard.key}").content.decode()

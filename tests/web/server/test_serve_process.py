@@ -67,6 +67,14 @@ def test_demo_link_opens_the_platform_with_920_synthetic_reports(demo) -> None:
             assert database.execute(query).fetchone() == (expected,), query
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
+def test_demo_link_opens_nothing_through_a_proxy(demo, header) -> None:
+    path = demo.links()["Third party"]
+    assert demo.ask(path, headers={header: "192.0.2.7"}).status == 404
+    if header == "X-Real-IP":
+        assert demo.ask(path).status == 302, "the same link, from this machine itself"
+
+
 def test_session_cookie_flags_on_loopback(demo) -> None:
     answer = demo.ask("/login")
     cookies = [value for key, value in answer.headers if key.lower() == "set-cookie"]

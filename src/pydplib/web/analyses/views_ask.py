@@ -61,7 +61,7 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
 def _agreed(data: QueryDict) -> int:
     """Return the price that stood beside the button, in nano-epsilon."""
     word = data.get("agreed", "")
-    return int(word) if word.isdecimal() and len(word) < 20 else -1
+    return int(word) if word.isascii() and word.isdecimal() and len(word) < 20 else -1
 
 
 def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:

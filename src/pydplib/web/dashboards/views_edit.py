@@ -137,7 +137,7 @@ def count(request: HttpRequest) -> HttpResponse:
 def publish_now(request: HttpRequest) -> HttpResponse:
     """Pay and publish, at the price that the page showed."""
     agreed = request.POST.get("agreed", "")
-    if not agreed.isdigit() or len(agreed) > 15:
+    if not (agreed.isascii() and agreed.isdigit()) or len(agreed) > 15:  # "²" is a digit too, but no number
         raise ParameterError("Publishing needs the price that you agree to: go back and press the button there.")
     publish(request.user, request.target, agreed=int(agreed))
     messages.success(request, "Published. Everybody of the audience sees it from now on, for nothing.")

@@ -21,6 +21,7 @@ from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import CodeForm, NewPasswordForm, SetupForm, SignInForm
 
 WRONG = "Name or password is not right."
+PROXY_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
 TIMED_OUT = {
     "idle": "You were signed out after a while without use. What you had saved as a draft is kept.",
     "day": "You were signed out at the end of a long day. What you had saved as a draft is kept.",
@@ -150,7 +151,7 @@ def _is_demo(request: HttpRequest) -> bool:
         near = ipaddress.ip_address(rate_limits.address_of(request)).is_loopback
     except ValueError:
         near = False
-    return bool(settings.CONFIGURATION.demo) and near and "HTTP_X_FORWARDED_FOR" not in request.META
+    return bool(settings.CONFIGURATION.demo) and near and not any(name in request.META for name in PROXY_HEADERS)
 
 
 def _unsent(response: HttpResponse) -> HttpResponse:
