@@ -223,3 +223,20 @@ def test_server_tidies_again_and_again_and_outlives_a_fault(monkeypatch) -> None
         time.sleep(0.01)
     ended.set()
     assert len(calls) > 2
+
+
+def test_an_older_snapshot_is_refused_in_words_and_changes_nothing(project, filled) -> None:
+    from pydplib.errors import ParameterError
+
+    older, newer = (make_snapshot(project, actor=filled.user) for _ in range(2))
+    assert f"/snapshots/{older.key}/publish" in filled.get("/snapshots").content.decode()
+    publish(newer, actor=filled.user)
+    with pytest.raises(ParameterError, match="never go back"):
+        publish(older, actor=filled.user)
+    page = filled.post(f"/snapshots/{older.key}/publish", {"size": "private"}, follow=True).content.decode()
+    assert "never go back" in page and "is published." not in page
+    assert f"/snapshots/{older.key}/publish" not in page, "nor is it offered"
+    page = filled.post(f"/snapshots/{newer.key}/publish", follow=True).content.decode()
+    assert "nothing changes" in page
+    assert published_snapshot(project) == newer
+    assert Line.objects.filter(action="snapshot.publish").count() == 1

@@ -109,6 +109,9 @@ def publish(snapshot: Snapshot, *, actor: object, size: int | None = None, size_
         size: The number of people, if the owner declares it public: prices are exact then. Nobody checks it against
             the data when a price is made.
         size_epsilon: What a noisy number of records costs every recipient once, if the owner sets it.
+
+    Raises:
+        ParameterError: A newer one is published already.
     """
     if not snapshot.file:
         raise DataError("This snapshot is gone: make a new one.")
@@ -117,6 +120,8 @@ def publish(snapshot: Snapshot, *, actor: object, size: int | None = None, size_
     if snapshot.published is not None:
         return
     with recorded(actor, project=snapshot.project) as log:
+        Project.objects.select_for_update().get(pk=snapshot.project_id)  # no newer one is published meanwhile
+        check_newest(snapshot)
         snapshot.published = timezone.now()
         snapshot.schema = replace(Schema.from_json(snapshot.schema), size=size).to_json()
         snapshot.size_nano_epsilon = None if size_epsilon is None else round(size_epsilon * 10**9)
@@ -128,6 +133,16 @@ def publish(snapshot: Snapshot, *, actor: object, size: int | None = None, size_
             number=snapshot.number,
             data_version=snapshot.data_version,
             **{name: value for name, value in more.items() if value is not None},
+        )
+
+
+def check_newest(snapshot: Snapshot) -> None:
+    """Raise ``ParameterError`` if a newer snapshot is published: two states in turn would show what changed."""
+    newest = published_snapshot(snapshot.project)
+    if newest is not None and newest.number > snapshot.number:
+        raise ParameterError(
+            f"Snapshot {newest.number} is newer and published already: partners' analyses run on the newest, and "
+            "never go back to an older state of the data. Make a new snapshot and publish that."
         )
 
 

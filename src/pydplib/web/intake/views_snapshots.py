@@ -10,12 +10,20 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from pydplib.errors import ParameterError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.doors import door
 from pydplib.web.intake.forms import ScheduleForm, SizeForm
 from pydplib.web.intake.models import Snapshot, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
-from pydplib.web.intake.snapshots import make_snapshot, people_in, publish, published_snapshot, said_before
+from pydplib.web.intake.snapshots import (
+    check_newest,
+    make_snapshot,
+    people_in,
+    publish,
+    published_snapshot,
+    said_before,
+)
 
 
 @door("manage_data")
@@ -29,9 +37,11 @@ def snapshots(request: Any) -> HttpResponse:
             publish(made, actor=request.user, **said_before(request.project))
         return redirect("snapshots")
     schedule = SnapshotSchedule.objects.filter(project=request.project).first()
+    current = published_snapshot(request.project)
     context = {
         "snapshots": Snapshot.objects.filter(project=request.project).select_related("template"),
-        "current": published_snapshot(request.project),
+        "current": current,
+        "newest": current.number if current else 0,
         "template": request.project.templates.filter(is_current=True).first(),
         "schedule": schedule,
         "form": ScheduleForm(instance=schedule),
@@ -44,12 +54,20 @@ def snapshots(request: Any) -> HttpResponse:
 def snapshot_publish(request: Any, **kwargs: Any) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
     item: Snapshot = request.target
+    if item.published is not None:
+        messages.info(request, f"Snapshot {item.number} was published before: nothing changes.")
+        return redirect("snapshots")
+    try:
+        check_newest(item)
+    except ParameterError as refusal:
+        messages.error(request, str(refusal))
+        return redirect("snapshots")
     before = said_before(item.project)
     if request.method == "GET":
         first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
         form = SizeForm(initial={"size": first, "people": before["size"]}, counted=lambda: people_in(item))
         return render(request, "intake/publish.html", {"form": form, "snapshot": item})
-    if item.published is not None or not item.file or "size" not in request.POST:
+    if not item.file or "size" not in request.POST:
         publish(item, actor=request.user, **before)  # nothing was said: as before
         messages.success(request, f"Snapshot {item.number} is published.")
         return redirect("snapshots")
