@@ -144,7 +144,7 @@ def may_flow(
     for rule in rules:
         passed, reason = _judge(rule, source, audience, output, purpose, on)
         if reason is None:
-            return Decision(True, f"Allowed: a rule for '{rule.audience}' permits {output.label}.", rule)
+            return Decision(True, f"Allowed: a rule for '{rule.audience}' permits {LABEL_WORDS[output.label]}.", rule)
         if nearest is None or passed > nearest[0]:
             nearest = (passed, reason, rule)
     assert nearest is not None

@@ -37,6 +37,27 @@ read_project: what the project is for, and the own place in it; read_templates: 
 """
 
 
+_POWER_WORDS: Mapping[Power, str] = MappingProxyType(
+    {
+        "ask": "ask for statistics",
+        "capture": "write reports",
+        "decide_requests": "decide on requests",
+        "edit_policy": "change policy, members and budgets",
+        "edit_templates": "change templates",
+        "erase": "see to the rights of patients",
+        "import_records": "import records",
+        "make_request": "send requests to the owners",
+        "manage_data": "manage data and snapshots",
+        "read_all_ledgers": "read the ledgers of others",
+        "read_log": "read the audit log",
+        "read_project": "read what the project is for",
+        "read_templates": "read templates",
+        "see_raw": "see raw rows",
+    }
+)
+"""Each power in the words of a refusal."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """Who somebody is to the data.
@@ -148,10 +169,9 @@ def can_use(role: object, power: Power) -> bool:
 def check_use(role: object, power: Power) -> None:
     """Raise ``PolicyError`` unless the role has the power."""
     if not can_use(role, power):
-        who = sorted(name for name, known in ROLES.items() if power in known.powers)
-        raise PolicyError(
-            f"The role '{parse_role(role).name}' may not {power.replace('_', ' ')}; this is for: {', '.join(who)}."
-        )
+        who = sorted(known.title.lower() for known in ROLES.values() if power in known.powers)
+        title = parse_role(role).title.lower()
+        raise PolicyError(f"As {title} you may not {_POWER_WORDS[power]}; this is for: {', '.join(who)}.")
 
 
 def can_read_ledger(role: object, *, own: bool) -> bool:

@@ -47,4 +47,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer a form that did not come from one of our pages, or came too late."""
     message = "This form is too old, or cookies are turned off. Go back, load the page again and repeat what you did."
-    return render(request, "problem.html", {"message": message, "status": 403}, status=403)
+    return render(
+        request, "problem.html", {"message": message, "status": 403, "heading": "That did not work"}, status=403
+    )

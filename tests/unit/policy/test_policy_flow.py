@@ -75,7 +75,7 @@ ROW = PolicyRule(
 @pytest.mark.parametrize(
     ("change", "allow", "reason"),
     [
-        ({}, True, "permits dp_high"),
+        ({}, True, "permits statistics with much noise"),
         ({"fields": ["age", "pirads"], "filters": ["year"]}, True, "permits"),
         ({"fields": []}, True, "permits"),
         ({"project": "lungs"}, False, "no rule speaks of 'third_party'"),
@@ -86,7 +86,7 @@ ROW = PolicyRule(
         ({"filters": ["patient_id"]}, False, "identifiers"),
         ({"label": "dp_medium"}, False, "much noise at most, asked statistics with medium noise"),
         ({"label": "k_anonymous"}, False, "may get statistics with much noise at most"),
-        ({"label": "public"}, True, "permits public"),
+        ({"label": "public"}, True, "permits public facts"),
         ({"purpose": "marketing"}, False, "for the purpose 'research' only"),
         ({"on": TODAY + dt.timedelta(days=1)}, False, "expired on 2026-06-30"),
         ({"epsilon": 0.5}, True, "permits"),

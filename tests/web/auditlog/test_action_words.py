@@ -49,5 +49,5 @@ def test_a_planted_action_without_words_is_found() -> None:
 def test_unknown_actions_and_details_are_readable() -> None:
     assert words_of("ghost.walk_through") == "Ghost: walk through"
     assert facts_words({"after": {"role": "third_party"}, "before": {}, "kind": None, "on": True}) == (
-        "before: –; kind: –; on: yes; after: role third party"
+        "on: yes; after: role third party"
     )

@@ -168,14 +168,21 @@ def words_of(action: str) -> str:
     return f"{thing.replace('_', ' ').capitalize()}: {verb.replace('_', ' ')}"
 
 
+_NAMED = 3
+"""How many entries of a list a reader sees; the exports have them all."""
+
+
 def facts_words(facts: Mapping[str, Any]) -> str:
     """Return the details of a line as one short text.
 
     Examples:
         >>> facts_words({"role": "owner", "fields": ["age", "year"], "before": {"budget": 2.0}})
         'role: data owner; fields: age, year; before: budget 2.0'
+        >>> facts_words({"filter": "", "reports": ["a1", "b2", "c3", "d4", "e5"]})
+        'reports: a1, b2, c3 and 2 more'
     """
-    ordered = sorted(facts.items(), key=lambda item: item[0] == "after")  # before comes before after
+    said = [(name, value) for name, value in facts.items() if value is False or value == 0 or value]
+    ordered = sorted(said, key=lambda item: item[0] == "after")  # before comes before after
     return "; ".join(f"{name.replace('_', ' ')}: {_plain(value)}" for name, value in ordered)
 
 
@@ -183,7 +190,8 @@ def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name.replace('_', ' ')} {_plain(inner)}" for name, inner in value.items()) or "–"
     if isinstance(value, list):
-        return ", ".join(_plain(item) for item in value) or "–"
+        more = f" and {len(value) - _NAMED} more" if len(value) > _NAMED + 1 else ""
+        return ", ".join(_plain(item) for item in (value[:_NAMED] if more else value)) + more or "–"
     if value is None or value == "":
         return "–"
     if isinstance(value, str) and value in ROLES:

@@ -65,7 +65,7 @@ class Line:
             return "no guarantee, no price"
         if self.nano is None:
             return "after counting"
-        return f"ε {show_nano(self.nano)}" if self.nano else "nothing more"
+        return f"ε {show_nano(self.nano)}" if self.nano else "already paid"
 
     @property
     def chosen(self) -> str:

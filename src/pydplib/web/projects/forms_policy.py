@@ -139,6 +139,8 @@ def _initial(rule: PolicyRule) -> dict[str, Any]:
     values: dict[str, Any] = {
         name: getattr(rule, name) for name in ("label", "epsilon_per_question", "budget", "expires", "paper_mode")
     }
+    for name in ("epsilon_per_question", "budget"):
+        values[name] = None if values[name] is None else f"{values[name]:g}"
     values["purpose"] = "" if rule.purpose == ANY else rule.purpose
     for column, part in _PARTS.items():
         names = getattr(rule, column)

@@ -49,7 +49,7 @@ def prior_report(request: HttpRequest, report: Report) -> Report | None:
 class ReportFilter(forms.Form):
     """What to look for; whatever is left empty does not matter."""
 
-    state = forms.ChoiceField(required=False, choices=[("", "Any state"), ("draft", "Draft"), ("signed", "Signed")])
+    state = forms.ChoiceField(required=False, choices=[("", "Any"), ("draft", "Draft"), ("signed", "Signed")])
     score = forms.ChoiceField(required=False, label="Score")
     author = forms.ChoiceField(required=False)
     department = forms.ChoiceField(required=False)
@@ -60,13 +60,13 @@ class ReportFilter(forms.Form):
         super().__init__(data)
         self.question = score_question(request.project)
         seen = visible_reports(request)
-        self.fields["score"].choices = [("", "Any score"), *_scores(self.question)]
+        self.fields["score"].choices = [("", "Any"), *_scores(self.question)]
         if self.question is not None:
             self.fields["score"].label = self.question.text
         users = User.objects.filter(pk__in=seen.values("author")).order_by("username")
         self.fields["author"].choices = [("", "Anybody"), *((user.username, str(user)) for user in users)]
         departments = seen.exclude(department="").order_by("department").values_list("department", flat=True)
-        self.fields["department"].choices = [("", "Any department"), *((d, d) for d in departments.distinct())]
+        self.fields["department"].choices = [("", "Any"), *((d, d) for d in departments.distinct())]
 
     def apply(self, reports: QuerySet[Report]) -> QuerySet[Report]:
         """Return the reports that fit; a filter that cannot be read finds nothing."""
