@@ -73,4 +73,4 @@ def _cell(value: Any) -> str:
         return str(value)
     if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e6):
         return f"{int(value)}"
-    return NUMBER.format(value)
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else NUMBER.format(value)

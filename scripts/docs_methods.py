@@ -161,3 +161,14 @@ def data_types_table() -> str:
             f"{result.record_epsilon:.3g} | `{type(result.guarantee).__name__}` |"
         )
     return "\n".join(lines)
+
+
+def guarantee_sentences() -> str:
+    """Return the sentence of every kind of guarantee, as they print themselves."""
+    import pydplib as dp
+
+    values = (
+        dp.PureDP(1.0), dp.ApproxDP(1.0, 1e-6), dp.ZCDP(0.5), dp.LocalDP(4.1), dp.KAnonymous(5),
+        dp.NoGuarantee("the range was taken from the data"),
+    )  # fmt: skip
+    return "\n".join(f"- {value}" for value in values)

@@ -10,7 +10,7 @@ from typing import Any
 # MkDocs finds the modules beside a hook only while it loads the hook, so they stand here and not where they work.
 from docs_figures import look_script, plotly_script
 from docs_imports import imports_in_words, imports_table, rooms_drawing
-from docs_methods import data_types_table, methods_drawing, questions_table
+from docs_methods import data_types_table, guarantee_sentences, methods_drawing, questions_table
 from docs_notebooks import notebook_pages
 from docs_papers import (
     divergence,
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "imports": imports_table,
     "imports in words": imports_in_words,
     "methods": methods_drawing,
+    "sentences": guarantee_sentences,
     "questions": questions_table,
     "data types": data_types_table,
     "printed and true": printed_and_true,
@@ -71,7 +72,23 @@ SUBMODULES = {
     "pydplib.plot": "Releases and results to figures.",
     "pydplib.report": "Self-contained HTML reports.",
 }
+PYTHON = "reference/python/index.md"
 ALL_ROOMS = {**ROOMS, **SUBMODULES}
+
+
+def on_config(config: Any) -> Any:
+    """Put a page per room under "Python" in the menu, and every decision under "Decisions" (called by MkDocs)."""
+    decisions = sorted(path.name for path in (ROOT / "docs" / "adr").glob("[0-9]*.md"))
+    below = {
+        PYTHON: [{_short(room): f"reference/python/{_short(room)}.md"} for room in ALL_ROOMS],
+        "adr/index.md": [f"adr/{name}" for name in decisions],
+    }
+    for part in config["nav"]:
+        for entry in (entry for entries in part.values() if isinstance(entries, list) for entry in entries):
+            for title, address in entry.items():
+                if isinstance(address, str) and address in below:
+                    entry[title] = [address, *below[address]]
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -98,7 +115,7 @@ def follow_links(markdown: str, address: str) -> str:
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield address and text of every generated page."""
-    yield "reference/python/index.md", python_index()
+    yield PYTHON, python_index()
     for room in ALL_ROOMS:
         yield f"reference/python/{_short(room)}.md", python_page(room)
     yield "reference/commands.md", commands_page()
