@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from django.db.models import F
 
 import pydplib as dp
 from pydplib.budget.chain import Head
@@ -71,6 +72,26 @@ def test_forecast_counts_pace_and_usual_price(study: Any, spent: Any, tara: Any)
     assert whole.questions == 4 and whole.left == pytest.approx(8.3)
     later = forecast(study.project, whole, now=dt.datetime.now(dt.UTC) + dt.timedelta(days=90))
     assert later.until is None, "nothing was asked lately"
+
+
+def test_after_many_small_questions_the_page_says_what_a_large_one_may_cost(study: Any, tara: Any, button: Any) -> None:
+    from pydplib.web.ledger import models as rows
+
+    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.05))
+    # As if 42 times: more than 2 by the sum, less by the better rule.
+    own = rows.Account.objects.filter(recipient=tara.user.hospital.key)
+    own.update(nano_epsilon=42 * 50_000_000, nano_rho=42 * 1_250_000, version=F("version") + 1)
+    purse = own_purse(study.project, tara.user, tara.place)
+    assert purse is not None and purse.most < purse.left
+    page = tara.get("/budget").content.decode()
+    assert f"may cost at most {purse.most_words} now" in page
+    asked = {"kind": "count", "by1": "year", "accuracy": "epsilon"}
+    dear = tara.get("/analyses/new", asked | {"epsilon": f"{purse.left - 0.001:.6f}"}).content.decode()
+    assert "The budget cannot pay for this" in dear and "a large one takes more of the budget" in dear
+    told = forecast(study.project, purse, recipient=tara.user.hospital.key)
+    assert told.more == purse.pays(0.05) > purse.left / 0.05, "the ledger pays as many"
+    fits = tara.get("/analyses/new", asked | {"epsilon": purse.most_words}).content.decode()
+    assert tara.post("/analyses/new", button(fits)).status_code == 302
 
 
 def test_a_budget_that_was_lowered_shows_what_holds_today(study: Any, spent: Any, tara: Any) -> None:

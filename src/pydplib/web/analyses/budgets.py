@@ -13,11 +13,12 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.budget.chain import Entry
-from pydplib.budget.rules import Limit, State, spent
+from pydplib.budget.costs import Cost
+from pydplib.budget.rules import Limit, State, pay, remaining, spent
 from pydplib.budget.store import Account
 from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import PolicyError
-from pydplib.guarantee import ApproxDP
+from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.policy import ROLES, Policy, can_use
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
@@ -29,6 +30,7 @@ from pydplib.web.people.models import Hospital
 WORRY = 0.8
 """The part of a budget from which on an alert is shown."""
 PACE_DAYS = 30
+MOST_QUESTIONS = 999
 KINDS = {
     "debit": "Paid",
     "share": "Paid",
@@ -67,6 +69,7 @@ class Purse:
         total: All of it, by the policy of today.
         questions: How many questions were paid.
         last: When the last one was.
+        account: The sums and the limit behind it; none before the first question.
     """
 
     name: str
@@ -74,6 +77,26 @@ class Purse:
     total: float
     questions: int = 0
     last: dt.datetime | None = None
+    account: tuple[State, Limit] | None = None
+
+    @property
+    def most(self) -> float:
+        """The dearest single question that it still pays: less than what is left, after many small ones."""
+        return self.left if self.account is None else min(self.left, remaining(*self.account).epsilon)
+
+    @property
+    def most_words(self) -> str:
+        """The dearest question for readers, rounded down; empty where it is what is left."""
+        shown = show_amount(math.floor(1e4 * self.most + 1e-6) / 1e4)
+        return "" if shown == show_amount(self.left) else shown
+
+    def pays(self, price: float) -> int:
+        """Return how many further questions of one price it pays, each as the ledger would; at most 999."""
+        state, limit = self.account or (State(), Limit.of(PureDP(max(self.total, 1e-6))))
+        cost, count = Cost.pure(price, mechanism="laplace"), 0
+        while count < MOST_QUESTIONS and isinstance(after := pay(state, cost, limit), State):
+            state, count = after, count + 1
+        return count
 
     @property
     def left(self) -> float:
@@ -103,7 +126,7 @@ class Forecast:
     Args:
         until: The day on which it ends at the present pace; none if nothing was asked lately, or it lasts ten years.
         usual: The usual price of a question (the median); none before the first.
-        more: How many further questions of that price it pays at least.
+        more: How many further questions of that price it pays.
     """
 
     until: dt.date | None
@@ -191,7 +214,8 @@ def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) 
     paid = [entry for entry in entries if entry.kind in ("debit", "share")]
     last = dt.datetime.fromisoformat(paid[-1].time) if paid else None
     state: State = account.state
-    return Purse(name, spent(state, limit) / NANO, limit.nano_epsilon / NANO, len(paid), last)
+    used, total = spent(state, limit) / NANO, limit.nano_epsilon / NANO
+    return Purse(name, used, total, len(paid), last, (state, limit))
 
 
 def forecast(project: Any, purse: Purse, *, recipient: str | None = None, now: dt.datetime | None = None) -> Forecast:
@@ -219,7 +243,7 @@ def forecast(project: Any, purse: Purse, *, recipient: str | None = None, now: d
     pace = sum(cost for time, cost in paid if time >= since) / days
     left = purse.left / pace if pace else math.inf
     until = (now + dt.timedelta(days=left)).date() if left < 3652 else None
-    return Forecast(until, usual, math.floor(purse.left / usual + 1e-9))
+    return Forecast(until, usual, purse.pays(usual))
 
 
 def bookings(project: Any, *, titles: Mapping[str, str], recipient: str | None = None) -> list[Booking]:

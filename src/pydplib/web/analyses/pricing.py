@@ -17,6 +17,10 @@ from pydplib.release.words import show_margin
 from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.sessions import open_session
 
+_WEIGHS = (
+    "After many small questions, which add up to less than their sum, a large one takes more of the budget than its "
+    "own epsilon."
+)
 UNITS = {"rows": "records", "persons": "people"}
 
 
@@ -75,6 +79,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
     nano_extra = math.ceil(extra * NANO)  # as the ledger rounds
     nano = 0 if price.free else (price.cost.nano_epsilon or 0) + nano_extra
     gone, asked, total = _bar(session, price, nano_extra)
+    weighs = (_WEIGHS,) if asked > nano / NANO + 1e-9 else ()
     return Quoted(
         price=price,
         cost=("at most " if price.at_most and not price.free else "") + show_nano(nano),
@@ -84,7 +89,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
         noise="" if price.noise_percent is None else f"about {price.noise_percent:.2g} %",
         bar=(gone, asked, total),
         affordable=price.affordable and (price.free or gone + asked <= total + 1e-12),
-        notes=tuple(note for note in price.notes if not buys or "bought with" not in note),
+        notes=(*(note for note in price.notes if not buys or "bought with" not in note), *weighs),
     )
 
 
