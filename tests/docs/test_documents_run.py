@@ -15,6 +15,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
+    "index.md",
     "tutorials/first-private-figure.md",
     "tutorials/anonymize-and-attack.md",
     "explanation/guarantees.md",
