@@ -437,3 +437,33 @@ def test_one_worker_at_a_time(project, version, row, member, monkeypatch) -> Non
     assert Report.objects.count() == 1
     with pytest.raises(jobs.LostClaimError):
         first.save(done=1)
+
+
+def test_a_row_mended_into_another_row_of_the_file_is_a_duplicate(project, version, row, member) -> None:
+    owner = member("owner")
+    rows = [row("P1"), row("P2"), row("P1", age=640, last_modified="2018-03-02"), row("P4", age=650)]
+    batch = go_through(owner, table(rows))
+    mend = f"/import/{batch.key}/rows/"
+    owner.post(f"{mend}4", {"action": "mend", "field:age": "64", "field:last_modified": "2018-03-01"})
+    third = ImportRow.objects.get(number=4)
+    assert third.decision == "leave_out" and "is in row 2 too" in third.problems[-1]["message"]
+    owner.post(f"{mend}4", {"action": "mend", "field:patient_id": " p 9 ", "field:age": "64"})
+    assert ImportRow.objects.get(number=4).decision == "fixed"
+    owner.post(f"{mend}5", {"action": "mend", "field:patient_id": "p 9", "field:age": "64"})
+    fourth = ImportRow.objects.get(number=5)
+    assert fourth.decision == "leave_out" and "is in row 4 too" in fourth.problems[-1]["message"], "as it was mended"
+    owner.post(f"{mend}5", {"action": "mend", "field:patient_id": "P4"})
+    assert ImportRow.objects.get(number=5).decision == "fixed"
+    owner.post(f"/import/{batch.key}/accept")
+    assert Report.objects.count() == 4
+
+
+def test_a_mended_row_whose_number_is_in_the_file_twice_is_a_duplicate(project, version, row, member) -> None:
+    owner = member("owner")
+    rows = [row("P1") | {"Accession": "7"}, row("P2", age=640, last_modified="2018-04-01") | {"Accession": "8"}]
+    batch = go_through(owner, table([*rows, row("P3", age=900) | {"Accession": " 7"}]))
+    owner.post(f"/import/{batch.key}/rows/3", {"action": "mend", "field:age": "64"})
+    assert ImportRow.objects.get(number=3).decision == "fixed"
+    owner.post(f"/import/{batch.key}/rows/4", {"action": "mend", "field:age": "64"})
+    last = ImportRow.objects.get(number=4)
+    assert last.decision == "leave_out" and "The same report number is in row 2 too" in last.problems[-1]["message"]

@@ -16,6 +16,7 @@ from pydplib.web.intake.mapping import titles_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.reading import FileRow, Reader
 from pydplib.web.intake.recording import CHUNK, chunks
+from pydplib.web.intake.repeats import repeated_in_file
 
 MOST_PROBLEM_ROWS = 2000
 """Rows with problems that are kept for a decision; further ones are counted and left out."""
@@ -72,7 +73,8 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
     special = {name: text for name, text in row.fields.items() if name.startswith("@")}
     merged = {name: text for name, text in row.fields.items() if not name.startswith("@")} | dict(fields)
     tried = reader.evaluated(row.number, merged, special)
-    repeated = Duplicates(row.batch.project, template).find([tried]).get(row.number, "")
+    duplicates = Duplicates(row.batch.project, template)
+    repeated = duplicates.find([tried]).get(row.number, "") or repeated_in_file(reader, duplicates, tried)
     row.fields = merged | special
     row.problems = _problems(tried, repeated, _names(row.batch, template))
     row.decision = _Decision.FIXED if tried.ok and not repeated else _Decision.LEAVE_OUT

@@ -38,7 +38,7 @@ class Duplicates:
         numbers, days, days_without_number = self._stored(keys)
         found: dict[int, str] = {}
         for row, number, day in keys:
-            what = "The same report number" if number else "A report of the same patient and day"
+            what = self.words_for(row)
             key = number or day
             if not key:
                 continue
@@ -51,6 +51,14 @@ class Duplicates:
                 # Written here or imported without numbers: only the day can tell.
                 found[row.number] = "A report of the same patient and day is in the project already."
         return found
+
+    def key_of(self, row: FileRow) -> str:
+        """Return what two rows of one report have in common; empty if nothing tells."""
+        return self.number_of(row) or self._day_key(row)
+
+    def words_for(self, row: FileRow) -> str:
+        """Return in words what makes another row the same report."""
+        return "The same report number" if self.number_of(row) else "A report of the same patient and day"
 
     def number_of(self, row: FileRow) -> str:
         """Return the keyed report number of a row; empty if the file has none."""
