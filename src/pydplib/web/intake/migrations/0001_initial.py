@@ -146,6 +146,7 @@ class Migration(migrations.Migration):
                 ("file", models.CharField(max_length=200)),
                 ("sha256", models.CharField(max_length=64)),
                 ("published", models.DateTimeField(null=True)),
+                ("size_nano_epsilon", models.PositiveBigIntegerField(null=True)),
                 ("made", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 (
                     "project",
