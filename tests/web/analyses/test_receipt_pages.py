@@ -105,3 +105,31 @@ def test_private_keys_are_for_the_server_alone(made: Any, settings_home: Path, c
     secret = file.read_text().strip()
     for address in ("/receipts/keys", f"/receipts/{made.digest}", "/receipts"):
         assert secret not in client.get(address).content.decode()
+
+
+def test_damaged_key_stops_questions_before_they_are_paid(
+    made: Any, study: Any, tara: Any, settings_home: Path
+) -> None:
+    from pydplib.web.ledger import models as rows
+
+    (file,) = (settings_home / "keys" / "receipts").glob("*.key")
+    good, before = file.read_text(), rows.Entry.objects.count()
+    file.write_text("not a key")
+    sent = {"kind": "count", "accuracy": "epsilon", "epsilon": "0.01", "agreed": "900000000"}
+    answer = tara.post("/analyses/new", sent)
+    assert answer.status_code == 422 and "nothing was spent" in answer.content.decode()
+    assert rows.Entry.objects.count() == before
+    file.write_text(good)
+    assert tara.post("/analyses/new", sent).status_code == 302
+
+
+def test_copy_of_a_key_that_somebody_made_signs_nothing(made: Any, settings_home: Path, client: Any) -> None:
+    from pydplib.receipt import new_signing_key
+    from pydplib.web.analyses.signing import rotate
+
+    folder, before = settings_home / "keys" / "receipts", client.get("/receipts/keys").json()
+    for name in ("old-backup.key", "000001 (copy).key", "९.key"):
+        (folder / name).write_text(new_signing_key().private_bytes_raw().hex())
+    assert client.get("/receipts/keys").json() == before
+    assert rotate() == client.get("/receipts/keys").json()["keys"][0]["key_id"]
+    assert len(client.get("/receipts/keys").json()["keys"]) == 2

@@ -16,7 +16,7 @@ from pydplib.release import Price, Question, Release, Session
 from pydplib.release.words import words_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import open_session
-from pydplib.web.analyses.signing import sign
+from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.store import DatabaseStore
@@ -58,7 +58,9 @@ def ask(project: Any, user: Any, place: Any, question: Question, noise: Noise, *
     Raises:
         BudgetError: The budget cannot pay; nothing was spent. The refusal is logged.
         PolicyError: The policy does not allow it. The refusal is logged.
+        ReceiptError: No receipt could be signed; nothing was spent.
     """
+    check_can_sign()
     try:
         session, snapshot = open_session(project, user, place)
         with session.table:

@@ -30,7 +30,7 @@ def sign(receipt: Receipt) -> Receipt:
 def public_keys() -> list[tuple[Ed25519PublicKey, bool]]:
     """Return all public keys, newest first, and whether each is the current one."""
     _current()
-    found = [_read(path).public_key() for path in sorted(_folder().glob("*.key"), reverse=True)]
+    found = [_read(path).public_key() for path in reversed(_files())]
     return [(key, number == 0) for number, key in enumerate(found)]
 
 
@@ -43,20 +43,40 @@ def keys_document() -> dict[str, Any]:
     return {"format": "pydplib-receipt-keys/1", "keys": keys}
 
 
+def check_can_sign() -> None:
+    """Raise before anything is paid if no receipt could be signed for it.
+
+    Raises:
+        ReceiptError: The current key is damaged.
+    """
+    try:
+        _current()
+    except ReceiptError:
+        raise ReceiptError(
+            "No receipt can be signed now, so nothing is answered, and nothing was spent. Whoever runs this server "
+            "restores the receipt key from a backup."
+        ) from None
+
+
 def rotate() -> str:
     """Make a new current key and return its short name; receipts signed before stay verifiable."""
     return key_id(_make().public_key())
 
 
 def _current() -> Ed25519PrivateKey:
-    newest = max(_folder().glob("*.key"), default=None)
-    return _make() if newest is None else _read(newest)
+    files = _files()
+    return _read(files[-1]) if files else _make()
+
+
+def _files() -> list[Path]:
+    """Return the keys, oldest first. Other files there, such as copies that somebody made, are no keys."""
+    return sorted(path for path in _folder().glob("*.key") if path.stem.isascii() and path.stem.isdigit())
 
 
 def _make() -> Ed25519PrivateKey:
     """Write a new key under the next number; of two servers at once, one wins and both use its key."""
     key = new_signing_key()
-    number = max((int(path.stem) for path in _folder().glob("*.key")), default=0) + 1
+    number = max((int(path.stem) for path in _files()), default=0) + 1
     path = _folder() / f"{number:06d}.key"
     draft = _folder() / f".{secrets.token_hex(8)}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

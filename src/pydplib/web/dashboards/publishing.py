@@ -17,6 +17,7 @@ from pydplib.experiments.figures import FIGURES
 from pydplib.policy import ROLES
 from pydplib.release import Release, Session
 from pydplib.web.analyses.asking import keep
+from pydplib.web.analyses.signing import check_can_sign
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.dashboards.models import Dashboard, Edition, Figure, Kind, Shown
 from pydplib.web.dashboards.planning import PAPER_FIELDS
@@ -53,6 +54,7 @@ def publish(actor: Any, dashboard: Dashboard, *, agreed: int) -> Edition:
         ParameterError: The price changed, or a figure cannot be published.
         BudgetError: The audience's or the data set's budget cannot pay for all of it; nothing was spent.
     """
+    check_can_sign()
     with _refusals(actor, dashboard):
         _check(bill_for(dashboard), agreed)
         session, snapshot = open_for(dashboard, preview=False)
