@@ -74,6 +74,25 @@ def test_pages_are_readable_calm_and_within_the_policy(
         assert visit.hosts == {"127.0.0.1"}
 
 
+FRAMED = """
+() => [...document.querySelectorAll(".plot")].filter((place) => place.clientWidth && place.querySelector(".main-svg"))
+  .every((place) => {
+    const frame = place.getBoundingClientRect(), drawn = place.querySelector(".main-svg").getBoundingClientRect();
+    return drawn.bottom <= frame.bottom + 1 && drawn.right <= frame.right + 1 && drawn.width > frame.width - 40;
+  })
+"""
+
+
+def test_figures_follow_the_width_and_stay_within_their_frame(browser: Any, gallery_server: str) -> None:
+    with Visit(browser, gallery_server, viewport={"width": 1280, "height": 900}) as visit:
+        page = visit.go("/design")
+        for width in (1280, 390, 700, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(400)
+            assert page.evaluate(FRAMED), width
+        assert visit.complaints == []
+
+
 def test_figure_is_drawn_in_the_look_and_again_after_the_switch(browser: Any, gallery_server: str) -> None:
     with Visit(browser, gallery_server, color_scheme="light") as visit:
         page = visit.go("/design")

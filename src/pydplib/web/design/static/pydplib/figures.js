@@ -32,9 +32,17 @@
     const id = place.dataset.figure;
     if (!drawnAs.has(place)) specs.set(id, read(id));
     const narrow = place.clientWidth < NARROW;
+    const width = place.clientWidth;
     const key = `${look()} ${narrow}`;
-    if (drawnAs.get(place) === key) return;
-    drawnAs.set(place, key);
+    const before = drawnAs.get(place);
+    if (before && before.key === key) {
+      if (before.width !== width) {
+        before.width = width;
+        window.Plotly.Plots.resize(place);
+      }
+      return;
+    }
+    drawnAs.set(place, { key, width });
     const spec = structuredClone(specs.get(id));
     const layout = spec.layout || {};
     if (narrow && layout.meta && layout.meta.narrow) merge(layout, structuredClone(layout.meta.narrow));
@@ -44,7 +52,8 @@
     layout.template = templates[look()];
     layout.autosize = true;
     place.style.minHeight = `${layout.height || 420}px`;
-    window.Plotly.react(place, spec.data, layout, config);
+    // Sizes are followed here: Plotly itself would squeeze a wide layout into a narrow place before the narrow one comes.
+    window.Plotly.react(place, spec.data, layout, { ...config, responsive: false });
   };
   const coming = new IntersectionObserver((entries) => {
     for (const entry of entries) {
