@@ -142,7 +142,7 @@ def nice_edges(column: Column) -> tuple[float | str, ...]:
 
     Examples:
         >>> nice_edges(Number(18, 100))
-        (18, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+        (18, 30, 40, 50, 60, 70, 80, 90, 100)
     """
     if isinstance(column, Date):
         import datetime as dt
@@ -161,5 +161,7 @@ def nice_edges(column: Column) -> tuple[float | str, ...]:
         width = Fraction(max(1, math.ceil(width)))
     first = math.floor(low / width) + 1
     inner = [i * width for i in range(first, math.ceil(high / width)) if low < i * width < high]
+    # A narrow rest at an end would look like a gap in the figure: it joins its neighbour.
+    inner = [edge for edge in inner if min(edge - low, high - edge) >= width / 2] or inner
     edges = [low, *inner, high]
     return tuple(int(edge) if edge.denominator == 1 else float(edge) for edge in edges)

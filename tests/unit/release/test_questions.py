@@ -107,6 +107,7 @@ def test_one_person_moves_all_groups_together_by_the_rows_that_count(schema):
 def test_nice_edges_lie_at_round_numbers_within_the_bounds():
     assert nice_edges(dp.Number(0, 1)) == (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
     assert nice_edges(dp.Integer(0, 3)) == (0, 1, 2, 3)
+    assert nice_edges(dp.Number(18, 91)) == (18, 30, 40, 50, 60, 70, 80, 91), "no narrow rest at the ends"
     days = nice_edges(dp.Date("2017-01-01", "2018-12-31"))
     assert days[0] == "2017-01-01" and days[-1] == "2018-12-31" and 10 <= len(days) <= 14
 

@@ -236,3 +236,11 @@ def test_the_way_back_to_the_form_asks_exactly_the_same(asked: Any, tara: Any) -
     page = tara.get(f"/analyses/{made.key}").content.decode()
     again = unescape(re.search(r'href="(/analyses/new\?[^"]+)"', page)[1])  # type: ignore[index]
     assert "paid before" in tara.get(again).content.decode()
+
+
+def test_groups_are_named_as_the_form_names_them_and_the_rest_is_explained(asked: Any, tara: Any) -> None:
+    page = tara.get(f"/analyses/{asked(dp.Count(by='prostatitis')).key}").content.decode()
+    [figure] = _figures(page)
+    assert figure["data"][0]["x"][:1] == ["chronic"]
+    assert ">chronic<" in page and ">chr<" not in page
+    assert "“other”: no answer" in page

@@ -4,16 +4,56 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pydplib import plot
+from pydplib.capture import Question, Template
 from pydplib.plot import Box, Figure
 from pydplib.release import Release
+from pydplib.release.axes import Axis
 from pydplib.release.words import is_count, show_margin, show_number, small_groups
 
 UNITS = {"rows": "records", "persons": "people"}
+_LONGEST = 24
+"""Words longer than these have no room on an axis: the codes stay."""
+
+
+def in_words(release: Release, template: Template) -> Release:
+    """Return a release whose groups are named as the template's options are: chronic instead of chr.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> import pydplib as dp
+        >>> bars = dp.histogram([1, 2], edges=[1, 2, 3], epsilon=1.0)
+        >>> counted = replace(bars, axes=(Axis("prostatitis", ("chr", "n")),))
+        >>> in_words(counted, builtin("pirads-paper")).axes[0].labels
+        ('chronic', 'no')
+    """
+    return replace(release, axes=tuple(_named(axis, _titles(axis.name, template)) for axis in release.axes))
+
+
+def _titles(name: str, template: Template) -> dict[Any, str]:
+    place = template.index.by_id.get(name)
+    options = place.item.options if place is not None and isinstance(place.item, Question) else ()
+    titles = {option.value: option.text for option in options}
+    fits = len(set(titles.values())) == len(titles) and all(len(text) <= _LONGEST for text in titles.values())
+    return titles if fits else {}
+
+
+def _named(axis: Axis, titles: dict[Any, str]) -> Axis:
+    if axis.kind != "category" or any(title in axis.keys and titles.get(title) != title for title in titles.values()):
+        return axis  # a title that is another group's code would name two groups alike
+    return replace(axis, keys=tuple(titles.get(key, key) for key in axis.keys))
+
+
+def rest_words(release: Release) -> str:
+    """Return what the group "other" holds, where there is one."""
+    if any(axis.kind == "category" and "other" in axis.keys for axis in release.axes):
+        return "“other”: no answer, or none of the listed ones."
+    return ""
 
 
 def figure_of(release: Release, *, title: str = "", original: Any = None) -> Figure:

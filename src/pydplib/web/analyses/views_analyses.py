@@ -19,7 +19,7 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.asking import release_of, stored_payload
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.exporting import to_csv
-from pydplib.web.analyses.figures import figure_of, headline_of, sampling_words, table_of
+from pydplib.web.analyses.figures import figure_of, headline_of, in_words, rest_words, sampling_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.originals import look_at_original
@@ -101,8 +101,10 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project)
     titles = titles_of(schema)
     words = title_of(dict(release.question), titles)
-    columns, rows = table_of(release, original=original)
-    figure = figure_of(release, title=words, original=original)
+    shown = in_words(release, snapshot.template.template)
+    columns, rows = table_of(shown, original=original)
+    figure = figure_of(shown, title=words, original=original)
+    figure = figure.with_words(caption=" ".join((figure.words[1], rest_words(shown))).strip())
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     values: dict[str, Any] = {
         "project": item.project,
@@ -115,7 +117,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
         "columns": columns,
         "rows": rows,
         "unfolded": len(rows) <= 24,
-        "sampling": sampling_words(release),
+        "sampling": sampling_words(shown),
         "facts": _facts(request, item, release, snapshot),
         "is_current": current is not None and current.key == snapshot.key,
         "receipt": receipt,
