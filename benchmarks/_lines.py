@@ -70,7 +70,8 @@ class Line:
             return f"{self.what:<62} {'':>10}  {'':>10}  NOT RUN  {self.note}"
         bar = "" if self.bar is None else f"{self.rule} {self.bar:.5g}"
         verdict = "" if self.met is None else ("met" if self.met else "MISSED") if judged else "-"
-        value = f"{self.value:.2f}x" if self.ratio is not None else f"{self.value:.5f}"
+        plain = f"{self.value:,.4g} {self.unit}" if self.unit else f"{self.value:.5f}".rstrip("0").rstrip(".")
+        value = f"{self.value:.2f}x" if self.ratio is not None else plain
         return f"{self.what:<62} {value:>10}  {bar:>10}  {verdict:<6}  {self.detail}".rstrip()
 
     @property
