@@ -262,6 +262,10 @@ def test_a_refused_question_costs_nothing_and_tells_no_value_of_a_closed_field(w
         assert (refused.status_code, refused.json()["kind"]) == (403, "PolicyError")
         assert "SYN-" not in refused.json()["error"]
         assert Line.objects.filter(action="analysis.refuse").count() == number
+    world.project.rules.filter(audience="third_party").update(fields=["*"], filters=["*"], purpose="something else")
+    refused = caller.post(f"{path}/analyses", body(dp.Count(by="lesions"), noise_factor="high"))
+    assert "purpose" in refused.json()["error"], "the door's own reason"
+    world.project.rules.filter(audience="third_party").update(purpose="*")
     for margin in (0.001, 5.0):  # depends on a number of records that was not bought: said, not bought
         refused = caller.post(f"{path}/analyses", body(dp.Mean("age"), margin=margin))
         priced = caller.post(f"{path}/price", body(dp.Mean("age"), margin=margin))

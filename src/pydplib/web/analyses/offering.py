@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
 
 from pydplib.errors import PolicyError
-from pydplib.policy import NOISE_FACTORS, ROLES, Audience, NoiseFactor, Output, OutputLabel, Source, may_flow
+from pydplib.policy import (
+    NOISE_FACTORS,
+    ROLES,
+    Audience,
+    Decision,
+    NoiseFactor,
+    Output,
+    Policy,
+    Source,
+    may_flow,
+)
 from pydplib.schema import Column, Schema, Text
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot
@@ -62,13 +72,10 @@ def offer_for(project: Any, place: Any) -> Offer:
     own = ROLES[place.role].noise_factor
     if own is None:
         raise PolicyError("This role asks no statistics.")
-    label: OutputLabel = "dp_high"
     open_ones = [name for name, column in schema.columns.items() if not isinstance(column, Text)]
 
-    def opens(*, fields: tuple[str, ...] = (), filters: tuple[str, ...] = ()) -> bool:
-        source = Source.of(schema, project=project.key, fields=fields, filters=filters)
-        audience, output = Audience(place.role, tuple(place.groups)), Output(label, epsilon=_SMALL)
-        return bool(may_flow(source, audience, output, project.purpose, policy=policy, on=timezone.localdate()))
+    def opens(**asked: tuple[str, ...]) -> bool:
+        return bool(decision_on(project, place, schema, policy=policy, **asked))
 
     return Offer(
         snapshot=snapshot,
@@ -78,3 +85,19 @@ def offer_for(project: Any, place: Any) -> Offer:
         factors=tuple(factor for factor in NOISE_FACTORS.values() if factor.number >= own.number),
         cap=terms.epsilon_cap,
     )
+
+
+def decision_on(
+    project: Any,
+    place: Any,
+    schema: Schema,
+    *,
+    fields: Iterable[str] = (),
+    filters: Iterable[str] = (),
+    policy: Policy | None = None,
+) -> Decision:
+    """Ask the door whether any answer, however noisy, may speak of these fields to somebody today."""
+    source = Source.of(schema, project=project.key, fields=fields, filters=filters)
+    audience, output = Audience(place.role, tuple(place.groups)), Output("dp_high", epsilon=_SMALL)
+    rules = project.policy if policy is None else policy
+    return may_flow(source, audience, output, project.purpose, policy=rules, on=timezone.localdate())

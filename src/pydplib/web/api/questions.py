@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydplib.errors import PolicyError, QuestionError, did_you_mean
 from pydplib.release import Question
 from pydplib.schema import Schema, Text
-from pydplib.web.analyses.offering import Offer
+from pydplib.web.analyses.offering import Offer, decision_on
 
 _BIG = 2**53
 
@@ -126,18 +126,15 @@ def check_names(question: Question, schema: Schema, opened: Iterable[str]) -> No
             raise QuestionError(f"There is no field {shown}.{did_you_mean(name, opened)}")
 
 
-def check_opened(question: Question, offer: Offer) -> None:
+def check_opened(question: Question, offer: Offer, project: Any, place: Any) -> None:
     """Raise ``PolicyError`` for a field that is not opened: before an error could tell what values it has.
 
     Free texts, among them the person column, are left to the questions' own rules: those have no values to tell.
     """
-    for asked, opened, what in (
-        (question.fields, offer.fields, "field"),
-        (question.filters, offer.filters, "filter"),
-    ):
-        for name in sorted(asked):
-            if name not in opened and not isinstance(offer.schema.columns[name], Text):
-                raise PolicyError(
-                    f"Denied: the policy does not open the {what} '{name}' to your role. Ask the owner of the data to "
-                    "change the policy, or ask for less."
-                )
+    columns = offer.schema.columns
+    fields = {name for name in question.fields if not isinstance(columns[name], Text)}
+    filters = {name for name in question.filters if not isinstance(columns[name], Text)}
+    if fields <= offer.fields.keys() and filters <= offer.filters.keys():
+        return
+    decision = decision_on(project, place, offer.schema, fields=fields, filters=filters)
+    raise PolicyError(f"{decision.reason} Ask the owner of the data to change the policy, or ask for less.")

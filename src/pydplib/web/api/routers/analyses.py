@@ -113,7 +113,7 @@ def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Noise]:
     try:
         offer = offer_for(request.project, request.member)
         check_names(question, offer.schema, {**offer.fields, **offer.filters})
-        check_opened(question, offer)
+        check_opened(question, offer, request.project, request.member)
     except PolicyError as refusal:
         record(request.user, "analysis.refuse", project=request.project, reason=str(refusal), role=request.member.role)
         raise
