@@ -75,11 +75,13 @@ def test_pages_are_readable_calm_and_within_the_policy(
 
 
 FRAMED = """
-() => [...document.querySelectorAll(".plot")].filter((place) => place.clientWidth && place.querySelector(".main-svg"))
-  .every((place) => {
-    const frame = place.getBoundingClientRect(), drawn = place.querySelector(".main-svg").getBoundingClientRect();
-    return drawn.bottom <= frame.bottom + 1 && drawn.right <= frame.right + 1 && drawn.width > frame.width - 40;
-  })
+() => {
+  const drawn = [...document.querySelectorAll(".plot")].filter((place) => place.clientWidth && place.querySelector("svg"));
+  return drawn.length > 0 && drawn.every((place) => {
+    const frame = place.getBoundingClientRect(), svg = place.querySelector(".main-svg").getBoundingClientRect();
+    return svg.bottom <= frame.bottom + 1 && svg.right <= frame.right + 1 && svg.width > frame.width - 40;
+  });
+}
 """
 
 
