@@ -76,7 +76,8 @@ def test_pages_are_readable_calm_and_within_the_policy(
 
 FRAMED = """
 () => {
-  const drawn = [...document.querySelectorAll(".plot")].filter((place) => place.clientWidth && place.querySelector("svg"));
+  const places = [...document.querySelectorAll(".plot")];
+  const drawn = places.filter((place) => place.clientWidth && place.querySelector(".main-svg"));
   return drawn.length > 0 && drawn.every((place) => {
     const frame = place.getBoundingClientRect(), svg = place.querySelector(".main-svg").getBoundingClientRect();
     return svg.bottom <= frame.bottom + 1 && svg.right <= frame.right + 1 && svg.width > frame.width - 40;
