@@ -187,22 +187,23 @@ def _origin(url: str) -> tuple[str, str, int]:
 
 
 def _raise(status: int, retry_after: str | None, text: bytes) -> NoReturn:
-    """Raise the server's refusal as the class that it names, or the nearest one."""
+    """Raise the server's refusal as the class that it names, or the nearest one; without the traceback of urllib."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or not isinstance(values.get("error"), str):
-        raise EngineError(f"The server answers with status {status} and no reason. Is this a pydplib platform?")
+        reason = f"The server answers with status {status} and no reason. Is this a pydplib platform?"
+        raise EngineError(reason) from None
     message, kind = values["error"][:2000], _KINDS.get(str(values.get("kind")))
     if status == 429 and (retry_after or "").isdigit():
-        raise EngineError(f"Too many requests. Wait {retry_after} s, then go on.")
+        raise EngineError(f"Too many requests. Wait {retry_after} s, then go on.") from None
     if kind is BudgetError:
         asked, left = (value if isinstance(value, str) else None for value in (values.get("asked"), values.get("left")))
-        raise BudgetError(message, asked=asked, left=left)
+        raise BudgetError(message, asked=asked, left=left) from None
     if kind is None:
         kind = PolicyError if status in (401, 403) else ParameterError if status < 500 else EngineError
-    raise kind(message)
+    raise kind(message) from None
 
 
 def _why(error: BaseException) -> str:

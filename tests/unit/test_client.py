@@ -150,6 +150,7 @@ def test_answers_become_errors_of_pydplib(server: Any, answer: Any, kind: type, 
     with pytest.raises(kind, match=words) as error:
         dp.Client(made.url, TOKEN).projects()
     assert type(error.value) is kind
+    assert "urllib" not in "".join(traceback.format_exception(error.value)), "one error, in the platform's words"
     if kind is BudgetError:
         assert (error.value.asked, error.value.left) == ("epsilon 1", "epsilon 0")
 

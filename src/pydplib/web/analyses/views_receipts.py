@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.formats import date_format
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
@@ -80,10 +82,18 @@ def facts_of(receipt: Receipt) -> list[tuple[str, str]]:
         ("Released text (hash)", receipt.payload_hash),
         ("Release (key)", receipt.release),
         ("Signed by", receipt.issuer),
-        ("Signed on", receipt.issued),
+        ("Signed on", _moment(receipt.issued)),
         ("Signing key", receipt.key_id),
     )
     return [(name, value) for name, value in named if value]
+
+
+def _moment(issued: str) -> str:
+    """Return when it was signed, for readers; what is no moment stays as it is."""
+    try:
+        return date_format(dt.datetime.fromisoformat(issued).astimezone(dt.UTC), "j F Y, H:i") + " UTC"
+    except (ValueError, OverflowError):
+        return issued
 
 
 def _is_key(digest: str) -> bool:
