@@ -21,7 +21,7 @@ from docs_papers import (
     side_by_side,
     table_one,
 )
-from docs_specs import chapters
+from docs_specs import chapters, sentence
 
 PARTS: dict[str, Callable[[], str]] = {
     "rooms": rooms_drawing,
@@ -41,6 +41,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 """What a page may ask for by `<!-- built: NAME -->`; made anew at every build."""
 BUILT = re.compile(r"<!-- built: (.+?) -->")
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 STAND_INS = {
     "LIMITATIONS.md": "limitations.md",
     "GLOSSARY.md": "glossary.md",
@@ -104,7 +105,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put drawings and measurements where a page asks for them (called by MkDocs)."""
-    return BUILT.sub(lambda found: PARTS[found[1]](), follow_links(markdown, page.file.src_uri))
+    markdown = TEST.sub(_as_sentence, follow_links(markdown, page.file.src_uri))
+    return BUILT.sub(lambda found: PARTS[found[1]](), markdown)
+
+
+def _as_sentence(found: re.Match[str]) -> str:
+    """Show the name of a test as the sentence that it is, with its file below."""
+    file, name = found.groups()
+    return f'<span class="dp-test">{sentence(name)}.<br><small>{file}</small></span>'
 
 
 def follow_links(markdown: str, address: str) -> str:

@@ -152,3 +152,10 @@ def test_links_into_the_repository_lead_to_the_pages_that_stand_for_them() -> No
     followed = "[a](../limitations.md) [b](../reference/specification/index.md) [c](../adr/index.md)"
     assert follow_links(text, "explanation/x.md") == followed
     assert follow_links("[a](../LIMITATIONS.md)", "index.md") == "[a](limitations.md)"
+
+
+def test_names_of_tests_are_shown_as_sentences() -> None:
+    from docs_pages import TEST, _as_sentence
+
+    shown = TEST.sub(_as_sentence, "| a | `tests/web/test_x.py::test_a_code_works_once` |")
+    assert "A code works once.<br><small>tests/web/test_x.py</small>" in shown and "`" not in shown
