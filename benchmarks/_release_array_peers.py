@@ -159,13 +159,15 @@ def main() -> None:
                 short[name] = min(took, short.get(name, took))
         print(json.dumps(seconds))
         return
-    runs = int(sys.argv[3])
+    runs, wanted = int(sys.argv[3]), sys.argv[4:]  # wanted: one kind of data and one statistic, or nothing for all
     found: dict[str, dict[str, dict[str, list[object]]]] = {}
-    for kind in ("uniform", "ages", "skewed"):
+    for kind in wanted[:1] or ("uniform", "ages", "skewed"):
         x = data(kind, size)
         for statistic, named in peers(size, 1.0).items():
+            if statistic not in (wanted[1:] or [statistic]):
+                continue
             for name, release in named.items():
-                times = max(1, runs // 20) if statistic == "histogram" else runs
+                times = max(1, runs // 5) if statistic == "histogram" else runs
                 found.setdefault(kind, {}).setdefault(statistic, {})[name] = [release(x) for _ in range(times)]
     print(json.dumps(found, default=float))
 

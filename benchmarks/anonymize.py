@@ -110,7 +110,7 @@ class Benchmark:
         self.folder, self.quick, self.real, self.peers = folder, quick, real, peers
         self.table, self.trees = load(folder)
         self.lines: list[Line] = []
-        self.repeats = 1 if quick else 3
+        self.repeats = 1 if quick else 7
 
     def add(self, line: Line) -> None:
         """Print a line and keep it."""
