@@ -23,7 +23,7 @@ def _codes_on(page: Any) -> list[str]:
 def test_owner_without_phone_is_sent_to_enrol_one(sign_in, owner) -> None:
     client = sign_in(owner, second_factor=False)
     assert client.get("/hospital").url == "/account/second-factor"
-    assert b"Owners sign in with password and phone" in client.get("/account/second-factor").content
+    assert b"sign in with password and phone" in client.get("/account/second-factor").content
 
 
 def test_owner_of_a_project_is_sent_to_enrol_one_too(make_user, sign_in, project) -> None:
