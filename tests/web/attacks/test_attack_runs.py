@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from typing import Any
@@ -173,6 +174,24 @@ def test_unknown_recipient_is_not_attacked_and_runs_can_be_discarded(study: Any)
     run = run_for(study, "audience:*")
     study.client.post(f"/attacks/{run.key}/discard")
     assert not AttackRun.objects.exists()
+
+
+def test_no_more_than_two_runs_go_on_at_once_and_broken_ones_do_not_count(study: Any, partner: Any) -> None:
+    from django.utils import timezone
+
+    from pydplib.web.attacks.models import AttackRun
+
+    tara = partner()
+    asked = {"subject": tara.user.hospital.key, "data": "twin", "minutes": 1}
+    for worker, heartbeat in (("a", timezone.now()), ("b", timezone.now()), ("c", None)):
+        long_ago = timezone.now() - dt.timedelta(hours=1)
+        begun = {"state": "running", "worker": worker, "heartbeat": heartbeat, "made": long_ago}
+        AttackRun.objects.create(project=study.project, by=study.owner, subject="x", **begun)
+    answer = study.client.post("/attacks/start", asked)
+    assert answer.status_code == 422 and "are going on" in answer.content.decode()
+    assert AttackRun.objects.count() == 3
+    AttackRun.objects.filter(worker="b").delete()
+    assert study.client.post("/attacks/start", asked).status_code == 302
 
 
 def test_made_up_people_need_no_data(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:

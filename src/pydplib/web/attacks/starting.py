@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import timezone
+
+from pydplib.errors import ParameterError
 from pydplib.web.attacks import running
 from pydplib.web.attacks.giving import subject_of
 from pydplib.web.attacks.models import AttackRun
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.jobs import STALE
+
+MOST_AT_ONCE = 2
+"""How many runs of a project may go on at once: each takes a core for minutes, and everybody else waits."""
 
 
 def start_run(actor: Any, project: Any, *, subject: str, data: str, minutes: int) -> AttackRun:
@@ -22,8 +29,13 @@ def start_run(actor: Any, project: Any, *, subject: str, data: str, minutes: int
 
     Raises:
         PolicyError: There is no such recipient in the project.
+        ParameterError: Others are running.
     """
     given = subject_of(project, subject)
+    going_on = AttackRun.objects.filter(project=project).exclude(state=AttackRun.State.DONE)
+    fresh = timezone.now() - STALE  # begun just now: nobody has taken it up yet
+    if sum(run.made > fresh or not running.is_stalled(run) for run in going_on) >= MOST_AT_ONCE:
+        raise ParameterError(f"{MOST_AT_ONCE} runs of this project are going on. Wait until one of them has ended.")
     name = f"{given.name}, with its whole budget" if given.whole else given.name
     with recorded(actor, project=project) as log:
         run = AttackRun.objects.create(
