@@ -59,11 +59,13 @@ def test_treatment_below_the_label_is_refused(study: Any, field: str, treatment:
         ({"t_kind": "equal"}, "0.2 to 0.4"),
         ({"l_kind": "distinct", "l_value": "2.5"}, "whole number"),
         ({"suppression": "80"}, "less than or equal to 50"),
+        ({"l_kind": "distinct", "l_value": "2", "mixed": []}, "at least one field that must stay mixed"),
+        ({"l_kind": "distinct", "l_value": "2", "mixed": ["age"]}, "not one of the available choices"),
     ],
 )
 def test_half_a_model_is_refused_in_words(study: Any, values: dict[str, str], words: str) -> None:
     export = draft(study)
-    given = {"k": "5", "l_kind": "", "t_kind": "", "suppression": "5", "minutes": "1"} | values
+    given = {"k": "5", "l_kind": "", "t_kind": "", "suppression": "5", "minutes": "1", "mixed": ["pirads"]} | values
     answer = study.client.post(f"/anonymize/{export.key}/models", given)
     assert answer.status_code == 422 and words in answer.content.decode()
 
@@ -74,7 +76,7 @@ def test_all_models_can_be_asked_for(study: Any) -> None:
     export = draft(study)
     given = {
         "k": "3", "l_kind": "recursive", "l_value": "2", "c": "3", "t_kind": "ordered", "t": "0.5", "alpha": "0.9",
-        "beta": "5", "delta": "9", "suppression": "10", "minutes": "1",
+        "beta": "5", "delta": "9", "suppression": "10", "minutes": "1", "mixed": ["pirads", "bph"],
     }  # fmt: skip
     assert study.client.post(f"/anonymize/{export.key}/models", given).status_code == 302
     export.refresh_from_db()
@@ -85,6 +87,33 @@ def test_all_models_can_be_asked_for(study: Any) -> None:
     ]  # fmt: skip
     page = study.client.get(f"/anonymize/{export.key}/models").content.decode()
     assert 'value="0.9"' in page and 'value="ordered" selected' in page
+
+
+def test_the_proposal_keeps_fields_with_few_values_mixed_and_says_why(study: Any) -> None:
+    from pydplib.schema import Schema
+    from pydplib.web.exports.planning import Plan, propose
+
+    plan = propose(Schema.from_json(study.project.snapshots.first().schema))
+    assert {"pirads", "therapy"} < set(plan.watched) and not {"bph", "turp"} & set(plan.watched)
+    assert {"bph", "turp"} < set(plan.named("sensitive")), "they are protected all the same: never a way to find people"
+    assert Plan.from_dict(plan.to_dict()) == plan
+    assert "year" in plan.with_fields({**plan.fields, "year": "sensitive"}).watched, "what the owner adds counts"
+    older = {name: value for name, value in plan.to_dict().items() if name != "mixed"}
+    assert Plan.from_dict(older).watched == plan.named("sensitive"), "plans of before speak of all of them"
+    page = study.client.get(f"/anonymize/{draft(study).key}/models").content.decode()
+    assert 'value="pirads" ' in page and "a rare yes must then be in every group" in page
+
+
+def test_models_hold_for_the_fields_that_were_chosen_and_the_certificate_names_them(study: Any) -> None:
+    from pydplib.web.exports.results import certificate_of
+
+    export = make_export(study.project, study.owner)
+    certificate = certificate_of(export)
+    assert certificate["kept_mixed"] == ["pirads"] and certificate["sensitive"] == ["pirads", "bph"]
+    assert {item["sensitive"] for item in certificate["statements"]} == {None, "pirads"}
+    both = make_export(study.project, study.owner, mixed=None)
+    assert certificate_of(both)["kept_mixed"] == ["bph", "pirads"]
+    assert both.result["loss"]["granularity"] >= export.result["loss"]["granularity"]
 
 
 TABLE = (

@@ -43,9 +43,8 @@ def test_owner_plans_step_by_step_and_partner_downloads(study: Any, partner: Any
     answer = owner.post(answer.url, fields)
     assert answer.url == f"/anonymize/{export.key}/models"
     assert "narrowed down to fewer people" in owner.get(answer.url).content.decode()
-    answer = owner.post(
-        answer.url, {"k": 4, "l_kind": "distinct", "l_value": 2, "t_kind": "", "suppression": 20, "minutes": 1}
-    )
+    chosen = {"k": 4, "l_kind": "distinct", "l_value": 2, "t_kind": "", "suppression": 20, "minutes": 1}
+    answer = owner.post(answer.url, chosen | {"mixed": ["pirads", "bph"]})
     assert answer.url == f"/anonymize/{export.key}/coarsening"
     assert "58-67" in owner.get(answer.url).content.decode()
     answer = owner.post(answer.url, {"tree-age": "10, 20, 40", "action": "next"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -78,6 +79,14 @@ class ModelsForm(forms.Form):
         required=False,
         help_text="Without it, people who look alike may all have the same diagnosis, and then it is known.",
     )
+    mixed = forms.MultipleChoiceField(
+        label="For these fields",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Proposed are protected fields with few values. Every yes/no field more makes the table much "
+        "coarser: a rare yes must then be in every group. That nobody of a group has it says little; choose it if it "
+        "does.",
+    )
     l_value = forms.FloatField(label="l", min_value=1, max_value=100, required=False, initial=2)
     c = forms.FloatField(
         label="c",
@@ -133,10 +142,20 @@ class ModelsForm(forms.Form):
         help_text="Then the best so far is taken, and it is said how far from the best possible it can be.",
     )
 
+    def __init__(self, *args: Any, plan: Plan, titles: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*args, **more)
+        mixed: Any = self.fields["mixed"]
+        mixed.choices = [(name, titles.get(name, name)) for name in plan.named("sensitive")]
+
     @classmethod
-    def of(cls, plan: Plan) -> ModelsForm:
+    def of(cls, plan: Plan, titles: Mapping[str, str]) -> ModelsForm:
         """Return the form as the plan has it."""
-        values: dict[str, Any] = {"suppression": 100 * plan.suppression, "minutes": plan.minutes, "l_kind": ""}
+        values: dict[str, Any] = {
+            "suppression": 100 * plan.suppression,
+            "minutes": plan.minutes,
+            "l_kind": "",
+            "mixed": list(plan.watched),
+        }
         for model in plan.rules:
             if isinstance(model, KAnonymity):
                 values["k"] = model.k
@@ -150,7 +169,7 @@ class ModelsForm(forms.Form):
                 values["beta"] = model.beta
             elif isinstance(model, DeltaDisclosure):
                 values["delta"] = model.delta
-        return cls(initial=values)
+        return cls(initial=values, plan=plan, titles=titles)
 
     def clean(self) -> dict[str, Any]:
         """Refuse half of a model."""
@@ -161,6 +180,9 @@ class ModelsForm(forms.Form):
             self.add_error("c", "This kind needs c, such as 3.")
         if cleaned.get("t_kind") and cleaned.get("t") is None:
             self.add_error("t", "Say how far: 0.2 to 0.4 is usual.")
+        speaks = any(cleaned.get(name) for name in ("l_kind", "t_kind", "alpha", "beta", "delta"))
+        if speaks and not cleaned.get("mixed") and "mixed" not in self.errors:
+            self.add_error("mixed", "Choose at least one field that must stay mixed, or ask for no such model.")
         if not self.errors:
             try:
                 self.models = self._models(cleaned)

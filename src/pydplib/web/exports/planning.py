@@ -12,7 +12,7 @@ from pydplib.anonymity.automatic import hierarchy_of
 from pydplib.anonymity.models import Model
 from pydplib.anonymity.recipe import model_from_dict
 from pydplib.errors import ParameterError
-from pydplib.schema import Schema, Text
+from pydplib.schema import Category, Column, Schema, Text
 
 TREATMENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -42,6 +42,8 @@ ROWS: Mapping[str, str] = MappingProxyType(
 """Which rows are exported."""
 
 MINUTES = (1, 5, 15, 60)
+MOST_FEW = 20
+"""Up to so many declared values a protected field has few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,16 @@ class Plan:
         suppression: The largest share of rows that may be left out.
         hierarchies: Field -> its hierarchy as plain values, where it is not the automatic one.
         minutes: How long the search may take.
+        mixed: The protected fields that l-diversity and its kin speak of; None for all of them.
 
     Examples:
-        >>> from pydplib.schema import Integer, Category
+        >>> from pydplib.schema import Integer, Category, Flag
         >>> schema = Schema({"who": Text(label="identifier"), "age": Integer(0, 99, label="quasi"),
-        ...     "ill": Category(["a", "b"], label="sensitive")}, person="who")
+        ...     "ill": Category(["a", "b", "c"], label="sensitive"), "smokes": Flag(label="sensitive")}, person="who")
         >>> propose(schema).fields
-        {'age': 'quasi', 'ill': 'sensitive'}
+        {'age': 'quasi', 'ill': 'sensitive', 'smokes': 'sensitive'}
+        >>> propose(schema).watched
+        ('ill',)
     """
 
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -70,6 +75,7 @@ class Plan:
     suppression: float = 0.05
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
     minutes: int = 5
+    mixed: tuple[str, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values."""
@@ -80,12 +86,15 @@ class Plan:
             "suppression": self.suppression,
             "hierarchies": dict(self.hierarchies),
             "minutes": self.minutes,
+            "mixed": None if self.mixed is None else list(self.mixed),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Plan:
         """Read a plan."""
-        return cls(**{**values, "models": tuple(values["models"])})
+        mixed = values.get("mixed")
+        read = {"models": tuple(values["models"]), "mixed": None if mixed is None else tuple(mixed)}
+        return cls(**{**values, **read})
 
     def named(self, treatment: str) -> tuple[str, ...]:
         """Return the fields with a treatment, in the order of the schema."""
@@ -95,6 +104,17 @@ class Plan:
     def rules(self) -> tuple[Model, ...]:
         """The models."""
         return tuple(model_from_dict(model) for model in self.models)
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The protected fields whose values must stay mixed among people who look alike."""
+        return tuple(name for name in self.named("sensitive") if self.mixed is None or name in self.mixed)
+
+    @property
+    def own_rules(self) -> dict[str, list[Model]]:
+        """Protected field -> the models that speak of it: what ``anonymize`` takes as ``sensitive``."""
+        kin = [model for model in self.rules if model.needs_sensitive]
+        return {name: kin if name in self.watched else [] for name in self.named("sensitive")}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,9 +128,16 @@ class Plan:
         return hierarchy_of(schema.columns[name])
 
     def with_fields(self, fields: Mapping[str, str]) -> Plan:
-        """Return the plan with other treatments; hierarchies of fields that need none are forgotten."""
+        """Return the plan with other treatments; hierarchies of fields that need none are forgotten.
+
+        A field that the owner protects beyond its label is one to keep mixed, until the owner says otherwise.
+        """
         kept = {name: tree for name, tree in self.hierarchies.items() if fields.get(name) == "quasi"}
-        return replace(self, fields=dict(fields), hierarchies=kept)
+        mixed = self.mixed
+        if mixed is not None:
+            new = [n for n, given in fields.items() if given == "sensitive" and self.fields.get(n) != "sensitive"]
+            mixed = tuple(dict.fromkeys([*mixed, *new]))
+        return replace(self, fields=dict(fields), hierarchies=kept, mixed=mixed)
 
 
 def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:
@@ -126,8 +153,19 @@ def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:
 
 
 def propose(schema: Schema) -> Plan:
-    """Return the plan that the template's labels suggest."""
-    return Plan(fields={name: allowed[0] for name, allowed in fields_offered(schema).items()})
+    """Return the plan that the template's labels suggest.
+
+    Kept mixed are protected fields with few values, three or more. A yes that few people have could be mixed into
+    every group only by throwing very different people together, and that a group has nobody with it is hardly news;
+    numbers with many values differ anyway. Where there is no such field, all protected ones are kept mixed.
+    """
+    fields = {name: allowed[0] for name, allowed in fields_offered(schema).items()}
+    few = tuple(n for n, given in fields.items() if given == "sensitive" and _has_few_values(schema.columns[n]))
+    return Plan(fields=fields, mixed=few or None)
+
+
+def _has_few_values(column: Column) -> bool:
+    return isinstance(column, Category) and 3 <= len(column.values) <= MOST_FEW
 
 
 def check_plan(plan: Plan, schema: Schema) -> None:
@@ -145,8 +183,9 @@ def check_plan(plan: Plan, schema: Schema) -> None:
         raise ParameterError("Choose at least one field that is made coarser: nobody is protected by k otherwise.")
     if not any(isinstance(model, KAnonymity) for model in plan.rules):
         raise ParameterError("An export needs k: the number of people who must look alike.")
-    watched = plan.named("sensitive")
-    if any(model.needs_sensitive for model in plan.rules) and not watched:
-        raise ParameterError("A model speaks of sensitive fields, and none is chosen. Choose one, or leave it out.")
+    if any(model.needs_sensitive for model in plan.rules) and not plan.watched:
+        raise ParameterError(
+            "A model speaks of protected fields that stay mixed, and none is chosen. Choose one, or leave it out."
+        )
     for name in plan.named("quasi"):
         plan.hierarchy(name, schema)

@@ -154,6 +154,7 @@ def certificate_of(export: Export) -> dict[str, Any]:
         "columns": export.columns,
         "quasi_identifiers": [name for name, kind in export.plan["fields"].items() if kind == "quasi"],
         "sensitive": [name for name, kind in export.plan["fields"].items() if kind == "sensitive"],
+        "kept_mixed": sorted({item["sensitive"] for item in numbers["statements"] if item["sensitive"]}),
         "rows": numbers["rows"],
         "classes": numbers["classes"],
         "k": numbers["k"],

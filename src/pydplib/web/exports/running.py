@@ -66,8 +66,8 @@ def _make(export: Export, claim: jobs.Claim) -> None:
         result = anonymize(
             table,
             {name: plan.hierarchy(name, schema) for name in plan.named("quasi")},
-            list(plan.named("sensitive")) or None,
-            models=list(plan.rules),
+            plan.own_rules or None,
+            models=[model for model in plan.rules if not model.needs_sensitive],
             person=schema.person,
             insensitive=list(plan.named("keep")),
             suppression=plan.suppression,

@@ -74,6 +74,7 @@ def _for_owner(item: Export, schema: Schema, titles: dict[str, str]) -> dict[str
             ("Rows", ROWS[plan.rows]),
             ("Made coarser", ", ".join(titles[name] for name in plan.named("quasi")) or "nothing"),
             ("Protected", ", ".join(titles[name] for name in plan.named("sensitive")) or "nothing"),
+            ("Kept mixed among those who look alike", ", ".join(titles[name] for name in plan.watched) or "nothing"),
             ("Kept as they are", ", ".join(titles[name] for name in plan.named("keep")) or "nothing"),
             ("Left out", ", ".join(titles[name] for name in schema.columns if name not in plan.columns)),
             ("Models", ", ".join(str(model) for model in plan.rules)),

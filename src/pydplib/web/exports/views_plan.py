@@ -105,13 +105,17 @@ def export_fields(request: Any) -> HttpResponse:
 def export_models(request: Any) -> HttpResponse:
     """Choose the models and how much may be left out."""
     export, plan, schema = _planned(request)
-    form = ModelsForm(request.POST) if request.method == "POST" else ModelsForm.of(plan)
+    titles = titles_of(schema)
+    form = (
+        ModelsForm(request.POST, plan=plan, titles=titles) if request.method == "POST" else ModelsForm.of(plan, titles)
+    )
     if form.is_bound and form.is_valid():
         changed = replace(
             plan,
             models=tuple(model.to_dict() for model in form.models),
             suppression=form.cleaned_data["suppression"] / 100,
             minutes=form.cleaned_data["minutes"],
+            mixed=tuple(form.cleaned_data["mixed"]),
         )
         try:
             check_plan(changed, schema)
@@ -119,7 +123,6 @@ def export_models(request: Any) -> HttpResponse:
             return redirect("export_trees", key=export.key)
         except ParameterError as problem:
             form.add_error(None, str(problem))
-    titles = titles_of(schema)
     values = {
         "export": export,
         "form": form,
