@@ -251,7 +251,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             run.run()
     print(summary(run.lines, quick=options.quick))
-    return finish("anonymize", run.lines, options, arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if real and options.data is None:
+        given += ["--data", "FOLDER"]  # it came by PYDPLIB_ADULT
+    return finish("anonymize", run.lines, options, given)
 
 
 if __name__ == "__main__":
