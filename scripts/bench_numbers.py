@@ -140,20 +140,24 @@ def documents(root: Path) -> list[Path]:
 
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     check = "--check" in arguments
-    stale = []
+    stale: dict[Path, str] = {}
     try:
         for path in documents(root):
             old = path.read_text(encoding="utf-8")
             new = filled(root, old, path.name)
             if new != old:
-                stale.append(path.relative_to(root).as_posix())
-                if not check:
-                    path.write_text(new, encoding="utf-8")
+                stale[path] = new
     except NumbersError as error:
         print(error, file=sys.stderr)
         return 2
+    if not check:  # all of them, or none
+        for path, new in stale.items():
+            path.write_text(new, encoding="utf-8")
     if stale:
-        print(("Not as measured: " if check else "Written: ") + ", ".join(stale))
+        print(
+            ("Not as measured: " if check else "Written: ")
+            + ", ".join(path.relative_to(root).as_posix() for path in stale)
+        )
     return 1 if check and stale else 0
 
 

@@ -103,6 +103,12 @@ def test_container_runs_a_command_that_exists_with_options_that_exist() -> None:
         assert "--behind-tls" in words  # a server beyond its own machine refuses to start without
 
 
+def test_image_is_tagged_with_the_version() -> None:
+    from pydplib import __version__
+
+    assert SERVICES["platform"]["image"] == f"pydplib:{__version__}" and f"pydplib:{__version__} " in CONTAINER
+
+
 def test_container_has_the_database_client_of_the_database() -> None:
     # Debian bookworm's client is PostgreSQL 15; pg_dump refuses a newer server.
     assert any("postgresql-client" in rest for word, rest in STEPS if word == "RUN")
