@@ -94,5 +94,5 @@ def test_refusal_says_that_the_number_of_rows_was_paid(table):
     with pytest.raises(BudgetError, match="Nothing was spent"):  # nothing, this time
         session.release(dp.Variance("age"), noise_factor="high")
     other = dp.Session(table, recipient="bmed", role="third_party", policy=_narrow())
-    with pytest.raises(PolicyError, match="at most in this role.*bought as well"):
+    with pytest.raises(PolicyError, match=r"at most in this role.*bought as well"):
         other.release(dp.Mean("age"), margin=0.001)
