@@ -13,8 +13,8 @@ from pydplib.errors import DataError
 from pydplib.web.intake.mapping import DEPARTMENT, check_mapping, targets_of
 from pydplib.web.intake.models import Patient, SnapshotSchedule
 
-_FAR = 10
-"""How many times a declared number of people may be off: further and prices would be far from the truth."""
+_FAR = 2
+"""How many times a declared number of people may be off: further, and prices and the room for sums would be wrong."""
 
 
 class UploadForm(forms.Form):
