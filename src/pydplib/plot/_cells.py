@@ -102,7 +102,15 @@ def _narrow(x: list[str], y: list[str]) -> dict[str, Any]:
 
 def _with_margin(value: float, margin: float) -> str:
     """Return what stands in a cell; a cell that is missing stays empty."""
-    return "" if np.isnan(value) else f"{value:,.4g}<br>± {margin:,.3g}"
+    return "" if np.isnan(value) else f"{value:,.4g}<br>± {_up(margin):,.12g}"
+
+
+def _up(margin: float) -> float:
+    """Return a margin with two digits, or whole from 10 on: rounded up, so that it never promises too much."""
+    if not 0 < margin < np.inf:
+        return margin
+    step = 10.0 ** min(0, int(np.floor(np.log10(margin))) - 1)
+    return float(np.round(np.ceil(margin / step - 1e-9) * step, 12))
 
 
 def bubbles(

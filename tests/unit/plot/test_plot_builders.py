@@ -123,6 +123,15 @@ def test_heatmap_breaks_long_labels_of_rows_on_narrow_screens():
     assert narrow.layout.xaxis.tickfont.size == 10
 
 
+@pytest.mark.parametrize(
+    ("margin", "words"),
+    [(8.99, "± 9"), (18.1, "± 19"), (18, "± 18"), (0.123, "± 0.13"), (1234.5, "± 1,235"), (0, "± 0")],
+)
+def test_margins_in_cells_are_short_and_rounded_up(margin, words):
+    figure = plot.heatmap(["a"], ["b"], [[3]], margins=margin)
+    assert figure.data[0].text[0][0] == f"3<br>{words}"
+
+
 def test_narrow_pictures_stack_their_panels_as_pages_do():
     part = plot.box(["1", "2"], {"low": [plot.Box(1, 2, 3, 4, 5)] * 2})
     figure = plot.panels({"one": part, "two": part}, title="Two", caption="Made up.")

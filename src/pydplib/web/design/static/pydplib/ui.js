@@ -2,6 +2,12 @@
 (() => {
   "use strict";
 
+  // On a phone the tab of this page may lie beyond the edge: it comes into sight.
+  for (const tabs of document.querySelectorAll(".tabs")) {
+    const here = tabs.querySelector("[aria-current]");
+    if (here) tabs.scrollLeft = here.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - here.offsetWidth) / 2;
+  }
+
   // Dialogs are popovers without script; with it they are modal: the rest of the page is out of reach.
   const open = (dialog) => {
     dialog.removeAttribute("popover");
