@@ -30,3 +30,7 @@ def open_platform(home: Path | None) -> None:
 
     start_django(configuration)
     check_database()
+    from django.db import connection
+
+    if "django_migrations" not in connection.introspection.table_names():
+        raise EngineError("The database has no platform in it yet. Start it once: pydplib serve.")

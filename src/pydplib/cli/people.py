@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
+
+from pydplib.cli._platform import open_platform
 
 _home = click.option(
     "--home",
@@ -29,7 +30,7 @@ def list_people(home: Path | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    _start(home)
+    open_platform(home)
     from pydplib.web.people.models import User
     from pydplib.web.people.second_factor import device_of
 
@@ -61,7 +62,7 @@ def link(name: str, lost_phone: bool, home: Path | None) -> None:
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.errors import ParameterError, did_you_mean
 
-    _start(home)
+    open_platform(home)
     from pydplib.web.people import links, managing
     from pydplib.web.people.models import User
 
@@ -72,21 +73,3 @@ def link(name: str, lost_phone: bool, home: Path | None) -> None:
     token = managing.rescue(user, lost_phone=lost_phone)
     click.echo(f"For {user.username}, works once and for 24 hours; put your server's address before it:")
     click.echo(f"  {links.link_path(token)}")
-
-
-def _start(home: Path | None) -> None:
-    from importlib.util import find_spec
-
-    from pydplib.errors import MissingExtraError, ParameterError
-    from pydplib.web.configuration import Configuration
-    from pydplib.web.starting import check_database, start_django
-
-    if find_spec("django") is None:
-        raise MissingExtraError("The platform in the browser", "web")
-    configuration = Configuration.from_environment()
-    if home is not None:
-        configuration = replace(configuration, home=home.absolute())
-    if configuration.database_url is None and not (configuration.home / "pydplib.sqlite3").exists():
-        raise ParameterError(f"'{configuration.home}' holds no server's data. Name the folder with --home.")
-    start_django(configuration)
-    check_database()

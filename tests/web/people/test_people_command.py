@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from served import clean_environment
 
-from pydplib.errors import ParameterError
+from pydplib.errors import EngineError, ParameterError
 
 
 @pytest.fixture
@@ -16,7 +19,7 @@ def run(db: None, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     from pydplib.cli import cli, people
 
-    monkeypatch.setattr(people, "_start", lambda home: None)
+    monkeypatch.setattr(people, "open_platform", lambda home: None)
     return lambda *arguments: CliRunner().invoke(cli, ["people", *arguments])
 
 
@@ -54,9 +57,18 @@ def test_unknown_name_is_said_with_the_nearest(run, owner) -> None:
 
 
 def test_folder_without_a_server_is_said(tmp_path, monkeypatch) -> None:
-    from pydplib.cli import people
+    from pydplib.cli._platform import open_platform
 
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    with pytest.raises(ParameterError, match="--home"):
-        people._start(tmp_path)
+    with pytest.raises(EngineError, match="--home"):
+        open_platform(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_database_without_a_platform_is_said(tmp_path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "pydplib.sqlite3").touch()
+    command = [sys.executable, "-m", "pydplib", "people", "list", "--home", str(home)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=clean_environment())
+    assert done.returncode == EngineError.exit_code and "Start it once: pydplib serve" in done.stderr
