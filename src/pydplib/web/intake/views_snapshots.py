@@ -54,6 +54,11 @@ def snapshots(request: Any) -> HttpResponse:
 def snapshot_publish(request: Any, **kwargs: Any) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
     item: Snapshot = request.target
+    before = said_before(item.project)
+    if request.method == "GET":
+        first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
+        form = SizeForm(initial={"size": first, "people": before["size"]}, counted=lambda: people_in(item))
+        return render(request, "intake/publish.html", {"form": form, "snapshot": item})
     if item.published is not None:
         messages.info(request, f"Snapshot {item.number} was published before: nothing changes.")
         return redirect("snapshots")
@@ -62,11 +67,6 @@ def snapshot_publish(request: Any, **kwargs: Any) -> HttpResponse:
     except ParameterError as refusal:
         messages.error(request, str(refusal))
         return redirect("snapshots")
-    before = said_before(item.project)
-    if request.method == "GET":
-        first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
-        form = SizeForm(initial={"size": first, "people": before["size"]}, counted=lambda: people_in(item))
-        return render(request, "intake/publish.html", {"form": form, "snapshot": item})
     if not item.file or "size" not in request.POST:
         publish(item, actor=request.user, **before)  # nothing was said: as before
         messages.success(request, f"Snapshot {item.number} is published.")
