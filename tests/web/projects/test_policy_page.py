@@ -65,6 +65,9 @@ def test_a_row_is_edited_and_logged(member, project, template, logged) -> None:
         ({"budget": ""}, 403),  # and none at all is the largest
         ({"budget": "-1"}, 422),
         ({"epsilon_per_question": "nan"}, 422),
+        ({"epsilon_per_question": "1e9"}, 422),  # beyond what any question can cost: none would be answered
+        ({"epsilon_per_question": "1e-7"}, 422),
+        ({"budget": "1e-12"}, 422),
         ({"label": "raw"}, 422),
         ({"open_fields": ["patient_id"]}, 422),  # identifiers are not offered
         ({"open_fields": []}, 422),

@@ -47,12 +47,16 @@ class RuleForm(forms.Form):
     epsilon_per_question = forms.FloatField(
         label="Most epsilon for one question",
         required=False,
+        min_value=0.00001,  # a tenth of it must still be a question: the number of records
+        max_value=1000,
         widget=forms.NumberInput(attrs=_NUMBER),
         help_text="Epsilon measures how much an answer gives away: smaller is safer. Empty: no limit.",
     )
     budget = forms.FloatField(
         label="Budget: epsilon of all questions together",
         required=False,
+        min_value=0.000001,
+        max_value=1000,
         widget=forms.NumberInput(attrs=_NUMBER),
         help_text="Per recipient. Smaller counts at once; a larger one takes two owners, under Requests.",
     )
