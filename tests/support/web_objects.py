@@ -166,10 +166,12 @@ def _snapshot(world: World) -> Any:
 @maker("analyses.Analysis")
 def make_analysis(world: World) -> Any:
     """What somebody of the world's organisation has paid for, with so much noise that every role may see it."""
+    import hashlib
     import json
     from dataclasses import replace
 
     import pydplib as dp
+    from pydplib.budget.chain import Entry
     from pydplib.receipt import Receipt, new_signing_key
     from pydplib.web.analyses.models import Analysis
     from pydplib.web.intake.models import Snapshot
@@ -180,8 +182,23 @@ def make_analysis(world: World) -> Any:
     release = replace(dp.count([1, 2, 3], epsilon=0.1), key=digest)
     payload = release.to_json().encode()
     receipt = Receipt.of(release, payload, data="snapshot 1", issued="2026-01-01T00:00:00+00:00")
+    # Beside the chain, far from where a real entry would come: what is shown is compared with it.
+    entry = Entry(
+        number=10**6 + rows.Entry.objects.count(),
+        kind="answer",
+        time="2026-01-01T00:00:00+00:00",
+        lineage=world.project.key,
+        release=digest,
+        details={"payload_hash": hashlib.sha256(payload).hexdigest()},
+    ).sealed()
+    rows.Entry.objects.create(number=entry.number, body=entry.body, hash=entry.hash, lineage=entry.lineage)
     rows.Release.objects.create(
-        digest=digest, lineage=world.project.key, snapshot=snapshot.key, question="{}", payload=payload, answer=1
+        digest=digest,
+        lineage=world.project.key,
+        snapshot=snapshot.key,
+        question="{}",
+        payload=payload,
+        answer=entry.number,
     )
     return Analysis.objects.create(
         project=world.project,
