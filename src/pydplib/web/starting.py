@@ -104,7 +104,10 @@ def migrate(step: Step) -> int:
 
 
 def tidy() -> None:
-    """Delete sessions, counts, links and uploads whose time is over; publish the snapshots whose day has come."""
+    """Delete sessions, counts, links and uploads whose time is over; publish the snapshots whose day has come.
+
+    Once a day the ledger is verified too.
+    """
     from axes.models import AccessAttempt
     from django.core.management import call_command
     from django.utils import timezone
@@ -112,6 +115,7 @@ def tidy() -> None:
     from pydplib.web.dashboards import housekeeping as dashboards
     from pydplib.web.exports import storing
     from pydplib.web.intake import housekeeping
+    from pydplib.web.ledger import housekeeping as ledger
     from pydplib.web.people import rate_limits
     from pydplib.web.people.models import OneTimeLink
 
@@ -122,6 +126,7 @@ def tidy() -> None:
     housekeeping.tidy()
     storing.remove_stray_files()
     dashboards.tidy()
+    ledger.tidy()
 
 
 def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:

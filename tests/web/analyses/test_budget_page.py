@@ -111,6 +111,35 @@ def test_verifying_says_sound_and_the_head_can_be_kept(study: Any, spent: Any, o
     ]
 
 
+def test_the_server_finds_changed_sums_by_itself_and_the_owner_reads_it(
+    study: Any, spent: Any, owner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.db import connection
+
+    from pydplib.web.ledger import housekeeping
+    from pydplib.web.ledger import models as rows
+
+    monkeypatch.setattr(housekeeping, "_looked", {})
+    assert housekeeping.tidy(today=dt.date(2026, 1, 1)) and not Line.objects.filter(action="ledger.verify").exists()
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER ledger_account_stays")
+        else:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # else the table counts as in use
+            cursor.execute("ALTER TABLE ledger_account DISABLE TRIGGER ALL")
+    true = dict(rows.Account.objects.values_list("pk", "nano_epsilon"))
+    rows.Account.objects.update(nano_epsilon=0)
+    assert housekeeping.tidy(today=dt.date(2026, 1, 1)), "once a day"
+    assert "does not agree with itself" not in owner.get("/budget").content.decode()
+    assert not housekeeping.tidy(today=dt.date(2026, 1, 2))
+    assert Line.objects.get(action="ledger.verify").facts["sound"] is False
+    assert "does not agree with itself" in owner.get("/budget").content.decode()
+    for pk, sum_ in true.items():
+        rows.Account.objects.filter(pk=pk).update(nano_epsilon=sum_)
+    assert housekeeping.tidy(today=dt.date(2026, 1, 2))
+    assert "does not agree with itself" not in owner.get("/budget").content.decode()
+
+
 def test_a_ledger_that_was_rolled_back_is_said_and_stops_questions(
     study: Any, spent: Any, owner: Any, tara: Any, settings_home: Any, pay: Any
 ) -> None:

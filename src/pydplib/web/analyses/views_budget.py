@@ -23,6 +23,7 @@ from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.ledger.housekeeping import is_unsound
 
 REFUSALS = 20
 
@@ -96,6 +97,7 @@ def _all(request: HttpRequest) -> dict[str, Any]:
         "forecast": forecast(project, whole),
         "low": [purse for purse in (whole, *purses) if purse.is_low],
         "refusals": [show(line) for line in refused[:REFUSALS]],
+        "unsound": is_unsound(),
         "page_obj": page.get_page(request.GET.get("page")),
         "can_propose": request.member.can("edit_policy"),
     }
