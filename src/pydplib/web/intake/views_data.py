@@ -97,6 +97,9 @@ def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
         project=request.project,
         reports=[report.key for report in reports],
     )
+    titles = {name: at.item.text for each in reports for name, at in each.template.template.index.by_id.items()}
+    if "identifiers" in more:
+        more["identifiers"] = [(titles.get(name, name), value) for name, value in more["identifiers"]]
     shown = []
     for report in reports:
         questions = questions_of(report.template.template)
