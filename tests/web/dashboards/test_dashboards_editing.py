@@ -31,7 +31,7 @@ def test_ready_made_figures_follow_the_template(template: str, names: list[str],
 
 def test_a_dashboard_from_new_to_published_by_the_pages(study: Any, browser: Any) -> None:
     owner, project = browser("owner"), study.project.key
-    assert "reports per year" in owner.get(f"/dashboards/new?project={project}").content.decode()
+    assert "Reports per year" in owner.get(f"/dashboards/new?project={project}").content.decode()
     answer = owner.post(
         f"/dashboards/new?project={project}", {"title": "Trends", "audience": "collaborator", "intro": "Two."}
     )
