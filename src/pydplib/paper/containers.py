@@ -140,7 +140,7 @@ def _one_family(families: set[str]) -> Family:
 
 
 def _typed(data: list[Any], family: Family, missing: Mask | None) -> NDArray[Any]:
-    filler = {"bool": False, "int": 0, "float": 0.0, "text": "", "date": np.datetime64("NaT")}[family]
+    filler = {"bool": False, "int": 0, "float": 0.0, "text": "", "date": np.datetime64("NaT", "D")}[family]
     filled = data if missing is None else [filler if gap else v for v, gap in zip(data, missing.tolist(), strict=True)]
     if family == "bool":
         return np.array(filled, dtype=np.bool_)
@@ -237,8 +237,11 @@ def fit_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         fits = not len(values) or (int(values.min()) >= info.min and int(values.max()) <= info.max)
         return values.astype(dtype, copy=False) if fits else values
     if values.dtype.kind == dtype.kind and dtype.kind in "fM":
-        with np.errstate(over="ignore"):
-            narrow = values.astype(dtype, copy=False)
+        try:
+            with np.errstate(over="ignore"):
+                narrow = values.astype(dtype, copy=False)
+        except OverflowError:  # NumPy from 2.5 says so of dates; older ones wrap around
+            return values
         # A half-precision column may be too narrow for its noise, and one of nanoseconds ends in the year 2262.
         if dtype.kind == "M":
             return narrow if bool((narrow.astype(values.dtype) == values).all()) else values

@@ -66,8 +66,8 @@ def _unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
         plain = plain.astype(np.float64)
     elif plain.dtype.kind not in "mM":
         plain = plain.astype(object)
-    nothing = {"f": np.nan, "M": np.datetime64("NaT"), "m": np.timedelta64("NaT")}
-    plain[hidden] = nothing.get(plain.dtype.kind)
+    kind = plain.dtype.kind
+    plain[hidden] = np.array("NaT", plain.dtype) if kind in "mM" else np.nan if kind == "f" else None
     return plain
 
 
