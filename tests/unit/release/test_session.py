@@ -103,6 +103,31 @@ def test_size_is_bought_once_and_debited(session):
     assert session.remaining.epsilon == 4.75
 
 
+def test_size_epsilon_is_what_the_number_of_rows_costs_and_recipients_share_it(table):
+    ledger = dp.MemoryLedger()
+    acme, bmed = (
+        dp.Session(table, recipient=name, role="third_party", ledger=ledger, size_epsilon=0.02)
+        for name in ("acme", "bmed")
+    )
+    assert float(acme.size_epsilon) == 0.02
+    assert any("epsilon 0.02" in note for note in acme.price(dp.Count()).notes)
+    acme.buy_size()
+    assert bmed.size is None, "who has not paid does not know it"
+    assert bmed.buy_size().values == acme.buy_size().values
+    assert (acme.remaining.epsilon, bmed.remaining.epsilon) == (1.98, 1.98)
+    (whole,) = [account for account in ledger.accounts(lineage=acme.lineage) if account.recipient is None]
+    assert whole.state.nano_epsilon == 20_000_000, "the data set pays once"
+
+
+def test_size_epsilon_above_the_roles_cap_gives_way_to_a_tenth_of_it(table):
+    session = dp.Session(table, recipient="acme", role="third_party", size_epsilon=0.9)
+    assert float(session.size_epsilon) == 0.05
+    free = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0))
+    assert free.size_epsilon is None
+    with pytest.raises(ParameterError):
+        dp.Session(table, recipient="acme", role="third_party", size_epsilon=0)
+
+
 def test_declared_size_is_free(people, schema):
     declared = dp.Schema(schema.columns, person="patient", max_rows_per_person=2, size=300, name="reports")
     with dp.load(people, declared) as table:
