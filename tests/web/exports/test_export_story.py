@@ -261,3 +261,12 @@ def _files(export: Any) -> list[Path]:
     from pydplib.web.exports import storing
 
     return [storing.path_of(export, kind) for kind in storing.KINDS]
+
+
+def test_where_the_policy_opens_tables_to_nobody_the_page_leads_to_the_policy(study: Any) -> None:
+    export = make_export(study.project, study.owner)
+    closed = study.client.get(f"/anonymize/{export.key}").content.decode()
+    assert "Nobody may get it yet" in closed and "To the policy" in closed
+    open_to(study.project, "collaborator")
+    opened = study.client.get(f"/anonymize/{export.key}").content.decode()
+    assert "Nobody may get it yet" not in opened

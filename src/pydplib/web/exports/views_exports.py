@@ -96,7 +96,8 @@ def _for_owner(item: Export, schema: Schema, titles: dict[str, str]) -> dict[str
             "suppressed_share": f"{100 * numbers['suppressed']['share']:.3g} %",
             "suppressed_limit": f"{100 * numbers['suppressed']['limit']:.3g} %",
             "lost": f"{100 * numbers['loss']['granularity']:.0f} %",
-            "choices": releasing.choices_of(item),
+            "choices": (choices := releasing.choices_of(item)),
+            "somebody": any(choice.allowed for choice in choices),
         }
     if item.has_left:
         names = {each.key: each.name for each in Hospital.objects.all()}
