@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Run the tests of the core on the oldest and on the newest versions of its dependencies, each in a new environment.
-# The oldest are the lower bounds of pyproject.toml themselves. PYTHON names another Python than python3.
+# The oldest are the lower bounds of pyproject.toml themselves, on the oldest Python that is here; the newest are what
+# the index has, on the newest. PYTHON names another Python for both.
 # Usage: scripts/test_versions.sh [oldest|newest] [PYTEST_ARGUMENT ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,10 +12,21 @@ tests=(tests/unit/{noise,mechanisms,budget,policy,engine,release,paper,datasets,
   tests/unit/test_{errors,files_by_name,guarantee,public_names,receipt,schema}.py tests/spec)
 [ $# -gt 0 ] || set -- -q -m "not slow and not spark and not postgres and not browser"
 
+find_python() {
+  for name in ${PYTHON:-} "$@" python3; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$name"
+      return
+    fi
+  done
+}
+
 for age in "${which[@]}"; do
   venv=build/venv-$age
   echo "== $age versions of the core's dependencies"
-  "${PYTHON:-python3}" -m venv --clear "$venv"
+  if [ "$age" = oldest ]; then python=$(find_python python3.11 python3.12 python3.13); else python=$(find_python python3.13 python3.12 python3.11); fi
+  [ -n "$python" ] || { echo "No Python 3.11 or newer was found." >&2; exit 1; }
+  "$python" -m venv --clear "$venv"
   bounds=build/bounds-$age.txt
   "$venv/bin/python" - "$age" >"$bounds" <<'PYTHON'
 import sys, tomllib
