@@ -40,9 +40,11 @@ def run(files, *arguments):
 def test_attack_prints_every_attack_and_a_verdict_per_audience(files):
     result = run(files, files / "out.csv", "--quasi", "age,zip", "--sensitive", "ill")
     assert result.exit_code == 0, result.output
-    for words in ("linkage", "homogeneity", "skewness", "Data owner: may have it", "Public: MUST NOT have it"):
+    for words in ("linkage", "homogeneity", "skewness", "Data owner: may have it", "Public: may have it"):
         assert words in result.output
-    assert "CANARY" not in result.output
+    as_it_is = run(files, files / "in.csv", "--quasi", "age,zip", "--sensitive", "ill")
+    assert "Data owner: may have it" in as_it_is.output and "Public: MUST NOT have it" in as_it_is.output
+    assert "CANARY" not in result.output + as_it_is.output
 
 
 def test_attack_writes_a_whole_page_and_does_not_replace_it_unasked(files):

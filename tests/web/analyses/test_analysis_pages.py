@@ -244,3 +244,12 @@ def test_groups_are_named_as_the_form_names_them_and_the_rest_is_explained(asked
     assert figure["data"][0]["x"][:1] == ["chronic"]
     assert ">chronic<" in page and ">chr<" not in page
     assert "“other”: no answer" in page
+
+
+def test_answers_of_dashboards_have_a_list_of_their_own(asked: Any, owner: Any) -> None:
+    made = asked()
+    row = f'href="/analyses/{made.key}"'
+    assert row in owner.get("/analyses").content.decode()
+    Analysis.objects.filter(pk=made.pk).update(recipient="dashboard:third_party")
+    questions, boards = (owner.get(f"/analyses{more}").content.decode() for more in ("", "?of=dashboards"))
+    assert row in boards and row not in questions and "Of dashboards" in questions

@@ -29,15 +29,21 @@ from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
-from pydplib.web.projects.words import plain
+from pydplib.web.projects.words import DASHBOARD, plain
 
 
 @door("ask")
 @require_safe
 def analyses(request: HttpRequest) -> HttpResponse:
-    """List what the own organisation asked and what is shared with the role; for owners, everything."""
+    """List what the own organisation asked and what is shared with the role; for owners, everything.
+
+    Answers that dashboards paid for have a list of their own: there are many, and nobody asked for one of them alone.
+    """
     found = visible(request.project, request.user, request.member)
-    page = Paginator(found, 25).get_page(request.GET.get("page"))
+    of_boards = [item for item in found if item.recipient.startswith(DASHBOARD)]
+    asked = [item for item in found if not item.recipient.startswith(DASHBOARD)]
+    boards = request.GET.get("of") == "dashboards"
+    page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
     current = published_snapshot(request.project)
     names = recipient_names()
     titles = {} if current is None else titles_of(Schema.from_json(current.schema))
@@ -47,6 +53,13 @@ def analyses(request: HttpRequest) -> HttpResponse:
         "entries": [_entry(item, request, current, titles, names) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
         "published": current is not None,
+        "boards": boards,
+        "tabs": [
+            {"label": "Questions", "url": "?", "active": not boards, "count": len(asked)},
+            {"label": "Of dashboards", "url": "?of=dashboards", "active": boards, "count": len(of_boards)},
+        ]
+        if of_boards
+        else [],
     }
     return render(request, "analyses/list.html", values)
 

@@ -26,7 +26,8 @@ def verdict_of(given: Given, result: Mapping[str, Any]) -> dict[str, Any]:
     good: list[str] = []
     if given.epsilon > audience.epsilon + 1e-12 and audience.attacks:
         bad.append(
-            f"The statistics lose epsilon {given.epsilon:.4g} in all; for a {title} our limit is {audience.epsilon:g}. "
+            f"The statistics lose epsilon {given.epsilon:.4g} in all; we advise {audience.epsilon:g} at most for a "
+            f"{title} (the policy is yours, and may allow more). "
             f"The best guess whether a person is in the data can be right in {given.percent} of the cases."
         )
     elif given.epsilon > 0:
