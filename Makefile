@@ -15,15 +15,23 @@ help: ## Show this list.
 run: $(VENV)/.ready-run ## Set up .venv and start the platform in the browser, with synthetic data.
 	@$(BIN)/pydplib serve --demo
 
+# What looks at pages rather than at the database, and takes long: on PostgreSQL with the long tests.
+LOOKS := tests/web/design tests/web/test_matrix_of_addresses.py tests/web/test_canaries_everywhere.py \
+  tests/web/test_examples_of_the_platform.py tests/web/server/test_people_in_browser.py \
+  tests/web/reporting/test_form_in_browser.py tests/web/dashboards/test_dashboards_in_browser.py \
+  tests/web/analyses/test_analyses_in_browser.py
+STORIES := tests/acceptance/test_radiologists_story.py tests/acceptance/test_owners_story.py
+
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
 	@scripts/setup_system.sh chromium postgresql java
-	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m "not slow"; }
+	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
 	@echo "The platform again, on PostgreSQL:"
-	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" --ignore tests/web/design tests/web tests/acceptance/test_radiologists_story.py tests/acceptance/test_owners_story.py || { echo "Again, alone, what failed beside others:"; PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest --last-failed -m "not slow" --ignore tests/web/design tests/web tests/acceptance/test_radiologists_story.py tests/acceptance/test_owners_story.py; }
+	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" $(addprefix --ignore ,$(LOOKS)) tests/web $(STORIES) $(PYTEST_ARGS)
 
-test-slow: $(VENV)/.ready-dev ## Run the long statistical and load tests.
+test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation tests, and the platform's pages on PostgreSQL.
 	@scripts/setup_system.sh chromium postgresql java
 	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS)
+	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" $(LOOKS) tests/acceptance/test_partners_story.py $(PYTEST_ARGS)
 
 test-versions: ## Run the core's tests on the oldest and the newest versions of its dependencies, in new environments.
 	@scripts/test_versions.sh

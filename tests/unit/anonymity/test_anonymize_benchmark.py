@@ -22,6 +22,7 @@ def benchmark():
     return module
 
 
+@pytest.mark.slow
 def test_quick_run_measures_every_claim(benchmark, tmp_path, capsys):
     path = tmp_path / "numbers.json"
     assert benchmark.main(["--quick", "--json", str(path)]) == 0

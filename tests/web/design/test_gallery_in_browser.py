@@ -58,8 +58,14 @@ class Visit:
         self.context.close()
 
 
-@pytest.mark.parametrize("look", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    ("look", "width"),
+    [
+        ("light", 1280),
+        ("dark", 390),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("light", 390), ("dark", 1280))),
+    ],
+)
 def test_pages_are_readable_calm_and_within_the_policy(
     browser: Any, gallery_server: str, look: str, width: int
 ) -> None:

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from served import clean_environment
 
 FILE = Path(__file__).parents[3] / "benchmarks" / "web.py"
 
 
+@pytest.mark.slow
 def test_web_benchmark_at_tiny_sizes_measures_every_claim_without_an_error(tmp_path: Path) -> None:
     out = tmp_path / "web.json"
     command = [sys.executable, str(FILE), "--quick", "--database", "SQLite", "--json", str(out)]
