@@ -206,7 +206,7 @@ def judge_tables(options: argparse.Namespace, with_peers: bool, add: Callable[[I
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"rows_{size}.parquet"
             write_rows(path, size)
-            found, mine = tables(path, size, repeats={10**6: 9, 10**7: 5}.get(size, 2), judge_plain=size <= 10**6)
+            found, mine = tables(path, size, repeats={10**6: 25, 10**7: 7}.get(size, 2), judge_plain=size <= 10**6)
             add(found)
             if with_peers and size == 10**6:
                 add(table_peers(path, size, mine))
