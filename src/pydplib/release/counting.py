@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_CHUNK = 1 << 15  # elements per chunk: long enough to hide the calls, short enough for the second-level cache
+_CHUNK = 1 << 16  # elements per chunk: long enough to hide the calls, short enough for the second-level cache
 _MAGNET = 1.5 * 2.0**52  # floats of this size are whole numbers: adding it rounds to the nearest one ...
 _MAGNET_BITS = int(np.float64(_MAGNET).view(np.int64))  # ... and their bit patterns count up one by one
 
