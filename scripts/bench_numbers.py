@@ -74,7 +74,7 @@ def _table(lines: Sequence[dict[str, Any]]) -> Iterator[str]:
             line["what"] + (f" ({line['note']})" if line["note"] else ""),
             _number(line["ours"], unit),
             _number(line["peer"], unit),
-            "" if ratio is None else f"{_number(ratio)} ×",
+            "" if ratio is None else _number(ratio, "×"),
             (line["bar"] or "").replace("<=", "≤").replace(">=", "≥").replace("==", "="),
             _verdict(line),
         ]
