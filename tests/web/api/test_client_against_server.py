@@ -36,7 +36,7 @@ for name, role, organisation in (("tara", "third_party", "Acme"), ("carl", "coll
     scopes = ["read", "ask", "export"] if role == "third_party" else ["read", "ask"]
     tokens[name] = make_token(user, name="test", scopes=scopes, days=1, second_factor=False)[1]
 officer = make_partner(project, "dora", role="data_protection_officer", organisation="St. Example")
-tokens["dora"] = make_token(officer, name="test", scopes=["read"], days=1, second_factor=False)[1]
+tokens["dora"] = make_token(officer, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
 
 from export_study import make_export, open_to
 from pydplib.web.exports import releasing, running

@@ -26,7 +26,7 @@ Scope: TypeAlias = Literal["read", "ask", "export"]
 SCOPES: Mapping[Scope, str] = MappingProxyType(
     {
         "read": "See projects, prices, budgets and answers that are paid for",
-        "ask": "Ask questions, which spends the budget",
+        "ask": "Ask questions, which spends the budget; start attacks, which takes the server's time",
         "export": "Download anonymized exports",
     }
 )

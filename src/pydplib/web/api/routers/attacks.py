@@ -102,7 +102,7 @@ def list_attacks(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @router.post("/projects/{key}/attacks", response=answers(RunOut), operation_id="start_attacks")
-@entry("read_log", scope="read", of=Project)
+@entry("read_log", scope="ask", of=Project)
 def start_attacks(request: HttpRequest, key: str, body: StartIn) -> HttpResponse:
     """Start a run; ``GET /attacks/{key}`` says how far it is."""
     known = {each.subject for each in (*given_to_all(request.project), *if_all_is_spent(request.project))}
