@@ -20,13 +20,17 @@ LOOKS := tests/web/design tests/web/test_matrix_of_addresses.py tests/web/test_c
   tests/web/test_examples_of_the_platform.py tests/web/server/test_people_in_browser.py \
   tests/web/reporting/test_form_in_browser.py tests/web/dashboards/test_dashboards_in_browser.py \
   tests/web/analyses/test_analyses_in_browser.py
-STORIES := tests/acceptance/test_radiologists_story.py tests/acceptance/test_owners_story.py
+ON_POSTGRES := $(addprefix --ignore ,$(LOOKS)) tests/web tests/acceptance/test_radiologists_story.py \
+  tests/acceptance/test_owners_story.py
+
+# What fails beside other tests on a busy machine is tried once more, alone, and said.
+AGAIN = { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m "not slow"
 
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
 	@scripts/setup_system.sh chromium postgresql java
-	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || $(AGAIN); }
 	@echo "The platform again, on PostgreSQL:"
-	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" $(addprefix --ignore ,$(LOOKS)) tests/web $(STORIES) $(PYTEST_ARGS)
+	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(ON_POSTGRES) $(PYTEST_ARGS) || $(AGAIN) $(ON_POSTGRES); }
 
 test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation tests, and the platform's pages on PostgreSQL.
 	@scripts/setup_system.sh chromium postgresql java
