@@ -19,23 +19,23 @@ run: $(VENV)/.ready-run ## Set up .venv and start the platform in the browser, w
 LOOKS := tests/web/design tests/web/test_matrix_of_addresses.py tests/web/test_canaries_everywhere.py \
   tests/web/test_examples_of_the_platform.py tests/web/server/test_people_in_browser.py \
   tests/web/reporting/test_form_in_browser.py tests/web/dashboards/test_dashboards_in_browser.py \
-  tests/web/analyses/test_analyses_in_browser.py
+  tests/web/analyses/test_analyses_in_browser.py tests/acceptance/test_partners_story.py
 ON_POSTGRES := $(addprefix --ignore ,$(LOOKS)) tests/web tests/acceptance/test_radiologists_story.py \
   tests/acceptance/test_owners_story.py
 
 # What fails beside other tests on a busy machine is tried once more, alone, and said.
-AGAIN = { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m "not slow"
+AGAIN = { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m
 
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
 	@scripts/setup_system.sh chromium postgresql java
-	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || $(AGAIN); }
+	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || $(AGAIN) "not slow"; }
 	@echo "The platform again, on PostgreSQL:"
-	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(ON_POSTGRES) $(PYTEST_ARGS) || $(AGAIN) $(ON_POSTGRES); }
+	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(ON_POSTGRES) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(ON_POSTGRES); }
 
 test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation tests, and the platform's pages on PostgreSQL.
 	@scripts/setup_system.sh chromium postgresql java
-	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS)
-	@PYDPLIB_TEST_DATABASE=postgres $(BIN)/python -m pytest -n 2 -m "not slow" $(LOOKS) tests/acceptance/test_partners_story.py $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS) || $(AGAIN) slow; }
+	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(LOOKS) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(LOOKS); }
 
 test-versions: ## Run the core's tests on the oldest and the newest versions of its dependencies, in new environments.
 	@scripts/test_versions.sh
