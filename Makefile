@@ -27,13 +27,13 @@ ON_POSTGRES := $(addprefix --ignore ,$(LOOKS)) tests/web tests/acceptance/test_r
 AGAIN = { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m
 
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
-	@scripts/setup_system.sh chromium postgresql java
+	@scripts/setup_system.sh chromium postgresql java groff
 	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || $(AGAIN) "not slow"; }
 	@echo "The platform again, on PostgreSQL:"
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(ON_POSTGRES) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(ON_POSTGRES); }
 
 test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation tests, and the platform's pages on PostgreSQL.
-	@scripts/setup_system.sh chromium postgresql java
+	@scripts/setup_system.sh chromium postgresql java groff
 	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS) || $(AGAIN) slow; }
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(LOOKS) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(LOOKS); }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the Debian packages that tests need, where that is allowed; say how otherwise. Never fails:
 # tests that need a missing part are skipped and named at the end of the run.
-# Usage: scripts/setup_system.sh chromium postgresql java python
+# Usage: scripts/setup_system.sh chromium postgresql java groff python
 set -uo pipefail
 
 missing=()
@@ -10,6 +10,7 @@ for part in "$@"; do
     chromium) command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing+=(chromium fonts-dejavu-core) ;;
     postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null 2>&1 || missing+=(postgresql) ;;
     java) command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless) ;;
+    groff) command -v groff >/dev/null 2>&1 || missing+=(groff-base) ;;
     python) missing+=(python3 python3-venv) ;;
     *) echo "unknown part: $part" >&2 ;;
   esac

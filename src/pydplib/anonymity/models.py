@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -38,7 +39,7 @@ def _choice(name: str, value: Any, known: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(ABC):
     """A privacy model. ``str(model)`` names it, ``paper`` cites it, ``bounds`` says what it limits."""
 
     paper: ClassVar[str] = ""
@@ -49,9 +50,9 @@ class Model:
     relative: ClassVar[bool] = False
     """Whether classes are compared with the whole table's distribution."""
 
+    @abstractmethod
     def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
         """Return, per class, whether the model holds."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain values, ready for JSON (population tables are left out)."""

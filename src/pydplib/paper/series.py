@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import DataError
-from pydplib.paper.containers import DAY, Column, Family, Mask, either, from_sequence
+from pydplib.paper.containers import DAY, Column, Family, Mask, Restore, either, from_sequence
 
 
 def open_series(data: Any, *, public: bool = False) -> Column:
@@ -32,34 +32,31 @@ def open_series(data: Any, *, public: bool = False) -> Column:
     except TypeError:
         hint = "pass one column, e.g. table['age']" if hasattr(data, "columns") else "use a list, array or series"
         raise DataError(f"One column of values is needed. Got {type(data).__name__}; {hint}.") from None
-    opened = _open_series(series, nw, public)
 
     def restore(values: NDArray[Any], keep: Mask | None) -> Any:
         out = _rebuild(series, values, opened.family if opened.typed or not public else None, keep, nw)
         return out.combine_chunks() if unchunk else out
 
-    return replace(opened, restore=restore)
+    opened = _open_series(series, nw, public, restore)
+    return opened
 
 
-def _open_series(series: Any, nw: Any, public: bool) -> Column:
-    def nothing(values: NDArray[Any], keep: Mask | None) -> Any:
-        raise NotImplementedError
-
+def _open_series(series: Any, nw: Any, public: bool, restore: Restore) -> Column:
     dtype = series.dtype
     nulls = np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
     missing = nulls if bool(nulls.any()) else None
     if dtype == nw.Boolean:
         values = np.asarray(series.fill_null(False).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values.astype(np.bool_, copy=False), "bool", missing, nothing, from_numpy=True, typed=True)
+        return Column(values.astype(np.bool_, copy=False), "bool", missing, restore, from_numpy=True, typed=True)
     if dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
-        column = from_sequence(series.to_list(), nothing)
+        column = from_sequence(series.to_list(), restore)
         return replace(column, missing=either(missing, column.missing), typed=True)
     if dtype.is_integer():
         values = np.asarray(series.fill_null(0).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values, "int", missing, nothing, from_numpy=True, typed=True)
+        return Column(values, "int", missing, restore, from_numpy=True, typed=True)
     if dtype.is_float():
         values = np.asarray(series.fill_null(0.0).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values, "float", missing, nothing, from_numpy=True, typed=True)
+        return Column(values, "float", missing, restore, from_numpy=True, typed=True)
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         raise DataError(
             "Dates with a time zone are not supported, since their day depends on it. Turn them into dates first."
@@ -67,12 +64,12 @@ def _open_series(series: Any, nw: Any, public: bool) -> Column:
     if dtype in (nw.Date, nw.Datetime):
         stamps = np.asarray(series.to_numpy())
         if stamps.dtype.kind == "M":
-            return Column(stamps.astype(DAY), "date", missing, nothing, typed=True)
+            return Column(stamps.astype(DAY), "date", missing, restore, typed=True)
     if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object, nw.Unknown):
         listed: list[Any] = series.to_list()
         if missing is not None:
             listed = [None if gap else v for v, gap in zip(listed, missing.tolist(), strict=True)]
-        column = from_sequence(listed, nothing, public=public)
+        column = from_sequence(listed, restore, public=public)
         # pandas' object columns say nothing; narwhals guesses from their values.
         typed = dtype not in (nw.Object, nw.Unknown) and getattr(series.to_native(), "dtype", None) != np.dtype(object)
         if dtype == nw.String and column.family != "text":  # nothing but gaps
