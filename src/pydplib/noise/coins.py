@@ -7,7 +7,7 @@ byte decides in 255 of 256 cases; on a tie the next 64 bits decide, and beyond t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -116,10 +116,7 @@ def bernoulli_exp_each(
 ) -> NDArray[np.bool_]:
     """Return one coin per element, True with probability exp(-unit * numerator), exactly.
 
-    Proof: A 53-bit uniform number is compared with a floating-point approximation of
-    the probability whose error is far below 2^-40. Only where they are nearer than
-    2^-40 (probability 2^-39) could rounding matter, and there the exact digits decide,
-    with the same 53 bits as the uniform number's first digits.
+    Proof: ``toss_each``; the probability in floating point is off by far less than 2^-40.
 
     Args:
         numerators: Non-negative integers.
@@ -128,12 +125,34 @@ def bernoulli_exp_each(
     """
     if unit <= 0 or (len(numerators) and int(numerators.min()) < 0):
         raise ParameterError("bernoulli_exp_each needs a positive unit and non-negative numerators.")
-    words = random_words(len(numerators), source=source) >> np.uint64(11)
-    uniform = words.astype(np.float64) * 2.0**-53
     chance = np.exp(-float(unit) * numerators.astype(np.float64))
-    out = uniform < chance
-    for i in np.flatnonzero(np.abs(uniform - chance) < 2.0**-40):
-        exponent = unit * int(numerators[i])
+    return toss_each(chance, lambda i: unit * int(numerators[i]), slack=2.0**-40, source=source)
+
+
+def toss_each(
+    chances: NDArray[np.float64],
+    exponent_of: Callable[[int], Fraction],
+    *,
+    slack: float,
+    source: Source | None = None,
+) -> NDArray[np.bool_]:
+    """Return one coin per element, True with probability exp(-exponent), exactly.
+
+    Proof: A 53-bit uniform number is compared with the probability in floating point. Only where
+    the two are nearer than ``slack`` could rounding matter, and there the exact digits decide, with
+    the same 53 bits as the uniform number's first digits.
+
+    Args:
+        chances: The probabilities in floating point, each off by less than ``slack``.
+        exponent_of: Gives the exact exponent of one element, which is asked for only where the float is too near.
+        slack: How near is too near.
+        source: Where random bits come from.
+    """
+    words = random_words(len(chances), source=source) >> np.uint64(11)
+    uniform = words.astype(np.float64) * 2.0**-53
+    out = uniform < chances
+    for i in np.flatnonzero(np.abs(uniform - chances) < slack):
+        exponent = exponent_of(int(i))
         if exponent == 0:
             out[i] = True
             continue

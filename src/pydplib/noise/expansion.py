@@ -40,7 +40,7 @@ class Expansion:
     def _compute(self, count: int) -> bytes:
         precision = 3 * count + 30
         while precision <= _MAX_PRECISION:
-            low, high = self._interval(_context(precision))
+            low, high = self._interval(decimal_context(precision))
             first = (low.numerator << (8 * count)) // low.denominator
             # The number is below 1, so its first digits are at most all ones, however wide the interval still is.
             last = min((high.numerator << (8 * count)) // high.denominator, (1 << (8 * count)) - 1)
@@ -65,7 +65,8 @@ class Expansion:
             count += 8
 
 
-def _context(precision: int) -> Context:
+def decimal_context(precision: int) -> Context:
+    """Return the rules of decimal arithmetic with so many digits, and exponents that never run out."""
     return Context(prec=precision, Emin=-(10**15), Emax=10**15)
 
 

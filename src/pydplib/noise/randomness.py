@@ -20,6 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib.errors import ParameterError
+
 _KEY_BYTES = 32
 _BUFFER_BYTES = 1 << 18  # fits the second-level cache; large enough that re-keying costs nothing
 _ZEROS = bytes(_BUFFER_BYTES)
@@ -153,8 +155,6 @@ def uniform_below(bound: int, size: int, *, source: Source | None = None) -> NDA
         >>> bool((uniform_below(6, 100) < 6).all())
         True
     """
-    from pydplib.errors import ParameterError
-
     if not 1 <= bound <= 1 << 62:
         raise ParameterError("uniform_below needs a bound between 1 and 2^62.")
     mask = np.uint64((1 << (bound - 1).bit_length()) - 1)

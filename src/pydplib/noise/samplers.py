@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -11,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import ParameterError
-from pydplib.noise.coins import CoinRow, bernoulli_exp, bernoulli_exp_each
-from pydplib.noise.expansion import Expansion, exp_minus, logistic_minus
-from pydplib.noise.randomness import Source, random_bytes, random_words, uniform_below
+from pydplib.noise.coins import CoinRow, bernoulli_exp, bernoulli_exp_each, toss_each
+from pydplib.noise.expansion import Expansion, decimal_context, exp_minus, logistic_minus
+from pydplib.noise.randomness import Source, random_words, uniform_below
 
 _MAX_SCALE = 1 << 52  # magnitudes stay far inside 64-bit integers
 _MIN_VARIANCE = Fraction(1, 1 << 1000)  # a positive float, and far below any noise
@@ -119,23 +120,16 @@ def discrete_gaussian(variance: Fraction, size: int, *, source: Source | None = 
 def _gaussian_accept(
     proposal: NDArray[np.int64], variance: Fraction, t: int, source: Source | None
 ) -> NDArray[np.bool_]:
-    # exponent = (|y| - v/t)^2 / (2 v); as a filter in floating point, exact digits where that is too near.
     centre = variance / t
     gap = np.abs(proposal).astype(np.float64) - float(centre)
     chance = np.exp(-(gap * gap) / (2 * float(variance)))
-    words = random_words(len(proposal), source=source) >> np.uint64(11)
-    uniform = words.astype(np.float64) * 2.0**-53
-    out = uniform < chance
+
+    def exponent(i: int) -> Fraction:
+        return (abs(int(proposal[i])) - centre) ** 2 / (2 * variance)
+
     # |y| < 2^57 is exact to 2^-53 relative; the exponent is below 2^7 wherever the chance matters, and
     # its relative error stays below 2^-45, so 2^-30 is a generous margin for the chance.
-    for i in np.flatnonzero(np.abs(uniform - chance) < 2.0**-30):
-        exponent = (abs(int(proposal[i])) - centre) ** 2 / (2 * variance)
-        if exponent == 0:
-            out[i] = True
-            continue
-        word = (int(words[i]) << 3) | (random_bytes(1, source=source)[0] & 7)
-        out[i] = exp_minus(exponent).exceeds(word, 7, lambda n: random_bytes(n, source=source))
-    return out
+    return toss_each(chance, exponent, slack=2.0**-30, source=source)
 
 
 def exponential_choice(scores: NDArray[np.int64], unit: Fraction, *, source: Source | None = None) -> int:
@@ -221,16 +215,14 @@ def _settle_choice(gaps: NDArray[np.int64], unit: Fraction, word: int, source: S
     distinct, inverse = np.unique(gaps, return_inverse=True)
     while True:
         precision = bits // 3 + 40
-        context = Context(prec=precision, Emin=-(10**15), Emax=10**15)
-        floor = Fraction(1, 10 ** (precision - 5))
+        context = decimal_context(precision)
         weight = [_rounded_exp(unit * int(gap), context, precision) for gap in distinct]
         sums: list[int] = []
         total = 0
         for i in inverse:
             total += weight[i]
             sums.append(total)
-        # Every weight is an integer multiple of 10^-precision, off by less than 10^(5 - precision).
-        error = len(gaps) * int(floor * 10**precision) + 1
+        error = len(gaps) * 10**5 + 1  # each weight is off by less than 10^5 units
         low, high = Fraction(word, 1 << bits), Fraction(word + 1, 1 << bits)
         first = _cell(sums, low * (total - error) - error)
         last = _cell(sums, high * (total + error) + error)
@@ -251,8 +243,6 @@ def _rounded_exp(x: Fraction, context: Context, precision: int) -> int:
 
 
 def _cell(sums: list[int], target: Fraction) -> int:
-    from bisect import bisect_right
-
     return min(bisect_right(sums, target), len(sums) - 1)
 
 
