@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,12 +101,6 @@ def as_integers(values: ArrayLike) -> NDArray[np.int64]:
     return array
 
 
-@overload
-def like_input(values: ArrayLike, result: NDArray[np.float64]) -> Any: ...
-@overload
-def like_input(values: ArrayLike, result: NDArray[np.int64]) -> Any: ...
-@overload
-def like_input(values: ArrayLike, result: NDArray[np.bool_]) -> Any: ...
 def like_input(values: ArrayLike, result: NDArray[Any]) -> Any:
     """Return a plain number where a number came in, and an array where anything longer did."""
     return result.reshape(()).item() if np.ndim(values) == 0 else result

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import PureDP
-from pydplib.mechanisms._common import as_array, as_floats, as_integers, check_confidence, check_positive
+from pydplib.mechanisms._common import as_array, as_floats, as_integers, check_confidence, check_margin, check_positive
 from pydplib.noise.grid import grid_exponent, to_grid
 from pydplib.noise.tap import choose, flip_and_choose
 
@@ -57,12 +57,11 @@ class _Choice:
     @classmethod
     def from_margin(cls, margin: float, *, sensitivity: float, candidates: int, confidence: float = 0.95) -> Self:
         """Return the choice with the smallest epsilon whose margin is at most ``margin``."""
-        if not (math.isfinite(margin) and margin > 0):
-            raise ParameterError(f"The margin must be a positive number. Got {margin!r}.")
+        wanted = check_margin(margin)
         step, scale = cls(sensitivity, 1.0)._grid()
-        if margin <= step:
+        if wanted <= step:
             raise CalibrationError("The margin is finer than the grid of the scores. Ask for a wider one.")
-        return cls(sensitivity, scale * _log_candidates(candidates, confidence) / (float(margin) - step))
+        return cls(sensitivity, scale * _log_candidates(candidates, confidence) / (wanted - step))
 
     def release(self, scores: ArrayLike) -> int:
         """Return the index of the choice; one person changes every score by at most the sensitivity."""

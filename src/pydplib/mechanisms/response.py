@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import LocalDP
-from pydplib.mechanisms._common import as_array, check_confidence, check_positive, like_input, solve_epsilon
+from pydplib.mechanisms._common import (
+    as_array,
+    check_confidence,
+    check_margin,
+    check_positive,
+    like_input,
+    solve_epsilon,
+)
 from pydplib.noise.tap import flip_coins, respond
 from pydplib.schema import Scalar
 
@@ -216,9 +223,7 @@ class CoinFlip:
         Raises:
             CalibrationError: If it does not; randomised response can spend more.
         """
-        if not (math.isfinite(margin) and margin > 0):
-            raise ParameterError(f"The margin must be a positive number. Got {margin!r}.")
-        if cls().margin(records, confidence) > margin:
+        if cls().margin(records, confidence) > check_margin(margin):
             raise CalibrationError(
                 "Two fair coins have a fixed epsilon of ln 3, which does not reach a margin that small. "
                 "Ask more records, or use RandomizedResponse.from_margin with a larger epsilon."

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pydplib.errors import ParameterError
-from pydplib.mechanisms import Gaussian, Geometric, Laplace
+from pydplib.mechanisms import CoinFlip, Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip, RandomizedResponse
 
 MAKERS = [lambda s, e: Laplace(s, e), lambda s, e: Geometric(s, e), lambda s, e: Gaussian(s, rho=e)]
 
@@ -32,6 +32,16 @@ def test_scale_beyond_every_float_is_refused() -> None:
 def test_margin_that_is_no_positive_number_is_refused(kind, margin) -> None:
     with pytest.raises(ParameterError):
         kind.from_margin(margin, sensitivity=1)
+
+
+@pytest.mark.parametrize("margin", ["1", None, -1, 0, float("nan"), float("inf"), True])
+def test_margin_of_choices_and_answers_that_is_no_positive_number_is_refused(margin) -> None:
+    for kind in (Exponential, PermuteAndFlip):
+        with pytest.raises(ParameterError):
+            kind.from_margin(margin, sensitivity=1, candidates=3)
+    for kind in (RandomizedResponse, CoinFlip):
+        with pytest.raises(ParameterError):
+            kind.from_margin(margin, records=100)
 
 
 @pytest.mark.parametrize("mechanism", [Laplace(1, 1), Geometric(1, 1), Gaussian(1, rho=1)])
