@@ -86,9 +86,9 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         13.4
     """
     if not (math.isfinite(rho) and rho >= 0):
-        raise ParameterError(f"rho must be a finite number of at least 0. Got {rho!r}.")
+        raise ParameterError(f"rho must be a finite number of at least 0. Got {shown(rho)}.")
     if not 0 < delta < 1:
-        raise ParameterError(f"delta must lie strictly between 0 and 1. Got {delta!r}.")
+        raise ParameterError(f"delta must lie strictly between 0 and 1. Got {shown(delta)}.")
     if rho == 0:
         return 0.0
     wanted = -math.log(delta)

@@ -7,10 +7,14 @@ import traceback
 import numpy as np
 import pytest
 
+import pydplib as dp
+from pydplib.budget import Cost
+from pydplib.engine import Bound
 from pydplib.errors import PydplibError
-from pydplib.guarantee import ZCDP, ApproxDP, KAnonymous, LocalDP, PureDP
+from pydplib.guarantee import ZCDP, ApproxDP, KAnonymous, LocalDP, PureDP, zcdp_epsilon
 from pydplib.mechanisms import CoinFlip, Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip, RandomizedResponse
 from pydplib.noise import laplace_records
+from pydplib.policy import PolicyRule, parse_label, parse_noise_factor, parse_role
 from pydplib.schema import Category, Date, Flag, Integer, Number, Schema
 
 CANARY = "Erika-Mustermann-1953"
@@ -42,6 +46,18 @@ PARAMETERS = {
     "date": lambda x: Date(x, "2020-01-01"),
     "label": lambda x: Flag(label=x),
     "category": lambda x: Category([x, None]),
+    "epsilon of an answer": lambda x: dp.count([1], epsilon=x),
+    "bounds of an answer": lambda x: dp.mean([1], bounds=x, epsilon=1.0),
+    "one bound of an answer": lambda x: dp.mean([1], bounds=(0, x), epsilon=1.0),
+    "edges": lambda x: dp.histogram([1], edges=[0, x], epsilon=1.0),
+    "quantile": lambda x: dp.quantiles([1], [x], bounds=(0, 1), epsilon=1.0),
+    "cost": lambda x: Cost.pure(x, mechanism="laplace"),
+    "zcdp conversion": lambda x: zcdp_epsilon(x, 1e-6),
+    "noise factor": lambda x: parse_noise_factor(x),
+    "role": lambda x: parse_role(x),
+    "output label": lambda x: parse_label(x),
+    "rule": lambda x: PolicyRule("third_party", "dp_high", budget=x),
+    "bound": lambda x: Bound("id", x),
     "schema size": lambda x: Schema({"a": Flag()}, size=x),
     "schema rows": lambda x: Schema({"a": Flag()}, person="p", max_rows_per_person=x),
 }

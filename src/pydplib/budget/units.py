@@ -14,7 +14,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TypeAlias
 
-from pydplib.errors import ParameterError
+from pydplib.errors import ParameterError, shown
 
 NANO = 10**9
 """Units of epsilon and rho in 1."""
@@ -47,7 +47,7 @@ def exact(value: Amount, *, name: str = "The number") -> Fraction:
             return Fraction(value)
         return Fraction(Decimal(repr(float(value))))
     except (TypeError, ValueError, OverflowError, InvalidOperation):
-        raise ParameterError(f"{name} must be a finite number. Got {value!r}.") from None
+        raise ParameterError(f"{name} must be a finite number. Got {shown(value)}.") from None
 
 
 def ceil_units(value: Fraction, unit: int) -> int:

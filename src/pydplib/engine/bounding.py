@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydplib.errors import QuestionError, did_you_mean
+from pydplib.errors import QuestionError, did_you_mean, shown
 from pydplib.schema import Schema
 
 Mode: TypeAlias = Literal["weight", "sample"]
@@ -54,7 +54,7 @@ class Bound:
             if name == "max_groups" and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-                raise QuestionError(f"{name} must be a whole number of at least 1. Got {value!r}.")
+                raise QuestionError(f"{name} must be a whole number of at least 1. Got {shown(value)}.")
         if self.person is None and (self.mode == "sample" or self.max_rows != 1):
             raise QuestionError("Without a person column every row is another person: Bound(None).")
         if self.mode == "weight":
@@ -100,6 +100,6 @@ class Bound:
         return values
 
     def __repr__(self) -> str:
-        shown = [repr(self.person), str(self.max_rows), f"mode={self.mode!r}"]
-        shown += [f"{n}={getattr(self, n)!r}" for n in ("max_groups", "row_key") if getattr(self, n) is not None]
-        return f"Bound({', '.join(shown)})"
+        parts = [repr(self.person), str(self.max_rows), f"mode={self.mode!r}"]
+        parts += [f"{n}={getattr(self, n)!r}" for n in ("max_groups", "row_key") if getattr(self, n) is not None]
+        return f"Bound({', '.join(parts)})"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from pydplib.errors import ParameterError, PolicyError, did_you_mean
+from pydplib.errors import ParameterError, PolicyError, did_you_mean, shown
 from pydplib.policy.noise_factors import parse_noise_factor
 
 OutputLabel: TypeAlias = Literal["raw", "k_anonymous", "dp_low", "dp_medium", "dp_high", "public"]
@@ -59,7 +59,7 @@ def parse_label(label: object) -> OutputLabel:
     for known in LABELS:
         if word == known:
             return known
-    raise ParameterError(f"Unknown output label {label!r}.{did_you_mean(word, LABELS)}")
+    raise ParameterError(f"Unknown output label {shown(label)}.{did_you_mean(word, LABELS)}")
 
 
 def label_of_noise_factor(noise_factor: object) -> OutputLabel:

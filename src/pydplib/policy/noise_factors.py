@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from types import MappingProxyType
 
-from pydplib.errors import ParameterError, did_you_mean
+from pydplib.errors import ParameterError, did_you_mean, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,12 @@ def parse_noise_factor(noise_factor: object) -> NoiseFactor:
     """
     if isinstance(noise_factor, NoiseFactor):
         return noise_factor
-    word = str(noise_factor).strip().lower() if not isinstance(noise_factor, bool) else ""
+    is_word = isinstance(noise_factor, str | Integral) and not isinstance(noise_factor, bool)
+    word = str(noise_factor).strip().lower() if is_word else ""
     for factor in NOISE_FACTORS.values():
         if word in (factor.name, str(factor.number)):
             return factor
     raise ParameterError(
-        f"Unknown noise_factor {noise_factor!r}; it is 0 low, 1 medium or 2 high." + did_you_mean(word, NOISE_FACTORS)
+        f"Unknown noise_factor {shown(noise_factor)}; it is 0 low, 1 medium or 2 high."
+        + did_you_mean(word, NOISE_FACTORS)
     )

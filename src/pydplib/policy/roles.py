@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from pydplib.errors import ParameterError, PolicyError, did_you_mean
+from pydplib.errors import ParameterError, PolicyError, did_you_mean, shown
 from pydplib.policy.labels import OutputLabel
 from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 
@@ -152,7 +152,7 @@ def parse_role(role: object) -> Role:
         return role
     word = str(role).strip().lower().replace(" ", "_").replace("-", "_")
     if word not in ROLES:
-        raise ParameterError(f"Unknown role {role!r}.{did_you_mean(word, ROLES)}")
+        raise ParameterError(f"Unknown role {shown(role)}.{did_you_mean(word, ROLES)}")
     return ROLES[word]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pydplib.errors import ParameterError, did_you_mean
+from pydplib.errors import ParameterError, did_you_mean, shown
 from pydplib.policy.labels import OutputLabel, parse_label
 from pydplib.policy.roles import ROLES
 
@@ -74,7 +74,7 @@ class PolicyRule:
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < math.inf)
             ):
-                raise ParameterError(f"A rule's {name} must be a positive number, or left out. Got {value!r}.")
+                raise ParameterError(f"A rule's {name} must be a positive number, or left out. Got {shown(value)}.")
         for name in ("fields", "filters"):
             values = getattr(self, name)
             if isinstance(values, str) or not all(isinstance(value, str) and value for value in values):
