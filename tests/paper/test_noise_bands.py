@@ -11,7 +11,7 @@ import pydplib as dp
 from pydplib.paper import NOISE_FACTORS, fitted, mechanism
 from pydplib.paper.fitting import Range
 from pydplib.paper.records import Records
-from pydplib.paper.words import parse_noise_factor
+from pydplib.policy import parse_noise_factor
 
 QUERIES = ("count", "mean", "median", "variance")
 FACTORS = ("low", "medium", "high")

@@ -7,7 +7,7 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
-from pydplib.guarantee import LocalDP
+from pydplib.guarantee import LocalDP, loss_text
 
 if TYPE_CHECKING:
     from pydplib.paper.result import DPResult
@@ -102,18 +102,10 @@ def _meant_for(result: DPResult) -> str:
 
 
 def _per_record(result: DPResult) -> str:
-    number = _rounded_up(result.record_epsilon)
+    number = loss_text(result.record_epsilon)
     if isinstance(result.guarantee, LocalDP):
         return f"epsilon {number} for every record; another call on the same data adds to it"
     return f"epsilon {number} from the noise alone; not a guarantee, see below"
-
-
-def _rounded_up(value: float) -> str:
-    """Return four digits, rounded up: a loss is never understated, here as in the guarantee's sentence."""
-    if not math.isfinite(value) or value <= 0:
-        return _number(value)
-    digit = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return _number(math.ceil(value / digit * (1 - 1e-12)) * digit)
 
 
 def _number(value: float) -> str:

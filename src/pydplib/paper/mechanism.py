@@ -50,11 +50,6 @@ def add_noise(records: Records, scale: float, fit_to: Range | None) -> NDArray[A
     return noisy
 
 
-def flip_exponent(scale: float) -> Fraction:
-    """Return x such that a true/false value flips with probability exp(-x)/2 at a Laplace scale."""
-    return 1 / (2 * Fraction(scale))
-
-
 def flip(values: NDArray[Any], scale: float) -> NDArray[np.bool_]:
     """Return true/false values, each flipped with probability p = exp(-1/(2 scale))/2.
 
@@ -63,7 +58,7 @@ def flip(values: NDArray[Any], scale: float) -> NDArray[np.bool_]:
     Proof: Each record is flipped by itself with p < 1/2, so an output changes its probability by
     at most (1-p)/p when the record does: randomised response with epsilon ln((1-p)/p).
     """
-    exponent = flip_exponent(scale)
+    exponent = 1 / (2 * Fraction(scale))
     out = np.array(values, dtype=np.bool_)
     block = 1 << 20
     for start in range(0, len(out), block):

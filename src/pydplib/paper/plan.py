@@ -15,11 +15,10 @@ from pydplib.paper.words import (
     Selector,
     parse_choice,
     parse_data_type,
-    parse_noise_factor,
     parse_query_type,
     parse_role,
 )
-from pydplib.policy.noise_factors import NoiseFactor
+from pydplib.policy.noise_factors import NoiseFactor, parse_noise_factor
 
 
 @dataclass(frozen=True, slots=True)

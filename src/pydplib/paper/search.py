@@ -17,8 +17,8 @@ from pydplib.paper.fitting import Range, parse_range, range_from_records
 from pydplib.paper.measure import noise_percent, reference
 from pydplib.paper.mechanism import REACH, add_noise
 from pydplib.paper.records import Records
-from pydplib.paper.words import NOISE_METRICS, NoiseMetric, check_flags, parse_choice, parse_noise_factor
-from pydplib.policy.noise_factors import NoiseFactor
+from pydplib.paper.words import NOISE_METRICS, NoiseMetric, check_flags, parse_choice
+from pydplib.policy.noise_factors import NoiseFactor, parse_noise_factor
 
 
 def default_epsilons() -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The paper's words: query types, noise factors, roles and data types, as numbers or as words."""
+"""The paper's words: query types, roles and data types, as numbers or as words."""
 
 from __future__ import annotations
 
@@ -82,25 +82,6 @@ def parse_query_type(query_type: object) -> QueryType:
     return _QUERY_TYPES[word]
 
 
-def parse_noise_factor(noise_factor: object) -> NoiseFactor:
-    """Return the noise factor for 0, 1, 2 or low, medium, high.
-
-    Examples:
-        >>> parse_noise_factor(2).name, parse_noise_factor("Low").number
-        ('high', 0)
-    """
-    if isinstance(noise_factor, NoiseFactor):
-        return noise_factor
-    word = _word(noise_factor)
-    for factor in NOISE_FACTORS.values():
-        if word in (factor.name, str(factor.number)):
-            return factor
-    raise ParameterError(
-        f"Unknown noise_factor {_shown(noise_factor)}; it is 0 low, 1 medium or 2 high."
-        + did_you_mean(word, list(NOISE_FACTORS))
-    )
-
-
 def parse_role(role: object) -> NoiseFactor:
     """Return the noise factor that the paper gives to a role.
 
@@ -168,7 +149,7 @@ def check_flags(**flags: object) -> None:
 
 def _word(value: object) -> str:
     if isinstance(value, bool | np.bool_) or not isinstance(value, str | Integral):
-        return ""  # True is no noise factor, 1.5 no query type
+        return ""  # neither True nor 1.5 is a query type
     return str(value).strip().lower().replace("-", "_")
 
 

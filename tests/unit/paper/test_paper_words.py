@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pydplib.errors import ParameterError
-from pydplib.paper.words import DATA_TYPES, kind_of, parse_data_type, parse_noise_factor, parse_query_type, parse_role
+from pydplib.paper.words import DATA_TYPES, kind_of, parse_data_type, parse_query_type, parse_role
 
 
 @pytest.mark.parametrize(
@@ -35,22 +35,6 @@ def test_query_type_when_unknown_is_an_error(given) -> None:
 def test_query_type_when_mistyped_is_hinted_at() -> None:
     with pytest.raises(ParameterError, match="Did you mean 'median'"):
         parse_query_type("medain")
-
-
-@pytest.mark.parametrize(
-    ("given", "low", "high", "target"),
-    [(0, 0, 5, 0.025), ("MEDIUM", 5, 10, 0.075), (np.uint8(2), 10, 20, 0.15)],
-)
-def test_noise_factor_has_its_band_and_middle(given, low, high, target) -> None:
-    factor = parse_noise_factor(given)
-    assert (factor.band, factor.target) == ((low, high), pytest.approx(target))
-    assert factor.holds(low) and factor.holds(high) and not factor.holds(high + 1e-9)
-
-
-@pytest.mark.parametrize("given", [3, -1, "loud", True, 1.0, None])
-def test_noise_factor_when_unknown_is_an_error(given) -> None:
-    with pytest.raises(ParameterError, match="0 low, 1 medium or 2 high"):
-        parse_noise_factor(given)
 
 
 @pytest.mark.parametrize(

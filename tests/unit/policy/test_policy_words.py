@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from pydplib.errors import ParameterError, PolicyError
@@ -46,13 +47,14 @@ def test_noise_factors_are_the_papers_bands_with_their_middles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "name"), [(0, "low"), ("1", "medium"), (" HIGH ", "high"), (NOISE_FACTORS["low"], "low")]
+    ("word", "name"),
+    [(0, "low"), ("1", "medium"), (" HIGH ", "high"), (np.uint8(2), "high"), (NOISE_FACTORS["low"], "low")],
 )
 def test_noise_factor_is_read_from_number_word_or_itself(word: object, name: str) -> None:
     assert parse_noise_factor(word).name == name
 
 
-@pytest.mark.parametrize("word", ["hihg", 3, True, None, -1])
+@pytest.mark.parametrize("word", ["hihg", 3, True, None, -1, 1.0, [2]])
 def test_noise_factor_unknown_raises_and_says_what_there_is(word: object) -> None:
     with pytest.raises(ParameterError, match="0 low, 1 medium or 2 high"):
         parse_noise_factor(word)
