@@ -122,7 +122,8 @@ def _make_columns(n: int, rng: np.random.Generator) -> Columns:
     grade = rng.standard_normal(persons, dtype=np.float32)[patient]
     grade += 0.45 * (score - 3) + 0.02 * (age - 66)
     gleason = 6 + np.searchsorted(_GLEASON_EDGES, grade)
-    status = _pick([(0.8, 0.12, 0.08)], np.zeros(n, dtype=np.int8), person())
+    alike = np.zeros(n, dtype=np.int8)  # one row of chances for all reports
+    status = _pick([(0.8, 0.12, 0.08)], alike, person())
     status[~known] = -1
     later = status > 0
     no_score = known & (rng.random(n, dtype=np.float32) < np.where(later, 0.72, 0.05))
@@ -134,13 +135,12 @@ def _make_columns(n: int, rng: np.random.Generator) -> Columns:
     # Surgery is rarer in the old.
     therapy[(therapy == 2) & (age >= 73) & (person() < 0.6)] = 3
 
-    signed = day + _pick([_DAYS_UNTIL_SIGNED], np.zeros(n, dtype=np.int8), rng.random(n, dtype=np.float32))
+    signed = day + _pick([_DAYS_UNTIL_SIGNED], alike, rng.random(n, dtype=np.float32))
     signed = np.minimum(signed, (_LAST_DAY - _FIRST_DAY).astype(np.int16))
-    once = np.zeros(n, dtype=np.int8)
     columns: dict[str, Any] = {
         "patient_id": (rng.permutation(persons) + 1)[patient],
         "report_id": np.arange(1, n + 1),
-        "department_code": Coded(DEPARTMENTS, _pick([_DEPARTMENTS], once, person())),
+        "department_code": Coded(DEPARTMENTS, _pick([_DEPARTMENTS], alike, person())),
         "physician_name": Coded(PHYSICIANS, rng.integers(0, len(PHYSICIANS), n, dtype=np.int8)),
         "last_modified": _FIRST_DAY + signed,
         "age": age,
