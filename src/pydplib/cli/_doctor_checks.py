@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
-from typing import Literal
 
-State = Literal["ok", "missing", "unsafe", "broken"]
+from pydplib.cli._doctor_finding import Finding
+from pydplib.cli._doctor_platform import examine_platform
 
 # Extra -> the distributions that it brings, as pyproject.toml has them.
 EXTRAS: Mapping[str, tuple[str, ...]] = {
@@ -38,23 +37,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 CORE = ("numpy", "narwhals", "cryptography", "duckdb", "click", "rich")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the doctor's report.
-
-    Args:
-        part: ``"core"``, ``"extra"``, ``"engine"``, ``"picture"`` or ``"platform"``.
-        name: What was looked at.
-        state: ``"ok"``; ``"missing"`` (not installed, nothing wrong); ``"broken"``; ``"unsafe"``.
-        words: What was found, and the next step.
-    """
-
-    part: str
-    name: str
-    state: State
-    words: str
-
-
 def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Look at everything, one finding after the other; nothing is changed and nothing is sent."""
     yield _python()
@@ -62,7 +44,11 @@ def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield _distribution("core", name, "pip install pydplib")
     for extra, names in EXTRAS.items():
         missing = [name for name in names if _version(name) is None]
-        if missing:
+        old = [name for name in names if _too_old(name)]
+        if old:
+            words = f"too old: {', '.join(_too_old(name) for name in old)}; pip install -U 'pydplib[{extra}]'"
+            yield Finding("extra", extra, "broken", words)
+        elif missing:
             yield Finding("extra", extra, "missing", f"pip install 'pydplib[{extra}]' brings {', '.join(missing)}")
         else:
             yield Finding("extra", extra, "ok", ", ".join(f"{name} {_version(name)}" for name in names))
@@ -72,7 +58,7 @@ def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
     yield _spark()
     yield _postgres(environment)
     yield _browser()
-    yield from _platform(environment)
+    yield from examine_platform(environment)
 
 
 def _version(name: str) -> str | None:
@@ -84,7 +70,36 @@ def _version(name: str) -> str | None:
 
 def _distribution(part: str, name: str, command: str) -> Finding:
     version = _version(name)
-    return Finding(part, name, "broken", command) if version is None else Finding(part, name, "ok", version)
+    if version is None:
+        return Finding(part, name, "broken", command)
+    if old := _too_old(name):
+        return Finding(part, name, "broken", f"{old}: pip install -U pydplib")
+    return Finding(part, name, "ok", version)
+
+
+def _too_old(name: str) -> str:
+    """Say the installed and the needed version if the first is older; nothing if all is well, or nobody knows."""
+    version = _version(name)
+    for line in _needed():
+        found = re.match(rf"{re.escape(name)}(?:\[[^]]*\])?(?![\w.-])[^;]*>=([\d.]+)", line, re.IGNORECASE)
+        if version and found and _numbers(version) < _numbers(found[1]):
+            return f"{name} {version}, where {found[1]} is needed"
+    return ""
+
+
+@functools.cache
+def _needed() -> list[str]:
+    try:
+        return metadata.requires("pydplib") or []
+    except metadata.PackageNotFoundError:  # run from its source
+        return []
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in re.findall(r"\d+", re.match(r"[\d.]*", version)[0])]  # type: ignore[index]
+    while numbers and numbers[-1] == 0:
+        del numbers[-1]
+    return tuple(numbers)
 
 
 def _python() -> Finding:
@@ -128,8 +143,10 @@ def _sqlite() -> str:
 def _spark() -> Finding:
     if _version("pyspark") is None:
         return Finding("engine", "Spark", "missing", "pip install 'pydplib[spark]', and Java 17")
-    java = shutil.which("java") or (os.environ.get("JAVA_HOME") and "JAVA_HOME")
-    if not java:
+    home = os.environ.get("JAVA_HOME")  # what Spark looks at first
+    if home and not shutil.which("java", path=os.path.join(home, "bin")):
+        return Finding("engine", "Spark", "broken", "JAVA_HOME is set, but there is no Java: unset it, or correct it")
+    if not home and not shutil.which("java"):
         return Finding("engine", "Spark", "missing", "pyspark is there, Java is not: install a Java 17 runtime")
     return Finding("engine", "Spark", "ok", f"pyspark {_version('pyspark')} and Java are there (not started)")
 
@@ -138,10 +155,12 @@ def _postgres(environment: Mapping[str, str]) -> Finding:
     if _version("psycopg") is None:
         return Finding("engine", "PostgreSQL", "missing", "pip install 'pydplib[postgres]'")
     from pydplib.errors import ParameterError
-    from pydplib.web.configuration import database_url
+    from pydplib.web.configuration import database_url, postgres_database
 
     try:
         url = database_url(environment)
+        if url:
+            postgres_database(url)
     except ParameterError as error:
         return Finding("engine", "PostgreSQL", "broken", str(error))
     if not url:
@@ -165,46 +184,3 @@ def _browser() -> Finding:
     if found is None:
         return Finding("picture", "PNG and SVG", "missing", "needs Chromium or Chrome, e.g. apt install chromium")
     return Finding("picture", "PNG and SVG", "ok", f"drawn by {found}")
-
-
-def _platform(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Look at the platform's home, if there is one."""
-    from pydplib.errors import ParameterError
-    from pydplib.web.configuration import LOOPBACK, Configuration
-
-    try:
-        configuration = Configuration.from_environment(environment)
-    except ParameterError as error:
-        yield Finding("platform", "settings", "broken", str(error))
-        return
-    if not configuration.home.exists():
-        yield Finding(
-            "platform", "home", "missing", "no server was started here yet (pydplib serve); PYDPLIB_HOME says where"
-        )
-        return
-    yield _rights("home", configuration.home, "chmod 700")
-    for path in sorted((configuration.home / "keys").rglob("*.key")):
-        yield _rights(f"key {path.stem}", path, "chmod 600")
-    for name, file in (("database", "pydplib.sqlite3"), ("ledger's head", "ledger.head.json")):
-        if (configuration.home / file).exists():
-            yield _rights(name, configuration.home / file, "chmod 600")
-    if set(configuration.hosts) - set(LOOPBACK) and not configuration.behind_tls:
-        yield Finding(
-            "platform",
-            "https",
-            "unsafe",
-            "PYDPLIB_HOSTS names a host beyond this machine, but PYDPLIB_BEHIND_TLS is off",
-        )
-    else:
-        yield Finding("platform", "https", "ok", "behind TLS" if configuration.behind_tls else "this machine only")
-    if configuration.demo and set(configuration.hosts) - set(LOOPBACK):
-        yield Finding(
-            "platform", "demonstration", "unsafe", "a demonstration is for this machine only: unset PYDPLIB_DEMO"
-        )
-
-
-def _rights(name: str, path: Path, command: str) -> Finding:
-    rights = stat.S_IMODE(path.stat().st_mode)
-    if rights & 0o077:
-        return Finding("platform", name, "unsafe", f"others on this machine can read it: {command} {path.name}")
-    return Finding("platform", name, "ok", "readable by its owner alone")

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pydplib.errors import ParameterError
 
 DEFAULT_HOME = "pydplib-data"
+LOOKS_LIKE = "DATABASE_URL must look like postgresql://USER:PASSWORD@HOST:5432/DATABASE. Leave it out for SQLite."
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -101,7 +102,7 @@ def database_url(environment: Mapping[str, str]) -> str | None:
     url, file = environment.get("DATABASE_URL") or None, environment.get("DATABASE_PASSWORD_FILE")
     if url is None or not file:
         return url
-    parts = urlsplit(url)
+    parts = _parts(url)
     if parts.username is None or parts.password is not None:
         raise ParameterError(
             "With DATABASE_PASSWORD_FILE, DATABASE_URL names a user and no password: postgresql://USER@HOST:5432/DATABASE."
@@ -136,12 +137,10 @@ def postgres_database(url: str) -> dict[str, Any]:
         >>> postgres_database("postgresql://edc:s%40cret@db.example:5433/reports?sslmode=require")["PASSWORD"]
         's@cret'
     """
-    parts = urlsplit(url)
+    parts = _parts(url)
     name = unquote(parts.path.lstrip("/"))
     if parts.scheme not in ("postgresql", "postgres") or not name:
-        raise ParameterError(
-            "DATABASE_URL must look like postgresql://USER:PASSWORD@HOST:5432/DATABASE. Leave it out for SQLite."
-        )
+        raise ParameterError(LOOKS_LIKE)
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
@@ -153,6 +152,16 @@ def postgres_database(url: str) -> dict[str, Any]:
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def _parts(url: str) -> SplitResult:
+    """Take a database's address apart; the words of the library would repeat the password."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # looked at only now
+    except ValueError:
+        raise ParameterError(LOOKS_LIKE) from None
+    return parts
 
 
 def _is_on(environment: Mapping[str, str], name: str) -> bool:
