@@ -19,6 +19,7 @@ from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.intake.models import Snapshot
+from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.store import DatabaseStore
 
 
@@ -114,7 +115,9 @@ def stored_payload(digest: str) -> bytes:
 
     Raises:
         LedgerError: It is not there, or was changed after it was released.
+        PausedLedgerError: The chain is broken, so nobody can say whether it was changed.
     """
+    DatabaseLedger().check_answers_stand()
     store = DatabaseStore()
     found = store.get_release(digest)
     payload = None if found is None else read_payload(store, found)

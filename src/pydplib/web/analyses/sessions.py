@@ -36,11 +36,13 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
 
     Raises:
         PolicyError: If the owner has published nothing yet, or the role may not ask.
+        PausedLedgerError: The ledger is not known to be right.
     """
     snapshot = published_snapshot(project)
     if snapshot is None:
         raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
     ledger = RaisedLedger() if preview else DatabaseLedger()
+    ledger.check_sound()  # a price would be a promise
     session = Session(
         public_facts(snapshot) if preview else pinned_rows(snapshot),
         recipient=recipient_of(user),

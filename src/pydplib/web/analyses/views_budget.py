@@ -23,7 +23,7 @@ from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.ledger.housekeeping import is_unsound
+from pydplib.web.ledger.housekeeping import verify_ledger
 
 REFUSALS = 20
 
@@ -48,12 +48,10 @@ def budget(request: HttpRequest) -> HttpResponse:
 def budget_verify(request: HttpRequest) -> HttpResponse:
     """Replay the whole ledger and say whether chain, sums, payments and stored answers agree."""
     try:
-        head = DatabaseLedger().verify()
+        verify_ledger(request.user, project=request.project)
     except LedgerError as error:
-        record(request.user, "ledger.verify", project=request.project, sound=False)
         messages.error(request, f"{error} Tell whoever runs this server, at once.")
     else:
-        record(request.user, "ledger.verify", project=request.project, sound=True, entries=head.entries)
         messages.success(
             request, "The ledger is sound: chain, sums, payments and stored answers agree, and nothing was rolled back."
         )
@@ -97,7 +95,7 @@ def _all(request: HttpRequest) -> dict[str, Any]:
         "forecast": forecast(project, whole),
         "low": [purse for purse in (whole, *purses) if purse.is_low],
         "refusals": [show(line) for line in refused[:REFUSALS]],
-        "unsound": is_unsound(),
+        "damage": DatabaseLedger().damage,
         "page_obj": page.get_page(request.GET.get("page")),
         "can_propose": request.member.can("edit_policy"),
     }

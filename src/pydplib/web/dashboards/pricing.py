@@ -165,6 +165,7 @@ def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]
     if epsilon is None:
         raise PolicyError("No row of the policy speaks of this audience, so it gets no dashboards.")
     ledger = DatabaseLedger()
+    ledger.check_sound()
     delta = Fraction(str(project.policy.delta_for(Schema.from_json(snapshot.schema).size)))
     account = find_account(ledger, project.key, dashboard.recipient)
     if account is not None:

@@ -32,4 +32,5 @@ def accept_ledger() -> Head:
     lost = entries_missing()
     head = ledger.accept()
     record("system", "ledger.accept", entries=head.entries, missing=lost)
+    ledger.go_on()
     return head

@@ -12,14 +12,14 @@ from pathlib import Path
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
-from pydplib.budget.chain import Head, check_head
+from pydplib.budget.chain import Head, check_chain, check_head
 from pydplib.budget.keys import check_name
 from pydplib.budget.store import Account
 from pydplib.budget.store_ledger import StoreLedger
 from pydplib.errors import LedgerError
 from pydplib.noise.tap import check_not_seeded
 from pydplib.web.ledger import models as rows
-from pydplib.web.ledger.pausing import PausedLedgerError
+from pydplib.web.ledger.pausing import PausedLedgerError, UnreadableLedgerError, UnsoundLedgerError
 from pydplib.web.ledger.store import DatabaseStore
 
 
@@ -27,7 +27,8 @@ class DatabaseLedger(StoreLedger):
     """Every debit is committed before a row of data is read; many servers at once never overspend.
 
     The end of the chain is also kept in a file beside the keys, outside the database: a database
-    that was rolled back or replaced is noticed before the next question is paid.
+    that was rolled back or replaced is noticed before the next question is paid. Beside it stands what
+    did not agree when the ledger was verified last, if anything: until it does, nothing is written.
 
     Args:
         head_file: That file; by default ``ledger.head.json`` in the server's home.
@@ -35,6 +36,42 @@ class DatabaseLedger(StoreLedger):
 
     def __init__(self, head_file: Path | None = None) -> None:
         self.head_file = head_file or settings.CONFIGURATION.home / "ledger.head.json"
+
+    @property
+    def damage_file(self) -> Path:
+        """Where it stands that the ledger is not sound: outside the database, where who changed that cannot hide it."""
+        return self.head_file.with_name("ledger.damage.txt")
+
+    @property
+    def damage(self) -> str:
+        """What did not agree when the ledger was verified last; empty if all did."""
+        try:
+            return self.damage_file.read_text(encoding="utf-8") or "Something was changed."
+        except FileNotFoundError:
+            return ""
+
+    def check_sound(self) -> None:
+        """Raise while the ledger does not agree with itself: what it says is left may be wrong."""
+        damage = self.damage
+        if damage:
+            raise UnsoundLedgerError(damage)
+
+    def check_answers_stand(self) -> None:
+        """Raise if the chain is broken, by which stored answers are checked; wrong sums alone do not touch these."""
+        damage = self.damage
+        if damage:
+            try:
+                check_chain(DatabaseStore().entries())
+            except LedgerError:
+                raise UnsoundLedgerError(damage) from None
+
+    def pause(self, why: str) -> None:
+        """Write nothing from now on, and answer no new question."""
+        _replace(self.damage_file, why)
+
+    def go_on(self) -> None:
+        """End a pause: the ledger was verified and agrees."""
+        self.damage_file.unlink(missing_ok=True)
 
     @property
     def name(self) -> str:
@@ -45,6 +82,7 @@ class DatabaseLedger(StoreLedger):
     @contextmanager
     def _transaction(self) -> Iterator[DatabaseStore]:
         check_not_seeded()
+        self.check_sound()
         try:
             # Durable: an outer transaction that rolled back would take the debit with it.
             with transaction.atomic(durable=True):
@@ -79,7 +117,7 @@ class DatabaseLedger(StoreLedger):
                     yield store
                     return
         except DatabaseError:
-            raise LedgerError("The ledger could not be read. Try again in a moment.") from None
+            raise UnreadableLedgerError("The ledger could not be read. Try again in a moment.") from None
 
     def _known_head(self) -> Head | None:
         return Head.read(self.head_file) if self.head_file.exists() else None

@@ -1,43 +1,63 @@
-"""What the server looks at by itself once a day: whether the ledger is still the sum of its entries."""
+"""Whether the ledger is still the sum of its entries: looked at daily, or by a person; if not, answers pause."""
 
 from __future__ import annotations
 
 import datetime as dt
 import logging
+from typing import Any
 
 from django.utils import timezone
 
+from pydplib.budget.chain import Head
 from pydplib.errors import LedgerError
-from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.writing import record
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.ledger.pausing import PausedLedgerError, UnreadableLedgerError
 
 _looked: dict[str, dt.date] = {}  # ledger -> the day; every server process looks for itself
 
 
 def tidy(*, today: dt.date | None = None) -> bool:
-    """Replay the ledger if that was not done today; write down and log what does not fit.
+    """Replay the ledger if that was not done today, or if it was damaged then; log what does not fit.
 
     Returns:
         Whether nothing wrong was found.
     """
     ledger, day = DatabaseLedger(), today or timezone.localdate()
-    name = ledger.name
-    if _looked.get(name) == day:
+    name, damaged = ledger.name, bool(ledger.damage)
+    if _looked.get(name) == day and not damaged:
         return True
     try:
-        ledger.verify()
+        verify_ledger("system", quiet=not damaged)
     except LedgerError as fault:
         logging.getLogger("pydplib.web").error("the ledger: %s", fault)
-        record("system", "ledger.verify", sound=False)
         return False
-    if is_unsound():
-        record("system", "ledger.verify", sound=True)
     _looked[name] = day
     return True
 
 
-def is_unsound() -> bool:
-    """Return whether the ledger did not agree with itself when it was verified last, by a person or by the server."""
-    last = Line.objects.filter(action="ledger.verify").order_by("-number").first()
-    return last is not None and last.facts.get("sound") is False
+def verify_ledger(actor: object, *, project: Any = None, quiet: bool = False) -> Head:
+    """Replay chain, sums, payments and stored answers; answers pause from here on if they do not agree, or go on.
+
+    Args:
+        actor: Who looks: a user, or ``"system"``.
+        project: On whose page.
+        quiet: Leave no line in the audit log if all is well.
+
+    Raises:
+        LedgerError: What does not agree.
+    """
+    ledger = DatabaseLedger()
+    try:
+        head = ledger.verify()
+    except UnreadableLedgerError:  # no word about the ledger, neither way
+        raise
+    except LedgerError as fault:
+        if not isinstance(fault, PausedLedgerError):  # that one pauses by itself, until it is accepted
+            ledger.pause(str(fault))
+        record(actor, "ledger.verify", project=project, sound=False)
+        raise
+    if not quiet:
+        record(actor, "ledger.verify", project=project, sound=True, entries=head.entries)
+    ledger.go_on()
+    return head

@@ -1,4 +1,4 @@
-"""Answers pause while nobody has said that the ledger at hand is the right one: the error, and its words per reader."""
+"""Answers pause while the ledger at hand is not known to be the right one: the errors, and their words per reader."""
 
 from __future__ import annotations
 
@@ -27,6 +27,24 @@ class PausedLedgerError(LedgerError):
             f"accept the ledger as it is, on the server: `{COMMAND}` (FOLDER is the server's own). "
             "It is verified first, and written in the audit log. If you do not know why, find out before."
         )
+
+
+class UnsoundLedgerError(PausedLedgerError):
+    """The ledger did not agree with itself when it was verified last: what it allows to spend may be wrong."""
+
+    def __init__(self, why: str) -> None:
+        # Not the words of the class above: nothing was restored here, and nothing damaged can be accepted.
+        LedgerError.__init__(
+            self,
+            f"When the ledger was verified last, it did not agree with itself. {why}\n\n"
+            "Find out who changed it. Answers go on as soon as it agrees again: whoever runs this server restores the "
+            f"database as it was and accepts the ledger, on the server: `{COMMAND}` (FOLDER is the server's own). Or "
+            "verify it again on the page of the budget, once it is mended.",
+        )
+
+
+class UnreadableLedgerError(LedgerError):
+    """The database did not answer: nobody can say whether the ledger is sound."""
 
 
 def words_for(request: HttpRequest, error: PausedLedgerError) -> str:
