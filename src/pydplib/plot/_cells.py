@@ -10,7 +10,7 @@ import numpy as np
 
 from pydplib.errors import ParameterError
 from pydplib.plot._figure import Figure, go
-from pydplib.plot._parts import Labels, Numbers, colour_of, empty_figure, faint, plain_list, texts
+from pydplib.plot._parts import Labels, Numbers, colour_of, empty_figure, faint, plain_list, set_narrow, texts
 
 _MOST_COLUMNS = 10
 _FEW_COLUMNS = 4
@@ -89,7 +89,7 @@ def heatmap(
     fig.update_xaxes(type="category", showline=False, ticks="", tickangle=0 if len(x) <= _MOST_COLUMNS else None)
     fig.update_yaxes(type="category", autorange="reversed", showgrid=False, ticks="")
     fig.update_layout(showlegend=False)
-    fig.layout.meta = {**fig.layout.meta, "narrow": _narrow(texts(x), texts(y))}
+    set_narrow(fig, _narrow(texts(x), texts(y)))
     return fig
 
 

@@ -171,7 +171,7 @@ def to_pngs(
     """Write several figures as pictures with one start of the browser; see ``to_png``."""
     jobs = [(_as_ours(figure), Path(path)) for figure, path in figures]
     for _, path in jobs:
-        if path.suffix.lstrip(".").lower().replace("jpg", "jpeg") not in PICTURES:
+        if _format_of(path) not in PICTURES:
             endings = ", ".join(f".{ending}" for ending in PICTURES[:-1])
             raise ParameterError(f"A picture ends in {endings} or .{PICTURES[-1]}. Got '{path.suffix}'.")
     if not jobs:
@@ -184,8 +184,7 @@ def to_pngs(
         async with kaleido.Kaleido(n=1, mathjax=False, timeout=60) as browser:
             for figure, path in jobs:
                 drawn = figure.drawn(width=width, mode=mode)
-                ending = path.suffix.lstrip(".").lower().replace("jpg", "jpeg")
-                size = {"format": ending, "width": width, "height": drawn.layout.height, "scale": scale}
+                size = {"format": _format_of(path), "width": width, "height": drawn.layout.height, "scale": scale}
                 _write(path, await browser.calc_fig(drawn.to_dict(), opts=size))
 
     try:
@@ -195,6 +194,10 @@ def to_pngs(
     except errors.ChromeNotFoundError:
         raise _no_browser() from None
     return [path for _, path in jobs]
+
+
+def _format_of(path: Path) -> str:
+    return path.suffix.lstrip(".").lower().replace("jpg", "jpeg")
 
 
 def _no_browser() -> ParameterError:

@@ -117,18 +117,15 @@ class Figure(go.Figure):  # type: ignore[misc]
 
     def show(self, *args: Any, **options: Any) -> Any:
         """Show the figure, without Plotly's cloud button."""
-        options["config"] = show_config(**options.get("config", {}))
-        return go.Figure.show(self._for_a_notebook(), *args, **options)
+        return go.Figure.show(self._for_a_notebook(), *args, **_with_config(options))
 
     def to_html(self, *args: Any, **options: Any) -> str:
         """Return Plotly's HTML, with the settings of the house."""
-        options["config"] = show_config(**(options.get("config") or {}))
-        return str(super().to_html(*args, **options))
+        return str(super().to_html(*args, **_with_config(options)))
 
     def write_html(self, *args: Any, **options: Any) -> None:
         """Write Plotly's HTML, with the settings of the house."""
-        options["config"] = show_config(**(options.get("config") or {}))
-        super().write_html(*args, **options)
+        super().write_html(*args, **_with_config(options))
 
     def _ipython_display_(self) -> None:
         self.show()
@@ -138,10 +135,14 @@ class Figure(go.Figure):  # type: ignore[misc]
         return self._for_a_notebook().to_html(full_html=False, include_plotlyjs=True)
 
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
-        options["config"] = show_config(**options.get("config", {}))
-        return go.Figure._repr_mimebundle_(self._for_a_notebook(), *args, **options)
+        return go.Figure._repr_mimebundle_(self._for_a_notebook(), *args, **_with_config(options))
 
     def _for_a_notebook(self) -> Figure:
         drawn = self.drawn()
         drawn.layout.width = None  # as wide as the cell
         return drawn
+
+
+def _with_config(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a Plotly method, with its settings as ``show_config`` allows them."""
+    return {**options, "config": show_config(**(options.get("config") or {}))}

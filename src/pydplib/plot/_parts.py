@@ -15,6 +15,9 @@ from pydplib.plot._theme import COLORWAY, template, tone
 Numbers: TypeAlias = Sequence[float] | np.ndarray[Any, Any]
 Labels: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 
+ORIGINAL_SHOWN = "Shows the original values as well: for the data owner only."
+"""What a caption says where the owner had the original drawn beside a release."""
+
 
 def empty_figure(x_title: str, y_title: str, title: str, caption: str, height: int) -> Figure:
     """Return a figure with the template, the titles of its axes and its words."""
@@ -95,7 +98,12 @@ def set_categories(figure: Figure, labels: Sequence[str]) -> None:
         most = max(6, int(270 / max(len(labels), 1) / 7))
         broken = ["<br>".join(wrap(label, most, break_long_words=False)) for label in labels]
         axis = {"tickvals": list(labels), "ticktext": broken, "tickangle": 0}
-    figure.layout.meta = {**figure.layout.meta, "narrow": {"xaxis": axis, "margin": {"l": 50, "r": 4}}}
+    set_narrow(figure, {"xaxis": axis, "margin": {"l": 50, "r": 4}})
+
+
+def set_narrow(figure: Figure, layout: dict[str, Any]) -> None:
+    """Say what changes on narrow screens; it travels with the figure, and pages and pictures apply it."""
+    figure.layout.meta = {**figure.layout.meta, "narrow": layout}
 
 
 def plain_list(values: Labels) -> list[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pydplib.guarantee import loss_text
 from pydplib.plot._figure import Figure
+from pydplib.plot._parts import ORIGINAL_SHOWN
 from pydplib.plot._series import bar
 
 MOST_BINS = 40
@@ -26,24 +27,15 @@ def draw_result(result: Any, *, original: Any = None, title: str = "", x_title: 
     columns = {_level(result).removeprefix("noise factor "): noisy}
     if original is not None:
         columns = {"original": _values(original), **columns}
-    counts = _count_numbers(columns) if _are_numbers(columns) else _count_labels(columns)
-    labels, series = counts
+    labels, series = _count_numbers(columns) if _are_numbers(columns) else _count_labels(columns)
     return bar(
         labels,
         series,
         x_title=x_title or "value",
         y_title="records",
         title=title or f"Noisy values, {_level(result)}",
-        caption=caption_of(result, shows_original=original is not None),
+        caption=" ".join([result.guarantee.sentence, *([] if original is None else [ORIGINAL_SHOWN])]),
     )
-
-
-def caption_of(result: Any, *, shows_original: bool = False) -> str:
-    """Return the honest label of a result: its guarantee, and whose eyes the figure is for."""
-    words = [result.guarantee.sentence]
-    if shows_original:
-        words.append("Shows the original values as well: for the data owner only.")
-    return " ".join(words)
 
 
 def _level(result: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.errors import ParameterError
 from pydplib.plot._figure import Figure, go
-from pydplib.plot._parts import empty_figure, faint
+from pydplib.plot._parts import empty_figure, faint, set_narrow
 from pydplib.plot._series import bar, line
 from pydplib.plot._theme import COLORWAY, TONES
 
@@ -60,16 +60,12 @@ def chance_shares(risk: Risk) -> list[float]:
 def size_bins(*risks: Risk) -> list[tuple[int, float, str]]:
     """Return bins of class sizes (smallest, largest, label) that cover all classes of the risks."""
     largest = max((size for risk in risks for size in risk.class_sizes), default=1)
-    starts = [edge for edge in _EDGES if edge <= largest]
     out: list[tuple[int, float, str]] = []
-    for place, low in enumerate(starts):
-        if place + 1 == len(starts):
-            last = largest < _EDGES[-1]
-            high = float(_EDGES[_EDGES.index(low) + 1] - 1) if last else float("inf")
-        else:
-            high = float(starts[place + 1] - 1)
-        label = f"{low:,}+" if high == float("inf") else f"{low}" if high == low else f"{low}–{high:.0f}"
-        out.append((low, high, label))
+    for low, following in zip(_EDGES, (*_EDGES[1:], float("inf")), strict=True):
+        if low <= largest:
+            high = float(following - 1)
+            label = f"{low:,}+" if high == float("inf") else f"{low}" if high == low else f"{low}–{high:.0f}"
+            out.append((low, high, label))
     return out
 
 
@@ -98,17 +94,15 @@ def risk_histogram(after: Risk, *, before: Risk | None = None, title: str = "", 
         >>> risk_histogram(risk(pd.DataFrame({"age": [30, 30, 41, 41]}), ["age"])).data[0].y
         (0.0, 100.0, 0.0, 0.0, 0.0, 0.0)
     """
-    series = {} if before is None else {"original": chance_shares(before)}
-    figure = bar(
+    return _compared(
         [label for _, _, label in CHANCES],
-        {**series, "released": chance_shares(after)},
+        None if before is None else chance_shares(before),
+        chance_shares(after),
         x_title="chance of being found",
         y_title="people in %",
         title=title or "How easily people can be found",
-        caption=caption or (OWNER if before is not None else ""),
+        caption=caption,
     )
-    figure.data[-1].marker.color = COLORWAY[0]
-    return figure
 
 
 def class_sizes(after: Risk, *, before: Risk | None = None, title: str = "", caption: str = "") -> Figure:
@@ -128,17 +122,34 @@ def class_sizes(after: Risk, *, before: Risk | None = None, title: str = "", cap
     """
     bins = size_bins(after, *([] if before is None else [before]))
     # Shares, because the original has many more classes than the release.
-    series = {} if before is None else {"original": _shares(count_classes(before, bins))}
-    figure = bar(
+    figure = _compared(
         [label for _, _, label in bins],
-        {**series, "released": _shares(count_classes(after, bins))},
+        None if before is None else _shares(count_classes(before, bins)),
+        _shares(count_classes(after, bins)),
         x_title="people in a class",
         y_title="classes in %",
         title=title or "How many people look alike",
-        caption=caption or (OWNER if before is not None else ""),
+        caption=caption,
     )
-    figure.data[-1].marker.color = COLORWAY[0]
     return _slanted(figure)
+
+
+def _compared(
+    labels: Sequence[str],
+    before: Sequence[float] | None,
+    after: Sequence[float],
+    *,
+    x_title: str,
+    y_title: str,
+    title: str,
+    caption: str,
+) -> Figure:
+    """Return bars of the release, beside those of the original where the owner gave it."""
+    series = {} if before is None else {"original": before}
+    words = caption or (OWNER if before is not None else "")
+    figure = bar(labels, {**series, "released": after}, x_title=x_title, y_title=y_title, title=title, caption=words)
+    figure.data[-1].marker.color = COLORWAY[0]
+    return figure
 
 
 def _shares(counts: Sequence[int]) -> list[float]:
@@ -150,9 +161,8 @@ def _slanted(figure: Figure) -> Figure:
     """Set long labels aslant on narrow screens, where they would run into each other."""
     labels = [str(label) for label in figure.data[0].x]
     if sum(len(label) + 2 for label in labels) > 36:
-        narrow = figure.layout.meta["narrow"]
         axis = {"tickangle": -40, "tickvals": labels, "ticktext": labels}
-        figure.layout.meta = {**figure.layout.meta, "narrow": {**narrow, "xaxis": axis}}
+        set_narrow(figure, {**figure.layout.meta["narrow"], "xaxis": axis})
     return figure
 
 

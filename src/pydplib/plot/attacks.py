@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydplib.plot._figure import Figure, go
-from pydplib.plot._parts import empty_figure
+from pydplib.plot._parts import empty_figure, set_narrow
 from pydplib.plot._series import line
 from pydplib.plot._theme import COLORWAY, TONES
 
@@ -52,10 +52,8 @@ def success_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
         >>> success_bars([found]).data[0].x
         (75.0,)
     """
-    rows = list(reversed(results))  # the first one on top
-    names = [name_of(result) for result in rows]
-    figure = empty_figure(
-        "right in % of the tries", "", title or "How often attackers are right", caption or _BELOW, _height(rows)
+    rows, figure = _sideways(
+        results, "right in % of the tries", title or "How often attackers are right", caption or _BELOW
     )
     for word, colour, wanted in (("exposes people", COLORWAY[1], True), ("exposes nobody", COLORWAY[0], False)):
         some = [result for result in rows if (result.exposed > 0) == wanted]
@@ -81,14 +79,14 @@ def success_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
     figure.add_trace(
         go.Scatter(
             x=[100 * result.baseline for result in rows],
-            y=names,
+            y=[name_of(result) for result in rows],
             mode="markers",
             name="by guessing",
             hovertemplate="guessing: %{x:.3~g} %<extra></extra>",
         )
     )
-    figure.update_layout(barmode="overlay")
-    return _sideways(figure, rows)
+    figure.update_layout(barmode="overlay", showlegend=True)
+    return figure
 
 
 def exposed_bars(results: Sequence[AttackResult], *, title: str = "", caption: str = "") -> Figure:
@@ -105,14 +103,12 @@ def exposed_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
         >>> exposed_bars([found]).data[0].x
         (75.0,)
     """
-    rows = list(reversed(results))
-    names = [name_of(result) for result in rows]
     words = caption or "Of all people who were attacked. 0 %: the attack learnt nothing certain about anybody."
-    figure = empty_figure("people in %", "", title or "Who is exposed", words, _height(rows))
+    rows, figure = _sideways(results, "people in %", title or "Who is exposed", words)
     figure.add_trace(
         go.Bar(
             x=[100 * result.exposed for result in rows],
-            y=names,
+            y=[name_of(result) for result in rows],
             orientation="h",
             name="exposed",
             marker={"color": COLORWAY[1]},
@@ -124,7 +120,8 @@ def exposed_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
     )
     most = max((100 * result.exposed for result in rows), default=0.0)
     figure.update_xaxes(range=[0, max(1.15 * most, 1.0)])
-    return _sideways(figure, rows)
+    figure.update_layout(showlegend=False)
+    return figure
 
 
 def repeated_calls(result: AttackResult, *, title: str = "", caption: str = "") -> Figure:
@@ -160,25 +157,25 @@ def repeated_calls(result: AttackResult, *, title: str = "", caption: str = "") 
     return figure
 
 
-def _height(rows: Sequence[object]) -> int:
-    return 130 + 34 * max(len(rows), 1)
-
-
-def _sideways(figure: Figure, rows: Sequence[AttackResult]) -> Figure:
+def _sideways(
+    results: Sequence[AttackResult], x_title: str, title: str, caption: str
+) -> tuple[list[AttackResult], Figure]:
+    """Return the results from the bottom up, and an empty figure with a line for each: the first one is on top."""
+    rows = list(reversed(results))
     names = [name_of(result) for result in rows]
-    figure.update_layout(showlegend=len(figure.data) > 1)
+    figure = empty_figure(x_title, "", title, caption, 130 + 34 * max(len(rows), 1))
     figure.update_xaxes(rangemode="tozero", showgrid=True)
     axis = {"type": "category", "categoryorder": "array", "categoryarray": names}
     figure.update_yaxes(**axis, showgrid=False, automargin=True, ticks="outside", ticklen=4, tickcolor="rgba(0,0,0,0)")
     broken = ["<br>".join(_shortened(part) for part in _parts(result) if part) for result in rows]
-    figure.layout.meta = {
-        **figure.layout.meta,
-        "narrow": {
+    set_narrow(
+        figure,
+        {
             "yaxis": {"tickvals": names, "ticktext": broken, "tickfont": {"size": 11}},
             "margin": {"l": 8, "r": 40},
         },
-    }
-    return figure
+    )
+    return rows, figure
 
 
 def _shortened(text: str) -> str:

@@ -9,10 +9,12 @@ import numpy as np
 from pydplib.errors import ParameterError, did_you_mean
 from pydplib.plot._cells import bubbles, heatmap
 from pydplib.plot._figure import Figure
+from pydplib.plot._parts import ORIGINAL_SHOWN
 from pydplib.plot._series import Box, bar, box, line
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
+_BESIDE = ("bar", "points")  # kinds that have room for the original beside the release
 
 
 def draw_release(release: Any, *, original: Any = None, kind: str | None = None, title: str = "") -> Figure:
@@ -20,7 +22,7 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
 
     Args:
         release: A ``Release``.
-        original: For the owner only: the exact values, in the shape of ``release.value``.
+        original: For the owner only: the exact values, in the shape of ``release.value``, beside bars or points.
         kind: ``"bar"``, ``"points"``, ``"heatmap"``, ``"box"`` or ``"bubbles"``.
         title: What the figure shows; by default the question.
 
@@ -33,12 +35,15 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
     if kind is not None and kind not in KINDS:
         raise ParameterError(f"Unknown kind '{kind}'.{did_you_mean(kind, KINDS)}")
     chosen = kind or _kind(release)
+    if original is not None and chosen not in _BESIDE:
+        raise ParameterError(f"The original is drawn beside bars and points, not as kind='{chosen}'; use kind='bar'.")
     words: dict[str, Any] = {
         "title": title or _title(release),
         "caption": _caption(release, chosen, original is not None),
     }
-    drawer = {"bar": _bars, "points": _points, "heatmap": _heatmap, "box": _boxes, "bubbles": _bubbles}[chosen]
-    return drawer(release, original, words)
+    if chosen in _BESIDE:
+        return (_bars if chosen == "bar" else _points)(release, original, words)
+    return {"heatmap": _heatmap, "box": _boxes, "bubbles": _bubbles}[chosen](release, words)
 
 
 def _kind(release: Any) -> str:
@@ -62,12 +67,12 @@ def _title(release: Any) -> str:
 def _caption(release: Any, kind: str, shows_original: bool) -> str:
     words = [release.guarantee.sentence, f"Cost: {release.cost}."]
     if release.margins95 is not None and release.margin_unit == "value":
-        if kind in ("bar", "points"):
+        if kind in _BESIDE:
             words.append("Error bars: how far the noise may have moved a number (95 %); sampling error is not in them.")
         elif kind in ("heatmap", "bubbles"):
             words.append(f"The noise may have moved each number by {max(release.margins95):.3g} (95 %).")
     if shows_original:
-        words.append("Shows the original values as well: for the data owner only.")
+        words.append(ORIGINAL_SHOWN)
     return " ".join(words)
 
 
@@ -142,7 +147,7 @@ def _points(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     return figure
 
 
-def _heatmap(release: Any, original: Any, words: dict[str, Any]) -> Figure:
+def _heatmap(release: Any, words: dict[str, Any]) -> Figure:
     if len(release.axes) != 2:
         raise ParameterError("A heatmap needs a table of two columns; use kind='bar'.")
     down, across = release.axes
@@ -159,7 +164,7 @@ def _tidied(release: Any) -> np.ndarray[Any, Any]:
     return np.asarray(tidy_table(release).value, dtype=float)
 
 
-def _boxes(release: Any, original: Any, words: dict[str, Any]) -> Figure:
+def _boxes(release: Any, words: dict[str, Any]) -> Figure:
     from pydplib.release.postprocess import box_data
 
     # Groups that the noise alone could have made are left out: judged by noisy numbers only.
@@ -175,7 +180,7 @@ def _boxes(release: Any, original: Any, words: dict[str, Any]) -> Figure:
     )  # fmt: skip
 
 
-def _bubbles(release: Any, original: Any, words: dict[str, Any]) -> Figure:
+def _bubbles(release: Any, words: dict[str, Any]) -> Figure:
     if len(release.axes) != 2:
         raise ParameterError("Bubbles need a table of two columns; use kind='bar'.")
     across, up = release.axes

@@ -80,3 +80,12 @@ def test_draw_result_of_a_record_epsilon_says_it():
     figure = dp.dp_calculate([50, 60, 70], "mean", bounds=(18, 100), record_epsilon=4).plot()
     assert figure.words[0] == "Noisy values, record epsilon 4"
     assert dp.dp_calculate([50, 60, 70], "mean", "high").plot().words[0] == "Noisy values, noise factor high"
+
+
+def test_original_of_a_table_is_refused_where_it_would_not_be_drawn():
+    release = dp.histogram([61, 67, 70] * 30, edges=[50, 60, 70, 80], epsilon=1.0)
+    exact = [0, 60, 30]
+    assert [trace.name for trace in release.plot(original=exact).data] == ["original", "released"]
+    with pytest.raises(ParameterError, match="beside bars and points, not as kind='box'; use kind='bar'"):
+        release.plot(original=exact, kind="box")
+    assert "owner" not in release.plot(kind="box").words[1]

@@ -30,11 +30,12 @@ def test_show_and_notebook_views_always_pass_the_config(figure, monkeypatch):
     monkeypatch.setattr(plotly.io, "show", lambda shown, *args, **options: seen.append(options["config"]))
     figure.show()
     figure.show(config={"showSendToCloud": True})
+    figure.show(config=None)
     figure._ipython_display_()
     monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
     bundle = figure._repr_mimebundle_()
     seen.append(bundle["application/vnd.plotly.v1+json"]["config"])
-    assert len(seen) == 4
+    assert len(seen) == 5
     assert all(config["showSendToCloud"] is False and config["plotlyServerURL"] == "" for config in seen)
 
 
