@@ -174,7 +174,7 @@ def check_head(head: Head, *, ledger: str, entries: int, hash_at: str | None) ->
         head: The exported head.
         ledger: The ledger's name.
         entries: How many entries it has.
-        hash_at: The hash of its entry number ``head.entries``.
+        hash_at: The hash of its entry number ``head.entries``; none where there is no such entry.
     """
     if head.ledger != ledger:
         raise LedgerError("The ledger was replaced: it is not the one whose head was exported.")
@@ -183,7 +183,7 @@ def check_head(head: Head, *, ledger: str, entries: int, hash_at: str | None) ->
             f"The ledger was rolled back: it has {entries} entries, the exported head saw {head.entries}. "
             "What was spent in between is not in it."
         )
-    if hash_at != head.hash:
+    if head.entries and hash_at != head.hash:
         raise LedgerError(
             f"The ledger was rewritten: its entry {head.entries} is not the one that the exported head saw."
         )

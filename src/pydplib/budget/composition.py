@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pydplib.budget.costs import Cost
 from pydplib.errors import ParameterError
@@ -19,14 +19,7 @@ def sequential(costs: Iterable[Cost], *, mechanism: str | None = None) -> Cost:
         >>> print(sequential([Cost.pure(0.16, mechanism="laplace"), Cost.pure(0.04, mechanism="laplace")]))
         epsilon 0.2
     """
-    parts = _same_relation(costs)
-    name = mechanism or "+".join(dict.fromkeys(part.mechanism for part in parts))
-    if not all(part.is_dp for part in parts):
-        return Cost.no_dp(mechanism=name, relation=parts[0].relation)
-    epsilons = [part.nano_epsilon for part in parts]
-    epsilon = None if None in epsilons else sum(e for e in epsilons if e is not None)
-    rho = sum(part.nano_rho or 0 for part in parts)
-    return Cost(name, parts[0].relation, epsilon, rho, sum(part.atto_delta for part in parts))
+    return _combined(_same_relation(costs), mechanism, sum)
 
 
 def parallel(costs: Iterable[Cost], *, mechanism: str | None = None) -> Cost:
@@ -50,13 +43,19 @@ def parallel(costs: Iterable[Cost], *, mechanism: str | None = None) -> Cost:
             f"Parallel composition holds for add_remove costs. Got '{parts[0].relation}': an exchanged person "
             "touches two groups. Compose the add_remove costs and convert by to_substitute(), or use sequential()."
         )
+    return _combined(parts, mechanism, max)
+
+
+def _combined(parts: list[Cost], mechanism: str | None, over: Callable[[list[int]], int]) -> Cost:
+    """Return the sum or the largest of each unit; one part without a pure epsilon leaves the whole without one."""
     name = mechanism or "+".join(dict.fromkeys(part.mechanism for part in parts))
+    relation = parts[0].relation
     if not all(part.is_dp for part in parts):
-        return Cost.no_dp(mechanism=name, relation="add_remove")
-    epsilons = [part.nano_epsilon for part in parts]
-    epsilon = None if None in epsilons else max(e for e in epsilons if e is not None)
-    rho = max(part.nano_rho or 0 for part in parts)
-    return Cost(name, "add_remove", epsilon, rho, max(part.atto_delta for part in parts))
+        return Cost.no_dp(mechanism=name, relation=relation)
+    epsilons = [part.nano_epsilon for part in parts if part.nano_epsilon is not None]
+    epsilon = over(epsilons) if len(epsilons) == len(parts) else None
+    rho = over([part.nano_rho or 0 for part in parts])
+    return Cost(name, relation, epsilon, rho, over([part.atto_delta for part in parts]))
 
 
 def _same_relation(costs: Iterable[Cost]) -> list[Cost]:

@@ -11,7 +11,7 @@ from pydplib.guarantee import zcdp_epsilon
 
 
 def zcdp_nano_epsilon(nano_rho: int, atto_delta: int) -> int:
-    """Return the same in whole units: nano-rho and atto-delta in, nano-epsilon out, rounded up.
+    """Return the epsilon of rho-zCDP at delta in whole units: nano-rho and atto-delta in, nano-epsilon out, rounded up.
 
     Examples:
         >>> zcdp_nano_epsilon(25_920_000, 10**12) / 1e9 < 1.04

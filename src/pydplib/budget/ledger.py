@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from pydplib.budget.chain import Entry, Head
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
-from pydplib.budget.rules import Remaining
+from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
 from pydplib.budget.store import Account
 from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
@@ -31,6 +31,15 @@ class Quote:
     cost: Cost
     left: Remaining
     after: Remaining | None
+
+    @classmethod
+    def of(cls, state: State, cost: Cost, limit: Limit, *, free: bool) -> Quote:
+        """Return what ``cost`` would mean for an account that has spent ``state`` of ``limit``."""
+        left = remaining(state, limit)
+        if free:
+            return cls(True, cost, left, left)
+        after = pay(state, cost, limit)
+        return cls(False, cost, left, None if isinstance(after, Refusal) else remaining(after, limit))
 
 
 @runtime_checkable

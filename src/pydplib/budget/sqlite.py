@@ -187,7 +187,7 @@ class SqliteLedger(StoreLedger):
             return
         head = Head.read(self.head_file)
         entry = store.get_entry(head.entries)
-        at = head.hash if head.entries == 0 else (entry.hash if entry else None)
+        at = None if entry is None else entry.hash
         check_head(head, ledger=self._name, entries=store.last_link()[0], hash_at=at)
 
     def _write_head(self, db: sqlite3.Connection, file: Path) -> None:

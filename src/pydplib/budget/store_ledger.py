@@ -13,7 +13,7 @@ from pydplib.budget.chain import Entry, Head, Kind
 from pydplib.budget.costs import Cost, check_relation
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Quote
-from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
+from pydplib.budget.rules import Limit, Remaining, State, remaining
 from pydplib.budget.store import Account, Store
 from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
@@ -163,12 +163,8 @@ class StoreLedger(ABC):
         recipient = check_name("recipient", recipient)
         with self._snapshot() as store:
             account = self._account(store, key.lineage, recipient, key.cost.relation)
-            left = remaining(account.state, account.limit)
-            if store.get_payment(key.digest, recipient) is not None:
-                return Quote(True, key.cost, left, left)
-            outcome = pay(account.state, key.cost, account.limit)
-            after = None if isinstance(outcome, Refusal) else remaining(outcome, account.limit)
-            return Quote(False, key.cost, left, after)
+            free = store.get_payment(key.digest, recipient) is not None
+        return Quote.of(account.state, key.cost, account.limit, free=free)
 
     def enter_no_dp(self, *, lineage: str, recipient: str, role: str, mechanism: str, note: str = "") -> Entry:
         """Enter something without differential privacy that left: an anonymized table, paper-mode data."""
@@ -208,7 +204,7 @@ class StoreLedger(ABC):
 
     def accounts(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Account]:
         """Return the budgets, of all or of one lineage or recipient."""
-        lineage, recipient = _wanted(lineage, recipient)
+        lineage, recipient = _spelled("lineage", lineage), _spelled("recipient", recipient)
         with self._snapshot() as store:
             return [
                 account
@@ -219,7 +215,7 @@ class StoreLedger(ABC):
 
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> list[Entry]:
         """Return the entries in order, of all or of one lineage or recipient."""
-        lineage, recipient = _wanted(lineage, recipient)
+        lineage, recipient = _spelled("lineage", lineage), _spelled("recipient", recipient)
         with self._snapshot() as store:
             return list(store.entries(lineage=lineage, recipient=recipient))
 
@@ -257,11 +253,9 @@ class StoreLedger(ABC):
 
 def _who(lineage: str, recipient: str | None) -> tuple[str, str | None]:
     """Return whose budget is meant, as the ledger spells them."""
-    return check_name("lineage", lineage), None if recipient is None else check_name("recipient", recipient)
+    return check_name("lineage", lineage), _spelled("recipient", recipient)
 
 
-def _wanted(lineage: str | None, recipient: str | None) -> tuple[str | None, str | None]:
-    """Return what to look for, as the ledger spells it; a name that cannot be in a ledger is an error."""
-    return None if lineage is None else check_name("lineage", lineage), (
-        None if recipient is None else check_name("recipient", recipient)
-    )
+def _spelled(what: str, name: str | None) -> str | None:
+    """Return a name as the ledger spells it; one that cannot be in a ledger is an error."""
+    return None if name is None else check_name(what, name)

@@ -19,7 +19,6 @@ def verify_store(store: Store, *, ledger: str, head: Head | None = None) -> Head
     last = check_chain(entries)
     if head is not None:
         at = entries[head.entries - 1].hash if 0 < head.entries <= len(entries) else None
-        at = head.hash if head.entries == 0 else at
         check_head(head, ledger=ledger, entries=len(entries), hash_at=at)
     if any(entry.details.get("ledger", ledger) != ledger for entry in entries):
         raise _damaged("the ledger's name is not the one that its entries carry")

@@ -79,51 +79,52 @@ def reserve(
     store: Store, key: ReleaseKey, *, recipient: str, role: str, time: str, today: Today | None = None
 ) -> Reservation | Refused:
     """Find or pay for a release; the caller commits, and raises ``to_error`` of a refusal after that."""
-    terms = today or Today()
     digest = key.digest
     release = store.get_release(digest)
     paid = store.get_payment(digest, recipient) if release is not None else None
+    charged = paid is None
     if paid is None:
-        payers = [recipient] if release is not None else [recipient, None]
-        debited: list[Account] = []
-        for payer in payers:
-            account = store.get_account(key.lineage, payer, key.cost.relation)
-            after = None if account is None else pay(account.state, key.cost, terms.limit(account))
-            if account is None or not isinstance(after, State):
-                refusal = after if isinstance(after, Refusal) else None
-                details = {
-                    "account": "recipient" if payer else "lineage",
-                    "why": refusal.why if refusal else "no_account",
-                }
-                by_today = account is not None and can_pay(account.state, key.cost, account.limit)
-                if by_today:
-                    details["limit"] = "today"
-                append(store, "refusal", key.lineage, time, recipient=recipient, role=role, key=key, details=details)
-                return Refused(key.lineage, payer, refusal, key.cost, by_today)
-            debited.append(replace(account, state=after, version=account.version + 1))
-        for account in debited:
-            save(store, account)
-        paid = append(
-            store,
-            "share" if release is not None else "debit",
-            key.lineage,
-            time,
-            recipient=recipient,
-            role=role,
-            key=key,
-            details={"snapshot": key.snapshot},
-        )
-        if release is None:
-            store.add_release(StoredRelease(digest, key.lineage, key.snapshot, key.question_json))
-        store.add_payment(digest, recipient, paid)
-        charged = True
-    else:
-        charged = False
+        outcome = _charge(store, key, release, recipient=recipient, role=role, time=time, today=today or Today())
+        if isinstance(outcome, Refused):
+            return outcome
+        paid = outcome
     if release is None:
         return Reservation("new", digest, recipient, role, paid, charged)
     payload = read_payload(store, release)
     state: ReservationState = "pending" if payload is None else "done"
     return Reservation(state, digest, recipient, role, paid, charged, payload)
+
+
+def _charge(
+    store: Store, key: ReleaseKey, release: StoredRelease | None, *, recipient: str, role: str, time: str, today: Today
+) -> int | Refused:
+    """Debit the recipient, and the lineage for a release that nobody has paid before; return the entry's number.
+
+    Nobody is debited unless all can pay.
+    """
+    debited: list[Account] = []
+    for payer in [recipient] if release is not None else [recipient, None]:
+        account = store.get_account(key.lineage, payer, key.cost.relation)
+        after = None if account is None else pay(account.state, key.cost, today.limit(account))
+        if account is None or not isinstance(after, State):
+            refusal = after if isinstance(after, Refusal) else None
+            details = {"account": "recipient" if payer else "lineage", "why": refusal.why if refusal else "no_account"}
+            by_today = account is not None and can_pay(account.state, key.cost, account.limit)
+            if by_today:
+                details["limit"] = "today"
+            append(store, "refusal", key.lineage, time, recipient=recipient, role=role, key=key, details=details)
+            return Refused(key.lineage, payer, refusal, key.cost, by_today)
+        debited.append(replace(account, state=after, version=account.version + 1))
+    for account in debited:
+        save(store, account)
+    kind: Kind = "share" if release is not None else "debit"
+    details = {"snapshot": key.snapshot}
+    number = append(store, kind, key.lineage, time, recipient=recipient, role=role, key=key, details=details)
+    digest = key.digest
+    if release is None:
+        store.add_release(StoredRelease(digest, key.lineage, key.snapshot, key.question_json))
+    store.add_payment(digest, recipient, number)
+    return number
 
 
 def finish(store: Store, reservation: Reservation, payload: bytes, *, time: str) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydplib.budget.costs import Cost
 from pydplib.budget.ledger import Ledger, Quote
-from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
+from pydplib.budget.rules import Limit, Remaining, State, remaining
 from pydplib.budget.store import Account
 from pydplib.budget.today import Today
 from pydplib.guarantee import ApproxDP, PureDP, Relation
@@ -59,8 +59,4 @@ class Purse:
     def quote(self, cost: Cost, *, free: bool) -> Quote:
         """Return what a question would cost now; nothing is spent."""
         state, limit = self._state()
-        left = remaining(state, limit)
-        if free:
-            return Quote(True, cost, left, left)
-        after = pay(state, cost, limit)
-        return Quote(False, cost, left, None if isinstance(after, Refusal) else remaining(after, limit))
+        return Quote.of(state, cost, limit, free=free)
