@@ -22,7 +22,8 @@ _WINDOWS = {
 }
 
 
-def _open_bytes(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file for reading, unpacked where it is packed by gzip."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
@@ -32,7 +33,7 @@ def encoding_of(path: Path) -> Literal["utf-8", "utf-16", "latin-1"]:
     """Return UTF-16 if its mark is there, UTF-8 if the whole file is that, and Latin-1 for all else."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with _open_bytes(path) as file:
+        with open_bytes(path) as file:
             chunk = file.read(_CHUNK)
             if chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
                 return "utf-16"
@@ -51,7 +52,7 @@ def write_utf8(path: Path, encoding: str, copy: Path) -> None:
     """Write a copy in UTF-8."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        with _open_bytes(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
+        with open_bytes(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
             while chunk := file.read(_CHUNK):
                 text = decoder.decode(chunk)
                 out.write(text.translate(_WINDOWS) if encoding == "latin-1" else text)
@@ -60,15 +61,24 @@ def write_utf8(path: Path, encoding: str, copy: Path) -> None:
         raise DataError(f"'{path.name}' begins as UTF-16 text but is damaged. Save it as UTF-8.") from None
 
 
+def guess_separator(line: str) -> str:
+    """Return what stands most often between the names of the first line, quotes left out.
+
+    Examples:
+        >>> guess_separator('id;"age, in years";psa')
+        ';'
+    """
+    unquoted = "".join(line.split('"')[::2])
+    return max(_SEPARATORS, key=unquoted.count)
+
+
 def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
     """Return the names of the columns and what separates them."""
-    with _open_bytes(path) as file:
+    with open_bytes(path) as file:
         line = file.readline(_CHUNK).decode("utf-8", "replace").removeprefix("\ufeff")  # a very long one is cut
     if not line.strip():
         raise DataError("The first line is empty. It must have the names of the columns.")
-    if separator is None:
-        unquoted = "".join(line.split('"')[::2])
-        separator = max(_SEPARATORS, key=unquoted.count)
+    separator = separator or guess_separator(line)
     try:
         names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
     except csv.Error:

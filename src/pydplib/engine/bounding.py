@@ -19,6 +19,17 @@ PRIME = 2**31 - 1
 """The field of the sampling hash: products of two residues fit into 64 signed bits on every engine."""
 
 
+def fold_text(text: str | bytes) -> int:
+    """Fold a text into an integer below 2^28, as the databases' MD5 does. No secret: the polynomial is keyed.
+
+    Examples:
+        >>> fold_text("p1") == fold_text(b"p1") < 2**28
+        True
+    """
+    data = text if isinstance(text, bytes) else text.encode()
+    return int(hashlib.md5(data, usedforsecurity=False).hexdigest()[:7], 16)
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """How one person's contribution is bounded.
@@ -65,11 +76,11 @@ class Bound:
             raise QuestionError("Sampling needs a salt: a secret text, fixed per table, Bound(..., salt='...').")
 
     @classmethod
-    def from_schema(cls, schema: Schema, *, max_rows: int | None = None) -> Bound:
+    def from_schema(cls, schema: Schema) -> Bound:
         """Return the default bound of a table: by weights, with the schema's most rows per person."""
         if schema.person is None:
             return cls(None)
-        return cls(schema.person, max_rows or schema.max_rows_per_person)
+        return cls(schema.person, schema.max_rows_per_person)
 
     @property
     def scale(self) -> int:

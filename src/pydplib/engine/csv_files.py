@@ -5,23 +5,21 @@ from __future__ import annotations
 import codecs
 import csv
 import glob
-import gzip
 import io
 import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from pydplib._duckdb_files import file_or_pattern, sql_text
+from pydplib._table_text import guess_separator, open_bytes
 from pydplib.engine.reading import check_unique
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Category, Integer, Number, Schema
 
 _HEAD = 2**20
 _LINE = 2**24  # longer lines are left out, each by itself
-_SEPARATORS = ",;\t|"
 _ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "cp1252", "iso-8859-1": "cp1252", "cp1252": "cp1252",
               "windows-1252": "cp1252", "utf-16": "utf-16"}  # fmt: skip
 
@@ -99,15 +97,9 @@ def _is_plain(path: Path) -> bool:
         return file.read(4) != b"\x28\xb5\x2f\xfd"  # Zstandard, which Python cannot open
 
 
-def _open(path: Path) -> IO[bytes]:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
-
-
 def _head(path: Path) -> bytes:
     try:
-        with _open(path) as file:
+        with open_bytes(path) as file:
             return file.read(_HEAD)
     except (OSError, EOFError):
         raise DataError("The file cannot be read. Check that it is complete and that you may read it.") from None
@@ -128,7 +120,7 @@ def _copied(path: Path, encoding: str, folder: str) -> str:
     target = Path(folder) / f"{uuid.uuid4().hex}.csv"
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as out, _open(path) as file:
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as out, open_bytes(path) as file:
         while chunk := file.read(_HEAD):
             out.write(decoder.decode(chunk))
         out.write(decoder.decode(b"", final=True))
@@ -139,9 +131,7 @@ def _first_line(text: str, separator: str | None) -> tuple[str, list[str]]:
     line = text.splitlines()[0] if text else ""
     if not line.strip():
         raise DataError("The first line is empty. It must have the names of the columns.")
-    if separator is None:
-        unquoted = "".join(line.split('"')[::2])
-        separator = max(_SEPARATORS, key=unquoted.count)
+    separator = separator or guess_separator(line)
     try:
         return separator, [name.strip() for name in next(csv.reader(io.StringIO(text), delimiter=separator))]
     except (csv.Error, StopIteration):

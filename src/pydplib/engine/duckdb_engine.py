@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import uuid
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -104,7 +104,7 @@ def from_file(
             names = guarded("DuckDB", lambda: parquet_names(connection, file_or_pattern(path)), opening=True)
             for found in names:
                 check_unique(schema, found)
-        engine = _engine(connection.execute, connection, source, schema, close=close)
+        engine = _engine(connection.execute, source, schema, close=close)
     except BaseException:
         close()
         raise
@@ -120,7 +120,7 @@ def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -
         frame = guarded("DuckDB", lambda: _with_sound_texts(frame, schema), opening=True)
     connection = open_connection(memory_limit)
     guarded("DuckDB", lambda: connection.register("pydplib_frame", frame), opening=True)
-    return _engine(connection.execute, connection, "pydplib_frame", schema, close=connection.close)
+    return _engine(connection.execute, "pydplib_frame", schema, close=connection.close)
 
 
 def _with_sound_texts(frame: Any, schema: Schema) -> Any:
@@ -144,7 +144,7 @@ def _sound(cell: Any) -> Any:
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
     """Read a table of an open DuckDB connection, which stays the caller's."""
     name = ".".join(_DIALECT.quote(part) for part in table.split("."))
-    return _engine(connection.execute, connection, name, schema, dialect=_FOREIGN)
+    return _engine(connection.execute, name, schema, dialect=_FOREIGN)
 
 
 def from_relation(relation: Any, schema: Schema) -> SqlEngine:
@@ -154,11 +154,16 @@ def from_relation(relation: Any, schema: Schema) -> SqlEngine:
     def run(statement: str) -> Any:
         return relation.query("pydplib_relation", statement)
 
-    return _engine(run, relation, "pydplib_relation", schema, dialect=_FOREIGN)
+    return _engine(run, "pydplib_relation", schema, dialect=_FOREIGN)
 
 
 def _engine(
-    execute: Any, keep_alive: Any, source: str, schema: Schema, *, close: Any = None, dialect: Dialect = _DIALECT
+    execute: Callable[[str], Any],
+    source: str,
+    schema: Schema,
+    *,
+    close: Callable[[], None] | None = None,
+    dialect: Dialect = _DIALECT,
 ) -> SqlEngine:
     def run(statement: str) -> Sequence[Sequence[Any]]:
         answer = execute(statement)
@@ -166,6 +171,4 @@ def _engine(
 
     described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"), opening=True)
     storages = {str(row[0]): _DIALECT.storage(str(row[1])) for row in described}
-    engine = SqlEngine("DuckDB", schema, dialect, Source(source, storages), run, close=close)
-    engine._keep_alive = keep_alive  # type: ignore[attr-defined]
-    return engine
+    return SqlEngine("DuckDB", schema, dialect, Source(source, storages), run, close=close)

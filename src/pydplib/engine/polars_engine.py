@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import polars_columns as words
-from pydplib.engine.bounding import PRIME, WEIGHT_UNIT
+from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
 from pydplib.engine.dialects import Storage
 from pydplib.engine.exact import ExactTable
@@ -48,7 +47,7 @@ class PolarsEngine:
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key."""
         check_same_table(self.schema, plan)
-        if sum(measure.kind == "cells" for measure in plan.measures) and len(plan.measures) > 1:
+        if len(plan.measures) > 1 and any(measure.kind == "cells" for measure in plan.measures):
             with self.bounded(plan) as engine:
                 return engine.aggregate(plan)
         return self._ask(plan, self._bounded(plan))
@@ -254,14 +253,9 @@ def _fold(name: str, storage: Storage) -> pl.Expr:
 
 
 def _fold_texts(texts: pl.Series) -> pl.Series:
-    """Fold texts with MD5, once per different text: the fold is no secret, the polynomial is keyed."""
+    """Fold texts, each different one once."""
     import polars as pl
 
     different: Sequence[str] = texts.drop_nulls().unique().to_list()
     folded = [fold_text(text) for text in different]
     return texts.replace_strict(pl.Series(different, dtype=pl.String), pl.Series(folded, dtype=pl.Int64), default=None)
-
-
-def fold_text(text: str) -> int:
-    """Fold a text into an integer below 2^28, as the databases' MD5 does."""
-    return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:7], 16)

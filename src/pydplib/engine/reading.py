@@ -48,7 +48,7 @@ def check_present(schema: Schema, stored: Iterable[str]) -> None:
 def check_unique(schema: Schema, stored: Iterable[object]) -> None:
     """Refuse a table that has a declared column twice; for DuckDB, large and small letters are the same name."""
     found = [str(name) for name in stored]
-    for name in [*schema.columns, *([schema.person] if schema.person is not None else [])]:
+    for name in schema.columns if schema.person is None else [*schema.columns, schema.person]:
         same = [other for other in found if other.casefold() == name.casefold()]
         if len(same) > 1 and name in same:
             raise SchemaError(

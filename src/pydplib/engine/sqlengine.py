@@ -33,8 +33,6 @@ class SqlEngine:
         close: Called by ``close``.
     """
 
-    temporary = "CREATE TEMP TABLE {name} AS\n{select}"
-
     def __init__(
         self,
         name: str,
@@ -75,14 +73,11 @@ class SqlEngine:
         """Bound the plan's rows once, in a temporary table that is dropped at the end."""
         check_same_table(self.schema, plan)
         name = f"pydplib_bounded_{uuid.uuid4().hex}"
-        select = self._compiler.bounded(plan)
-        with self._lock:
-            self._answer(self.temporary.format(name=name, select=select))
+        self._answer(f"CREATE TEMP TABLE {name} AS\n{self._compiler.bounded(plan)}")
         try:
             yield BoundedEngine(self, plan, name)
         finally:
-            with self._lock:
-                self._answer(f"DROP TABLE {name}")
+            self._answer(f"DROP TABLE {name}")
 
     def explain(self, plan: Plan) -> str:
         """Return the SQL of a plan, for the audit trail."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
 import weakref
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pydplib.engine.bounding import fold_text
 from pydplib.engine.dialects import NUMBER_PATTERN
 from pydplib.engine.protocol import guarded
 from pydplib.engine.server_dialects import SqliteDialect
@@ -59,8 +59,5 @@ def _number(cell: str) -> float | None:
 
 
 def _fold(cell: object) -> int | None:
-    """Fold a text into an integer below 2^28, as the other databases' MD5 does."""
-    if cell is None:
-        return None
-    data = cell if isinstance(cell, bytes) else str(cell).encode()
-    return int(hashlib.md5(data, usedforsecurity=False).hexdigest()[:7], 16)
+    """Fold a cell of any type by its text; nothing folds to nothing."""
+    return None if cell is None else fold_text(cell if isinstance(cell, bytes) else str(cell))

@@ -13,7 +13,7 @@ from pydplib.guarantee import ApproxDP
 from pydplib.policy.labels import OutputLabel, is_within, label_of_noise_factor
 from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 from pydplib.policy.roles import parse_role
-from pydplib.policy.rules import ALL, PolicyRule
+from pydplib.policy.rules import ALL, ANY, PolicyRule
 
 DEFAULT_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("owner", "raw", fields=ALL, filters=ALL, paper_mode=True),
@@ -90,7 +90,7 @@ class Policy:
         role: object,
         *,
         groups: tuple[str, ...] = (),
-        project: str = "*",
+        project: str = ANY,
         n: int | None = None,
         on: dt.date | None = None,
     ) -> Terms:
@@ -108,7 +108,7 @@ class Policy:
             rule
             for rule in self.rules
             if rule.is_for(who.name, groups)
-            and rule.project in ("*", project)
+            and rule.project in (ANY, project)
             and (on is None or rule.expires is None or on <= rule.expires)
         ]
         if who.noise_factor is None or not rules:
