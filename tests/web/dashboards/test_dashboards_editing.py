@@ -45,12 +45,18 @@ def test_a_dashboard_from_new_to_published_by_the_pages(study: Any, browser: Any
     owner.post(f"/dashboards/{dashboard.key}/count")
     bill = bill_for(dashboard)
     page = owner.get(answer.url).content.decode()
-    assert f'name="agreed" value="{bill.nano}"' in page
+    assert f'name="agreed" value="{bill.nano}"' in page and 'name="after" value="0"' in page
     assert bill.total in page
     for price in ("17", "\u00b2", "\u0663", "-1", ""):
-        assert owner.post(f"/dashboards/{dashboard.key}/publish", {"agreed": price}).status_code == 422, price
+        assert owner.post(f"/dashboards/{dashboard.key}/publish", {"agreed": price, "after": 0}).status_code == 422, (
+            price
+        )
     assert dashboard.editions.count() == 0
-    assert owner.post(f"/dashboards/{dashboard.key}/publish", {"agreed": bill.nano}).status_code == 302
+    assert owner.post(f"/dashboards/{dashboard.key}/publish", {"agreed": bill.nano}).status_code == 422
+    for press in (1, 2):
+        sent = {"agreed": bill.nano, "after": 0}
+        assert owner.post(f"/dashboards/{dashboard.key}/publish", sent).status_code == 302, press
+    assert dashboard.editions.count() == 1
     seen = browser("collaborator").get(f"/dashboards/{dashboard.key}").content.decode()
     assert "Age by BPH" in seen
     actions = set(Line.objects.filter(subject=dashboard.key).values_list("action", flat=True))
@@ -110,3 +116,18 @@ def test_the_edit_page_says_what_is_missing(planned: Any, study: Any, browser: A
     study.project.snapshots.update(published=None)
     page = browser("owner").get(f"/dashboards/{dashboard.key}/edit").content.decode()
     assert "No snapshot is published yet" in page
+
+
+def test_a_question_with_too_many_cells_is_not_put_on_the_plan(
+    planned: Any, browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dashboard, owner = planned(names=(), count=False), browser("owner")
+    sent = {"kind": "count", "by1": "bph", "by2": "turp"}
+    monkeypatch.setattr("pydplib.web.analyses.questions.MOST_CELLS", 3)
+    answer = owner.post(f"/dashboards/{dashboard.key}/question", sent)
+    assert answer.status_code == 422
+    assert "would have 4 cells; at most 3 are given" in answer.content.decode()
+    assert dashboard.figures.count() == 0
+    monkeypatch.setattr("pydplib.web.analyses.questions.MOST_CELLS", 4)
+    assert owner.post(f"/dashboards/{dashboard.key}/question", sent).status_code == 302
+    assert dashboard.figures.count() == 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pydplib.errors import BudgetError, ParameterError, PolicyError
+from pydplib.errors import BudgetError, ParameterError, PolicyError, ReceiptError
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.models import Line
 from pydplib.web.dashboards import planning
@@ -255,3 +255,34 @@ def test_raising_alone_is_refused(study: Any, browser: Any) -> None:
         lower_dashboard_budget(study.owner, study.project, "third_party", 7.0)
     address = f"/dashboards/budget/third_party?project={study.project.key}"
     assert browser("owner").post(address, {"budget": "7"}).status_code == 422, "a reason is needed"
+
+
+def test_a_damaged_receipt_key_stops_publishing_before_anything_is_paid(planned: Any, study: Any) -> None:
+    from django.conf import settings
+
+    from pydplib.web.analyses.signing import check_can_sign
+
+    dashboard = planned()
+    check_can_sign()  # makes the key
+    (file,) = (settings.CONFIGURATION.home / "keys" / "receipts").glob("*.key")
+    good, entries, bill = file.read_text(), rows.Entry.objects.count(), bill_for(dashboard)
+    file.write_text("not a key")
+    with pytest.raises(ReceiptError, match="nothing was spent"):
+        publish(study.owner, dashboard, agreed=bill.nano)
+    assert rows.Entry.objects.count() == entries
+    assert dashboard.editions.count() == 0
+    file.write_text(good)
+    publish(study.owner, dashboard, agreed=bill.nano)
+
+
+def test_a_page_from_before_another_edition_publishes_nothing(planned: Any, study: Any) -> None:
+    dashboard = planned()
+    agreed = bill_for(dashboard).nano
+    first = publish(study.owner, dashboard, agreed=agreed, after=0)
+    assert publish(study.owner, dashboard, agreed=agreed, after=0) == first, "the same press twice"
+    with pytest.raises(ParameterError, match="published since you looked"):
+        publish(study.people["second_owner"], dashboard, agreed=agreed, after=0)
+    planning.edit_dashboard(study.owner, dashboard, title="Another", intro="")
+    with pytest.raises(ParameterError, match="published since you looked"):
+        publish(study.owner, dashboard, agreed=agreed, after=0)
+    assert publish(study.owner, dashboard, agreed=0, after=1).number == 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+from django.conf import settings
 from django.db.models import Max
 
 from pydplib import plot
@@ -16,6 +17,7 @@ from pydplib.errors import BudgetError, DataError, ParameterError, PolicyError
 from pydplib.experiments.figures import FIGURES
 from pydplib.policy import ROLES
 from pydplib.release import Release, Session
+from pydplib.schema import Schema
 from pydplib.web.analyses.asking import keep
 from pydplib.web.analyses.signing import check_can_sign
 from pydplib.web.auditlog.writing import record, recorded
@@ -24,6 +26,7 @@ from pydplib.web.dashboards.planning import PAPER_FIELDS
 from pydplib.web.dashboards.pricing import Bill, asked_by, bill_for, open_for, title_for
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import folder
+from pydplib.web.locks import locked
 
 
 def count_records(actor: Any, dashboard: Dashboard) -> None:
@@ -39,35 +42,59 @@ def count_records(actor: Any, dashboard: Dashboard) -> None:
     record(actor, "dashboard.count", dashboard.key, project=dashboard.project, cost=str(bought.cost))
 
 
-def publish(actor: Any, dashboard: Dashboard, *, agreed: int) -> Edition:
+def publish(actor: Any, dashboard: Dashboard, *, agreed: int, after: int | None = None) -> Edition:
     """Pay for every figure of the plan, and show them to the audience from now on.
 
     Every debit is committed by the ledger before a row is read. A crash in the middle shows nothing new and wastes
-    nothing: what was paid is free when it is published again.
+    nothing: what was paid is free when it is published again. Buttons pressed at once make one edition.
 
     Args:
         actor: The owner.
         dashboard: The dashboard.
         agreed: The price that the owner saw, in nano-epsilon; another one is refused and shown first.
+        after: The number of the edition that the owner saw, 0 for none. If this plan was published since, that
+            edition is returned and nothing is made. None: publish in any case.
 
     Raises:
-        ParameterError: The price changed, or a figure cannot be published.
+        ParameterError: The price changed, a figure cannot be published, or another plan was published since.
         BudgetError: The audience's or the data set's budget cannot pay for all of it; nothing was spent.
     """
     check_can_sign()
+    # The ledger commits by itself, so no transaction can span a whole publication: one after another instead.
+    with locked(settings.CONFIGURATION.home / "dashboards"):
+        newest = dashboard.editions.order_by("-number").first()
+        if newest is None or after is None or newest.number <= after:
+            return _publish(actor, dashboard, agreed)
+    if newest.made_by_id == actor.pk and _is_plan(newest, dashboard):
+        return newest
+    raise ParameterError("Another edition was published since you looked. Look at the plan again.")
+
+
+def _is_plan(edition: Edition, dashboard: Dashboard) -> bool:
+    """Return whether an edition shows what the plan has now."""
+    plan, schema = Dashboard.objects.get(pk=dashboard.pk), Schema.from_json(edition.snapshot.schema)
+    shown = [(item.kind, item.name, item.title) for item in edition.shown.all()]
+    return (edition.title, edition.intro, shown) == (
+        plan.title,
+        plan.intro,
+        [(figure.kind, figure.name, title_for(figure, schema)) for figure in plan.figures.all()],
+    )
+
+
+def _publish(actor: Any, dashboard: Dashboard, agreed: int) -> Edition:
     with _refusals(actor, dashboard):
         _check(bill_for(dashboard), agreed)
         session, snapshot = open_for(dashboard, preview=False)
         with session.table:
             shown = [_answered(actor, dashboard, figure, session, snapshot) for figure in dashboard.figures.all()]
     with recorded(actor, project=dashboard.project) as log:
-        locked = Dashboard.objects.select_for_update().get(pk=dashboard.pk)
-        last = locked.editions.aggregate(last=Max("number"))["last"] or 0
+        held = Dashboard.objects.select_for_update().get(pk=dashboard.pk)
+        last = held.editions.aggregate(last=Max("number"))["last"] or 0
         edition = Edition.objects.create(
-            dashboard=locked,
+            dashboard=held,
             number=last + 1,
-            title=locked.title,
-            intro=locked.intro,
+            title=held.title,
+            intro=held.intro,
             snapshot=snapshot,
             made_by=actor,
         )
@@ -75,19 +102,19 @@ def publish(actor: Any, dashboard: Dashboard, *, agreed: int) -> Edition:
             item.edition, item.position = edition, position
         Shown.objects.bulk_create(shown)
         # Noisy records of an older edition have no guarantee: nobody keeps them longer than they are shown.
-        Shown.objects.filter(edition__dashboard=locked, kind=Kind.PAPER).exclude(edition=edition).update(paper=None)
-        locked.state = Dashboard.State.PUBLISHED
-        locked.save(update_fields=["state"])
+        Shown.objects.filter(edition__dashboard=held, kind=Kind.PAPER).exclude(edition=edition).update(paper=None)
+        held.state = Dashboard.State.PUBLISHED
+        held.save(update_fields=["state"])
         log.add(
             "dashboard.publish",
-            locked.key,
-            audience=locked.audience,
+            held.key,
+            audience=held.audience,
             edition=edition.number,
             snapshot=snapshot.number,
             figures=len(shown),
             cost=agreed / NANO,
         )
-    dashboard.state = locked.state
+    dashboard.state = held.state
     return edition
 
 

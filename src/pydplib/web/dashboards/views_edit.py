@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -136,10 +137,7 @@ def count(request: HttpRequest) -> HttpResponse:
 @require_POST
 def publish_now(request: HttpRequest) -> HttpResponse:
     """Pay and publish, at the price that the page showed."""
-    agreed = request.POST.get("agreed", "")
-    if not (agreed.isascii() and agreed.isdigit()) or len(agreed) > 15:  # "²" is a digit too, but no number
-        raise ParameterError("Publishing needs the price that you agree to: go back and press the button there.")
-    publish(request.user, request.target, agreed=int(agreed))
+    publish(request.user, request.target, agreed=_seen(request, "agreed"), after=_seen(request, "after"))
     messages.success(request, "Published. Everybody of the audience sees it from now on, for nothing.")
     return redirect("dashboard", key=request.target.key)
 
@@ -195,6 +193,14 @@ def dashboard_budget(request: HttpRequest, audience: str) -> HttpResponse:
     return render(request, "dashboards/budget.html", values, status=422 if form.is_bound else 200)
 
 
+def _seen(request: HttpRequest, name: str) -> int:
+    """Return a number that the page with the button has put there."""
+    word = request.POST.get(name, "")
+    if not (word.isascii() and word.isdigit()) or len(word) > 15:  # "²" is a digit too, but no number
+        raise ParameterError("Publishing needs the price that you agree to: go back and press the button there.")
+    return int(word)
+
+
 def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: Any = None) -> dict[str, Any]:
     item: Dashboard = request.target
     schema = planning.schema_of(item.project)
@@ -202,6 +208,7 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
         "project": item.project,
         "item": item,
         "edition": item.edition,
+        "last_number": item.editions.aggregate(last=Max("number"))["last"] or 0,
         "audience": audience_title(item),
         "noise": noise_words(item.audience),
         "words": words or WordsForm(initial={"title": item.title, "intro": item.intro}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from pydplib.noise.tap import check_not_seeded
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.pausing import PausedLedgerError, UnreadableLedgerError, UnsoundLedgerError
 from pydplib.web.ledger.store import DatabaseStore
+from pydplib.web.locks import locked
 
 
 class DatabaseLedger(StoreLedger):
@@ -156,7 +156,7 @@ class DatabaseLedger(StoreLedger):
     def _write_head(self, head: Head) -> None:
         """Keep the newest end of the chain; of two writers, the later entry stays."""
         try:
-            with _locked(self.head_file):
+            with locked(self.head_file):
                 known = self._known_head()
                 if known is None or known.ledger != head.ledger or known.entries < head.entries:
                     _replace(self.head_file, head.to_json())
@@ -184,13 +184,6 @@ def _reading() -> Iterator[None]:
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    with open(file.with_name(f".{file.name}.lock"), "a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _replace(file: Path, text: str) -> None:

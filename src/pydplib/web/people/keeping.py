@@ -15,7 +15,7 @@ MINUTES = 15
 MOST_FIELDS, MOST_LETTERS = 200, 20_000
 SECRETS = frozenset(["password", "again", "current", "code", "passphrase", "secret", "token"])
 _OWN = frozenset(["csrfmiddlewaretoken"])
-_UNSEEN = frozenset(["project", "next", "agreed"])  # sent again, but nothing that somebody typed
+_UNSEEN = frozenset(["project", "next", "agreed", "after"])  # sent again, but nothing that somebody typed
 
 
 @dataclass(frozen=True, slots=True)
