@@ -83,6 +83,28 @@ def number_rows(columns: Sequence[Coded], rows: int) -> Ints:
     return out
 
 
+def dense(codes: Ints) -> Ints:
+    """Number codes 0, 1, ... without gaps.
+
+    Examples:
+        >>> dense(np.array([7, 3, 7])).tolist()
+        [1, 0, 1]
+    """
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+
+def one_of_each(numbers: Ints) -> Ints:
+    """Return one place of every number 0, 1, ... that occurs.
+
+    Examples:
+        >>> one_of_each(np.array([1, 0, 1])).tolist()
+        [1, 2]
+    """
+    out = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
+    out[numbers] = np.arange(len(numbers))
+    return out
+
+
 def look_at(frame: SeenFrame, names: Sequence[str], *, person: Ints | None = None, linked: bool = False) -> View:
     """Form the classes of a table by what can be told apart in some columns, counting persons where they are given."""
     if not names:

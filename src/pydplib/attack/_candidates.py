@@ -12,9 +12,10 @@ import numpy as np
 from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.verification import person_codes
-from pydplib.anonymity.view import number_rows
+from pydplib.anonymity.view import number_rows, one_of_each
 from pydplib.attack._cases import Cases
 from pydplib.attack._join import TooManyPairs, join_classes
+from pydplib.attack._lists import expand, starts_of
 from pydplib.attack._people import by_person, count_known, match_people, profiles_of
 from pydplib.attack._relation import relate
 from pydplib.attack._released import (
@@ -23,6 +24,7 @@ from pydplib.attack._released import (
     columns_of,
     count_entries,
     distinct_pairs,
+    join_domains,
     plain_column,
     read_release,
 )
@@ -63,10 +65,13 @@ class Candidates:
     @cached_property
     def size(self) -> Floats:
         """Released people in every set."""
-        owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        return np.bincount(owner, weights=self.classes.size[self.members], minlength=len(self.start) - 1).astype(
-            np.float64
-        )
+        size = self.classes.size[self.members]
+        return np.bincount(self.set_of_member, weights=size, minlength=len(self.start) - 1).astype(np.float64)
+
+    @cached_property
+    def set_of_member(self) -> Ints:
+        """Per entry of ``members``, the number of its set."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     @cached_property
     def people(self) -> Floats:
@@ -89,13 +94,8 @@ class Candidates:
     def entries(self, name: str) -> Entries:
         """Return the sensitive values of every set's candidates."""
         own = self.classes.entries[name]
-        number = np.bincount(own.owner, minlength=self.classes.number)
-        start = np.concatenate([[0], np.cumsum(number)])
-        count = number[self.members]
-        owner = np.repeat(np.repeat(np.arange(len(self.start) - 1), np.diff(self.start)), count)
-        place = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        place = place + np.repeat(start[self.members], count)
-        return count_entries(owner, own.value[place], own.count[place], own.domain)
+        member, place = expand(self.members, starts_of(own.owner, self.classes.number))
+        return count_entries(self.set_of_member[member], own.value[place], own.count[place], own.domain)
 
     def cases(self, name: str) -> Cases:
         """Return the people in the same situation, for one sensitive column."""
@@ -103,18 +103,17 @@ class Candidates:
         if name not in self.truth:
             return self._expected(entries)
         truth = self.truth[name]
-        place = {text: i for i, text in enumerate(entries.domain)}
-        number = np.array([place.setdefault(text, len(place)) for text in truth.values], dtype=np.int64)
-        codes = number[truth.codes] if len(number) else truth.codes
-        wide = Entries(entries.owner, entries.value, entries.count, tuple(place))
+        domain, number = join_domains(entries.domain, truth.values)
+        codes = number[truth.codes]
+        wide = Entries(entries.owner, entries.value, entries.count, domain)
         if self.person is None:
-            made = count_entries(self.pool + 1, codes, None, tuple(place))
+            made = count_entries(self.pool + 1, codes, None, domain)
             return Cases(made.owner - 1, made.value, made.count, wide, self.size)
-        width = max(len(place), 1)
+        width = max(len(domain), 1)
         # A person is one, spread evenly over the different cases that she is in.
         key, person = distinct_pairs((self.pool + 1) * width + codes, self.person)
         weight = 1 / np.bincount(person)[person]
-        made = count_entries(key // width, key % width, weight, tuple(place))
+        made = count_entries(key // width, key % width, weight, domain)
         case = np.searchsorted(made.owner * width + made.value, key)
         return Cases(made.owner - 1, made.value, made.count, wide, self.size, (person, case))
 
@@ -159,6 +158,17 @@ def find_candidates(
             )
         return as_shown(classes), watched
     return match(classes, frame, watched, trees, person), watched
+
+
+def find_cases(
+    released: Any, known: Any, quasi: Any, sensitive: Any, person: str | None, hierarchies: Mapping[str, Any] | None
+) -> tuple[Cases, Classes, str]:
+    """Match known people with a release; return the cases of its one sensitive column, the release, and the column."""
+    found, watched = find_candidates(
+        released, known, quasi_identifiers=quasi, sensitive=sensitive, person=person, hierarchies=hierarchies
+    )
+    name = one_column(watched)
+    return found.cases(name), found.classes, name
 
 
 def person_of(released: Any, known: Frame | None, person: str | None, used: Sequence[str]) -> str | None:
@@ -215,9 +225,8 @@ def match_columns(
         of_person = number_rows(
             [Coded(c.name, part, c.values) for c, part in zip(columns, codes, strict=True)], len(rows)
         )
-        number = int(of_person.max(initial=-1)) + 1
-        first = np.zeros(number, dtype=np.int64)
-        first[of_person] = np.arange(len(rows))
+        first = one_of_each(of_person)
+        number = len(first)
         owner = None if whose is None else np.unique(whose[rows], return_inverse=True)[1].reshape(-1).astype(np.int64)
         try:
             left, right = join_classes(
@@ -268,6 +277,15 @@ def _sets(left: Ints, right: Ints, people: int, classes: int) -> tuple[Ints, Int
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     place = np.arange(int(sizes.sum())) - np.repeat(start[:-1], sizes) + np.repeat(begin[some][first], sizes)
     return pool, start, right[place] if len(place) else np.zeros(0, dtype=np.int64)
+
+
+def regroup(
+    people: Candidates, pool: Ints, name: str, entries: Entries, size: Floats, *, noisy: bool, margin: float
+) -> Candidates:
+    """Return the same known people with other candidates: what ``entries`` and ``size`` say of the sets in ``pool``."""
+    classes = Classes(people.classes.names, (), size, {name: entries}, noisy=noisy, margin=margin)
+    start, members = np.arange(len(size) + 1), np.arange(len(size))
+    return Candidates(classes, pool, start, members, people.truth, True, len(pool), person=people.person)
 
 
 def one_column(watched: Sequence[str]) -> str:

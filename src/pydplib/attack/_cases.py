@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Floats, Ints
+from pydplib.attack._lists import find_sorted
 from pydplib.attack._released import Entries
 
 RISE = 0.2
@@ -84,9 +85,7 @@ class Cases:
         """Per case, the share of its candidates that have the true value; the prior where there are none."""
         width = max(len(self.entries.domain), 1)
         keys = self.entries.owner * width + self.entries.value
-        wanted = self.pool * width + self.truth
-        place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        found = (keys[place] == wanted) if len(keys) else np.zeros(len(wanted), dtype=bool)
+        place, found = find_sorted(keys, self.pool * width + self.truth)
         count = np.where(found, self.entries.count[place] if len(keys) else 0.0, 0.0)
         inside = self.pool >= 0
         size = np.where(inside, self.size[np.maximum(self.pool, 0)] if len(self.size) else 1.0, 1.0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Ints
 from pydplib.attack._clock import check_time
+from pydplib.attack._lists import expand, find_sorted, starts_of
 from pydplib.attack._relation import Relation
 
 _AT_ONCE = 1 << 22  # pairs looked at in one step
@@ -66,9 +67,7 @@ def join_classes(
 
 def _children(parent: Ints, code: Ints, width: int) -> _Children:
     keys, of_row = np.unique(parent * max(width, 1) + code, return_inverse=True)
-    owner = keys // max(width, 1)
-    number = int(parent.max(initial=-1)) + 1
-    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=number))]).astype(np.int64)
+    start = starts_of(keys // max(width, 1), int(parent.max(initial=-1)) + 1)
     return _Children(start, keys % max(width, 1), np.arange(len(keys)), keys, of_row.reshape(-1).astype(np.int64))
 
 
@@ -82,16 +81,15 @@ def _step(left: Ints, right: Ints, ours: _Children, others: _Children, relation:
     cost = through[left] if by_cells <= by_children else mine[left] * np.diff(others.start)[right]
     for block in _blocks(cost):
         check_time()
-        pair, child = _expand(left[block], ours.start)
+        pair, child = expand(left[block], ours.start)
         code = ours.code[child]
         if by_cells <= by_children:
-            again, cell = _expand(code, relation.start)
+            again, cell = expand(code, relation.start)
             keys = right[block][pair][again] * max(relation.width, 1) + relation.cells[cell]
-            place = np.minimum(np.searchsorted(others.keys, keys), max(len(others.keys) - 1, 0))
-            good = others.keys[place] == keys if len(others.keys) else np.zeros(len(keys), dtype=bool)
+            place, good = find_sorted(others.keys, keys)
             found_left, found_right = ours.id[child][again][good], place[good]
         else:
-            again, other = _expand(right[block][pair], others.start)
+            again, other = expand(right[block][pair], others.start)
             good = _related(relation, code[again], others.code[other])
             found_left, found_right = ours.id[child][again][good], others.id[other][good]
         out_left.append(found_left)
@@ -113,14 +111,6 @@ def _blocks(cost: Ints) -> Iterator[slice]:
         first = last
 
 
-def _expand(index: Ints, start: Ints) -> tuple[Ints, Ints]:
-    """Return, for lists ``start[i]:start[i + 1]`` of every i in ``index``, (place in index, element)."""
-    count = start[index + 1] - start[index]
-    owner = np.repeat(np.arange(len(index)), count)
-    inside = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-    return owner, start[index][owner] + inside
-
-
 def _related(relation: Relation, code: Ints, cell: Ints) -> Bools:
     values = len(relation.start) - 1
     if values * relation.width <= 1 << 26:
@@ -128,23 +118,19 @@ def _related(relation: Relation, code: Ints, cell: Ints) -> Bools:
         table[np.repeat(np.arange(values), relation.counts), relation.cells] = True
         return np.asarray(table[code, cell])
     keys = np.repeat(np.arange(values), relation.counts) * relation.width + relation.cells
-    wanted = code * relation.width + cell
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.asarray(keys[place] == wanted)
+    return find_sorted(keys, code * relation.width + cell)[1]
 
 
 def _expand_rows(left: Ints, right: Ints, mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
     """Go from distinct rows back to the rows themselves (equal rows were walked once)."""
     rows, row_start = _rows_of(mine)
     others, other_start = _rows_of(theirs)
-    pair, row = _expand(left, row_start)
-    again, other = _expand(right[pair], other_start)
+    pair, row = expand(left, row_start)
+    again, other = expand(right[pair], other_start)
     if len(again) > MOST_PAIRS:
         raise TooManyPairs
     return rows[row][again], others[other]
 
 
 def _rows_of(ids: Ints) -> tuple[Ints, Ints]:
-    number = int(ids.max(initial=-1)) + 1
-    start = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=number))]).astype(np.int64)
-    return np.argsort(ids, kind="stable"), start
+    return np.argsort(ids, kind="stable"), starts_of(ids, int(ids.max(initial=-1)) + 1)

@@ -10,6 +10,7 @@ from pydplib.anonymity.frames import Coded
 from pydplib.anonymity.resolved import Ints
 from pydplib.anonymity.view import view_of
 from pydplib.attack._join import MOST_PAIRS, TooManyPairs
+from pydplib.attack._lists import expand
 from pydplib.attack._released import Classes, Entries, count_people, distinct_pairs
 
 
@@ -24,12 +25,10 @@ def spread_lists(index: Ints, start: Ints, items: Ints) -> tuple[Ints, Ints]:
         >>> places.tolist(), items.tolist()
         ([0, 0, 1], [8, 9, 7])
     """
-    count = start[index + 1] - start[index]
-    if int(count.sum()) > MOST_PAIRS:
+    if int((start[index + 1] - start[index]).sum()) > MOST_PAIRS:
         raise TooManyPairs
-    place = np.repeat(np.arange(len(index)), count)
-    inside = np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count)
-    return place, items[start[index][place] + inside]
+    place, at = expand(index, start)
+    return place, items[at]
 
 
 def count_known(classes: Classes, pool: Ints, start: Ints, members: Ints, owner: Ints) -> Classes:

@@ -12,6 +12,7 @@ import numpy as np
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import ROOT, Floats, Ints
 from pydplib.attack._clock import check_time
+from pydplib.attack._lists import expand_spans, starts_of
 from pydplib.attack.cells import MISSING, Cell, as_day, end_of, hierarchy_labels, read_cell, spell, text_of
 
 
@@ -40,8 +41,7 @@ def relate(values: Sequence[Any], cells: Sequence[Any], hierarchy: Hierarchy | N
         >>> found.cells[found.start[0]:found.start[1]].tolist(), found.counts.tolist()
         ([0, 2], [2, 2])
     """
-    present = [value for value in (*values, *cells) if isinstance(value, dt.date)]
-    dates = bool(present) or _all_days(values)
+    dates = any(isinstance(value, dt.date) for value in (*values, *cells)) or _all_days(values)
     labels = hierarchy_labels(hierarchy, values)
     plain = {text_of(value) for value in values} - set(labels)
     # A known value that is a label of the hierarchy is read as that label, like every cell.
@@ -61,8 +61,7 @@ def relate(values: Sequence[Any], cells: Sequence[Any], hierarchy: Hierarchy | N
     ]
     both = np.concatenate(pairs)
     keys = np.unique(both[:, 0] * max(right.size, 1) + both[:, 1])
-    owner = keys // max(right.size, 1)
-    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=left.size))]).astype(np.int64)
+    start = starts_of(keys // max(right.size, 1), left.size)
     return Relation(start, keys % max(right.size, 1), right.size)
 
 
@@ -127,8 +126,7 @@ def _points_in(left: _Spread, right: _Spread) -> Ints:
     numbers: Floats = left.numbers[order]
     first = np.searchsorted(numbers, right.low, side="left")
     count = np.maximum(np.searchsorted(numbers, right.high, side="right") - first, 0)
-    owner = np.repeat(np.arange(len(count)), count)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    owner, place = expand_spans(first, count)
     return np.stack([left.point_of[order[place]], right.interval_of[owner]], axis=1)
 
 

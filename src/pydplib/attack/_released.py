@@ -13,7 +13,7 @@ from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.verification import names_of, person_codes
-from pydplib.anonymity.view import number_rows
+from pydplib.anonymity.view import number_rows, one_of_each
 from pydplib.attack.cells import text_of
 from pydplib.errors import DataError, ParameterError, did_you_mean
 
@@ -46,7 +46,9 @@ class Classes:
         noisy: Whether counts carry noise, so that nothing in them is certain.
         margin: Half the width of a count's interval that holds for all counts at once; 0 without noise.
         epsilon: What a noisy table guarantees.
+        entries: Per sensitive column, its values in every class.
         of_row: Class of every released row, in the order of the release; None for a table of counts.
+        values_of_row: Per sensitive column, the value of every released row, counted into its domain.
         person_of_row: Whose row each is, where the release says so (a pseudonym); people are counted then.
     """
 
@@ -114,9 +116,7 @@ def read_release(released: Any, names: Sequence[str], watched: Sequence[str], pe
     frame.check_columns(watched, "sensitive, in the release")
     columns = [frame.coded(name) for name in names]
     of_row = number_rows(columns, len(frame))
-    number = int(of_row.max(initial=-1)) + 1
-    first = np.zeros(number, dtype=np.int64)
-    first[of_row] = np.arange(len(frame))
+    first = one_of_each(of_row)
     cells = tuple(Coded(c.name, c.codes[first], c.values) for c in columns)
     whose = None
     if person is not None and person in frame.columns:
@@ -126,7 +126,7 @@ def read_release(released: Any, names: Sequence[str], watched: Sequence[str], pe
         column = plain_column(frame.coded(name))
         values[name] = column.codes
         entries[name] = count_people(of_row, column.codes, whose, column.values)
-    size = np.bincount(of_row if whose is None else distinct_pairs(of_row, whose)[0], minlength=number)
+    size = np.bincount(of_row if whose is None else distinct_pairs(of_row, whose)[0], minlength=len(first))
     return Classes(
         tuple(names), cells, size.astype(np.float64), entries, of_row=of_row, values_of_row=values, person_of_row=whose
     )
@@ -158,6 +158,19 @@ def plain_column(column: Coded) -> Coded:
     place: dict[str, int] = {}
     codes = np.array([place.setdefault(text_of(value), len(place)) for value in column.values], dtype=np.int64)
     return Coded(column.name, codes[column.codes] if len(codes) else column.codes, tuple(place))
+
+
+def join_domains(mine: Sequence[str], theirs: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+    """Return a domain that begins with the first and holds both, and the places of the second's values in it.
+
+    Examples:
+        >>> domain, number = join_domains(["flu", "hiv"], ["burn", "flu"])
+        >>> domain, number.tolist()
+        (('flu', 'hiv', 'burn'), [2, 0])
+    """
+    place = {text: i for i, text in enumerate(mine)}
+    number = np.array([place.setdefault(text, len(place)) for text in theirs], dtype=np.int64)
+    return tuple(place), number
 
 
 def count_entries(owner: Ints, value: Ints, weight: Floats | None, domain: Sequence[str]) -> Entries:

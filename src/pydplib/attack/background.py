@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Floats
-from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._candidates import find_cases
 from pydplib.attack._cases import Cases
 from pydplib.attack._checks import at_least
 from pydplib.attack._released import Classes
@@ -52,16 +52,8 @@ def background_knowledge(
         >>> [background_knowledge(table, pieces=pieces, **about).exposed for pieces in (0, 1, 2)]
         [0.0, 0.0, 1.0]
     """
-    found, watched = find_candidates(
-        released,
-        known,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        person=person,
-        hierarchies=hierarchies,
-    )
-    name = one_column(watched)
-    return judge_background(found.cases(name), found.classes, name, pieces=pieces)
+    cases, classes, name = find_cases(released, known, quasi_identifiers, sensitive, person, hierarchies)
+    return judge_background(cases, classes, name, pieces=pieces)
 
 
 def judge_background(cases: Cases, classes: Classes, name: str, *, pieces: int = 1) -> AttackResult:

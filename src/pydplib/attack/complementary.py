@@ -9,9 +9,9 @@ import numpy as np
 
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Floats, Ints
-from pydplib.attack._candidates import Candidates, match, one_column, person_of
-from pydplib.attack._cases import Cases
-from pydplib.attack._released import Classes, Entries, columns_of, count_entries, read_release
+from pydplib.attack._candidates import Candidates, match, one_column, person_of, regroup
+from pydplib.attack._lists import expand_spans, find_sorted, starts_of
+from pydplib.attack._released import Entries, columns_of, count_entries, join_domains, read_release
 from pydplib.attack._words import listed, percent
 from pydplib.attack.homogeneity import certain_result, sole_values
 from pydplib.attack.result import AttackResult
@@ -86,11 +86,9 @@ def judge_complementary(found: Sequence[Candidates], name: str, names: Sequence[
     pool, entries, size = found[0].pool, found[0].entries(name), found[0].size
     for part in found[1:]:
         pool, entries, size = _intersect(pool, entries, part.pool, part.entries(name))
-    exact = not any(part.classes.noisy for part in found)
+    noisy = any(part.classes.noisy for part in found)
     margin = max(part.classes.margin for part in found)
-    merged = Candidates(_stand_in(found[0].classes, size, {name: entries}, not exact, margin), pool,
-                        np.arange(len(size) + 1), np.arange(len(size)), found[0].truth, True, whole,
-                        person=found[0].person)  # fmt: skip
+    merged = regroup(found[0], pool, name, entries, size, noisy=noisy, margin=margin)
     cases = merged.cases(name)
     sure, says = sole_values(cases, merged.classes)
     alone = [_alone(part, name) for part in found]
@@ -113,34 +111,28 @@ def judge_complementary(found: Sequence[Candidates], name: str, names: Sequence[
 
 
 def _alone(part: Candidates, name: str) -> float:
-    cases: Cases = part.cases(name)
+    cases = part.cases(name)
     sure, says = sole_values(cases, part.classes)
     return cases.reached(sure & (says == cases.truth))
 
 
-def _stand_in(classes: Classes, size: Floats, entries: Mapping[str, Entries], noisy: bool, margin: float) -> Classes:
-    return Classes(classes.names, (), size, entries, noisy=noisy, margin=margin if noisy else 0.0)
-
-
 def _intersect(pool: Ints, mine: Entries, other: Ints, theirs: Entries) -> tuple[Ints, Entries, Floats]:
     """Return the candidates that fit both: at most as many with a value as either release has."""
-    place = {text: i for i, text in enumerate(mine.domain)}
-    number = np.array([place.setdefault(text, len(place)) for text in theirs.domain], dtype=np.int64)
-    width = max(len(place), 1)
+    domain, number = join_domains(mine.domain, theirs.domain)
+    width = max(len(domain), 1)
     span = int(other.max(initial=-1)) + 2
     pairs, into = np.unique((pool + 1) * span + other + 1, return_inverse=True)
     first, second = pairs // span - 1, pairs % span - 1
     left = _spread(first, mine, mine.value, width)
-    right = _spread(second, theirs, number[theirs.value] if len(number) else theirs.value, width)
-    at = np.minimum(np.searchsorted(right[0], left[0]), max(len(right[0]) - 1, 0))
-    both = right[0][at] == left[0] if len(right[0]) else np.zeros(len(left[0]), dtype=bool)
+    right = _spread(second, theirs, number[theirs.value], width)
+    at, both = find_sorted(right[0], left[0])
     alone_left, alone_right = second < 0, first < 0  # somebody whom one release left out: the other one speaks alone
     keep_left = both | alone_left[left[0] // width]
     keep_right = alone_right[right[0] // width]
     count = np.where(both, np.minimum(left[1], right[1][at] if len(right[1]) else 0.0), left[1])
     keys = np.concatenate([left[0][keep_left], right[0][keep_right]])
     counts = np.concatenate([count[keep_left], right[1][keep_right]])
-    entries = count_entries(keys // width, keys % width, counts, tuple(place))
+    entries = count_entries(keys // width, keys % width, counts, domain)
     size = np.bincount(entries.owner, weights=entries.count, minlength=len(pairs)).astype(np.float64)
     new = into.reshape(-1).astype(np.int64)
     new[(pool < 0) & (other < 0)] = -1
@@ -149,12 +141,8 @@ def _intersect(pool: Ints, mine: Entries, other: Ints, theirs: Entries) -> tuple
 
 def _spread(pools: Ints, entries: Entries, value: Ints, width: int) -> tuple[Ints, Floats]:
     """Return (pair and value as one key, count) for the pools of every pair, sorted."""
-    number = np.bincount(entries.owner, minlength=int(max(pools.max(initial=-1), entries.owner.max(initial=-1))) + 2)
-    start = np.concatenate([[0], np.cumsum(number)])
-    count = np.where(pools >= 0, number[pools], 0)
-    owner = np.repeat(np.arange(len(pools)), count)
-    inside = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-    at = inside + np.repeat(start[np.maximum(pools, 0)], count)
+    start = starts_of(entries.owner, int(max(pools.max(initial=-1), entries.owner.max(initial=-1))) + 2)
+    owner, at = expand_spans(start[np.maximum(pools, 0)], np.where(pools >= 0, np.diff(start)[pools], 0))
     keys = owner * width + value[at]
     order = np.argsort(keys, kind="stable")
     return keys[order], entries.count[at][order]

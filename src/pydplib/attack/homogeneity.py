@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.resolved import Bools, Ints
-from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._candidates import find_cases
 from pydplib.attack._cases import Cases
 from pydplib.attack._released import Classes, Entries
 from pydplib.attack._words import listed, percent
@@ -49,16 +49,8 @@ def homogeneity(
         >>> result.exposed, round(result.success, 3), round(result.baseline, 3)
         (0.5, 0.667, 0.667)
     """
-    found, watched = find_candidates(
-        released,
-        known,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        person=person,
-        hierarchies=hierarchies,
-    )
-    name = one_column(watched)
-    return judge_homogeneity(found.cases(name), found.classes, name)
+    cases, classes, name = find_cases(released, known, quasi_identifiers, sensitive, person, hierarchies)
+    return judge_homogeneity(cases, classes, name)
 
 
 def judge_homogeneity(cases: Cases, classes: Classes, name: str) -> AttackResult:

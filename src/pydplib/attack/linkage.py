@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from pydplib.errors import DataError, ParameterError, did_you_mean
 
 Attacker: TypeAlias = Literal["prosecutor", "journalist", "marketer"]
 """Who links: knows that the person is in the table, does not, or links everybody."""
+_ATTACKERS = get_args(Attacker)
 
 THRESHOLDS = (0.2, 0.09, 0.05)
 """Chances of being found above which a person counts as at risk."""
@@ -71,9 +72,8 @@ def linkage(
 
 def judge_linkage(found: Candidates, *, attacker: Attacker = "prosecutor", threshold: float = 0.2) -> AttackResult:
     """Return how well known people are found among candidates."""
-    if attacker not in ("prosecutor", "journalist", "marketer"):
-        known = ("prosecutor", "journalist", "marketer")
-        raise ParameterError(f"Unknown attacker '{attacker}'.{did_you_mean(attacker, known)}")
+    if attacker not in _ATTACKERS:
+        raise ParameterError(f"Unknown attacker '{attacker}'.{did_you_mean(attacker, _ATTACKERS)}")
     if found.classes.noisy:
         raise DataError("A table of counts has no rows that could be linked to people.")
     rows = round(found.classes.people)
@@ -114,19 +114,18 @@ def _prosecutor(found: Candidates) -> tuple[Floats, Floats]:
     A released row belongs to one of the known people who fit its class, each as likely as the other; the attacker
     who looks for that person picks one of all rows that fit her.
     """
-    owner = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
-    people = found.people[owner]
+    people = found.people[found.set_of_member]
     crowd = np.bincount(found.members, weights=people, minlength=found.classes.number)
     weight = found.classes.size[found.members] * people / np.maximum(crowd[found.members], 1e-9)
     lost = found.classes.size[crowd == 0]  # rows that fit nobody whom he knows
-    chance = np.where(people > 0, 1 / np.maximum(found.size[owner], 1e-9), 0.0)
+    chance = np.where(people > 0, 1 / np.maximum(found.size[found.set_of_member], 1e-9), 0.0)
     return np.append(np.minimum(chance, 1.0), np.zeros(len(lost))), np.append(weight, lost)
 
 
 def _crowd(found: Candidates) -> Floats:
     """Return how many of the known people fit every class."""
-    owner = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
-    fit = np.bincount(found.members, weights=found.people[owner], minlength=found.classes.number)
+    people = found.people[found.set_of_member]
+    fit = np.bincount(found.members, weights=people, minlength=found.classes.number)
     return fit.astype(np.float64) * found.scale
 
 

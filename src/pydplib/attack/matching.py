@@ -13,6 +13,7 @@ from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Bools, Ints
 from pydplib.attack._candidates import Candidates, match
 from pydplib.attack._clock import check_time
+from pydplib.attack._lists import expand, find_sorted
 from pydplib.attack._released import columns_of, read_release
 from pydplib.attack._words import percent
 from pydplib.attack.result import AttackResult
@@ -72,8 +73,7 @@ def judge_order(found: Candidates, of_row: Ints, *, seed: int | None = 0) -> Att
     """Return how many released rows fit the known list in its order, and how many would by chance."""
     rows = len(of_row)
     if found.everybody == rows and len(found.pool) == rows:
-        right = _fits(found, found.pool, of_row)
-        hits = int(right.sum())
+        hits = int(_fits(found, of_row).sum())
         chance = float((found.people * found.size).sum() / max(rows, 1) ** 2)
     else:
         rng = np.random.default_rng(seed)
@@ -100,26 +100,19 @@ def judge_order(found: Candidates, of_row: Ints, *, seed: int | None = 0) -> Att
     return replace(result, exposed=min(exposed, 1.0), sentence=words)
 
 
-def _fits(found: Candidates, pool: Ints, of_row: Ints) -> Bools:
+def _fits(found: Candidates, of_row: Ints) -> Bools:
     """Return, row by row, whether the class is among the candidates of the person at the same place."""
     number = max(found.classes.number, 1)
-    owner = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
-    keys = np.sort(owner * number + found.members)
-    wanted = pool * number + of_row
-    if not len(keys):
-        return np.zeros(len(wanted), dtype=bool)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.asarray((keys[place] == wanted) & (pool >= 0))
+    keys = np.sort(found.set_of_member * number + found.members)
+    _, there = find_sorted(keys, found.pool * number + of_row)
+    return np.asarray(there & (found.pool >= 0))
 
 
 def _places(found: Candidates) -> list[list[int]]:
     """Return, per class, the places of the known people who fit it, in order."""
-    count = np.diff(found.start)
     inside = np.flatnonzero(found.pool >= 0)
-    pool = found.pool[inside]
-    person = np.repeat(inside, count[pool])
-    at = np.arange(len(person)) - np.repeat(np.cumsum(count[pool]) - count[pool], count[pool])
-    member = found.members[np.repeat(found.start[pool], count[pool]) + at]
+    place, at = expand(found.pool[inside], found.start)
+    person, member = inside[place], found.members[at]
     order = np.lexsort((person, member))
     cuts = np.searchsorted(member[order], np.arange(found.classes.number + 1))
     person = person[order]

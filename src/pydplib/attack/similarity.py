@@ -9,7 +9,7 @@ import numpy as np
 
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.resolved import Ints
-from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._candidates import find_cases
 from pydplib.attack._cases import Cases
 from pydplib.attack._checks import at_least
 from pydplib.attack._released import Classes, count_entries
@@ -62,16 +62,8 @@ def similarity(
     """
     if (hierarchy is None) == (within is None):
         raise ParameterError("similarity needs either hierarchy=, which values are alike, or within= for numbers.")
-    found, watched = find_candidates(
-        released,
-        known,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        person=person,
-        hierarchies=hierarchies,
-    )
-    name = one_column(watched)
-    return judge_similarity(found.cases(name), found.classes, name, hierarchy=hierarchy, level=level, within=within)
+    cases, classes, name = find_cases(released, known, quasi_identifiers, sensitive, person, hierarchies)
+    return judge_similarity(cases, classes, name, hierarchy=hierarchy, level=level, within=within)
 
 
 def judge_similarity(

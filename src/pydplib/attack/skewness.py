@@ -9,7 +9,7 @@ import numpy as np
 
 from pydplib.anonymity.resolved import Floats
 from pydplib.attack._binomial import share_interval
-from pydplib.attack._candidates import find_candidates, one_column
+from pydplib.attack._candidates import find_cases
 from pydplib.attack._cases import Cases
 from pydplib.attack._released import Classes
 from pydplib.attack._words import percent
@@ -55,16 +55,8 @@ def skewness(
         >>> result.exposed, round(result.details["largest_rise"], 3)
         (0.1, 0.4)
     """
-    found, watched = find_candidates(
-        released,
-        known,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        person=person,
-        hierarchies=hierarchies,
-    )
-    name = one_column(watched)
-    return judge_skewness(found.cases(name), found.classes, name, margin=margin)
+    cases, classes, name = find_cases(released, known, quasi_identifiers, sensitive, person, hierarchies)
+    return judge_skewness(cases, classes, name, margin=margin)
 
 
 def judge_skewness(cases: Cases, classes: Classes, name: str, *, margin: float = 0.2) -> AttackResult:

@@ -10,10 +10,10 @@ import numpy as np
 
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Ints
-from pydplib.attack._candidates import Candidates, match, one_column, person_of
+from pydplib.attack._candidates import Candidates, match, one_column, person_of, regroup
 from pydplib.attack._join import TooManyPairs, join_classes
 from pydplib.attack._relation import relate
-from pydplib.attack._released import Classes, Entries, columns_of, count_entries, read_release
+from pydplib.attack._released import Classes, Entries, columns_of, count_entries, join_domains, read_release
 from pydplib.attack._words import percent
 from pydplib.attack.homogeneity import certain_result, sole_values
 from pydplib.attack.result import AttackResult
@@ -93,15 +93,10 @@ def judge_temporal(
         plus, minus = minus, plus
     entries = _difference(plus[0].entries[name], plus[1], minus[0].entries[name], minus[1])
     first = people.members[people.start[:-1]]  # all classes of one person lie in one part
-    of_class = part_new if came else part_old
-    pool = np.where(people.pool >= 0, of_class[first[people.pool]] if len(first) else -1, -1)
+    pool = np.where(people.pool >= 0, plus[1][first[people.pool]] if len(first) else -1, -1)
     size = np.bincount(entries.owner, weights=entries.count, minlength=parts).astype(np.float64)
-    noisy = old.noisy or new.noisy
-    margin = old.margin + new.margin
-    merged = Candidates(
-        Classes(old.names, (), size, {name: entries}, noisy=noisy, margin=margin),
-        pool, np.arange(parts + 1), np.arange(parts), people.truth, True, len(pool), person=people.person,
-    )  # fmt: skip
+    noisy, margin = old.noisy or new.noisy, old.margin + new.margin
+    merged = regroup(people, pool, name, entries, size, noisy=noisy, margin=margin)
     cases = merged.cases(name)
     sure, says = sole_values(cases, merged.classes)
     verb = "came" if came else "left"
@@ -151,14 +146,12 @@ def _closed_parts(old: Classes, new: Classes, trees: Mapping[str, Any]) -> tuple
 
 def _difference(plus: Entries, part_plus: Ints, minus: Entries, part_minus: Ints) -> Entries:
     """Return the values of which a part has more in one release than in the other."""
-    place = {text: i for i, text in enumerate(plus.domain)}
-    number = np.array([place.setdefault(text, len(place)) for text in minus.domain], dtype=np.int64)
-    there = number[minus.value] if len(number) else minus.value
+    domain, number = join_domains(plus.domain, minus.domain)
     total = count_entries(
         np.concatenate([part_plus[plus.owner], part_minus[minus.owner]]),
-        np.concatenate([plus.value, there]),
+        np.concatenate([plus.value, number[minus.value]]),
         np.concatenate([plus.count, -minus.count]),
-        tuple(place),
+        domain,
     )
     more = total.count > 1e-9
     return Entries(total.owner[more], total.value[more], total.count[more], total.domain)
