@@ -27,8 +27,6 @@ _AS_SHOWN = (
     "their labels need a hierarchy. So the attacker was taken to know which class everybody is in, and the order of "
     "the rows was not tried."
 )
-
-
 _UNNAMED = (
     "No sensitive column was named: what those who look alike have in common was not tried. Name one, or know that "
     "nothing else in the release is private."
@@ -57,7 +55,9 @@ def attack_table(
     original = Frame(table)
     if not len(original):
         raise DataError("The original has no rows: there is nobody on whose behalf a release could be attacked.")
-    shared, tasks, notes, late = Shared(people=len(original)), [], [], False
+    shared = Shared(people=len(original))
+    tasks: list[Task] = []
+    notes: list[str] = []
     names: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     classes = None
@@ -72,13 +72,14 @@ def attack_table(
         shared.trees, shared.classes = trees, classes
         shared.known = {name: original.coded(name) for name in (*names, *watched)}
         shared.person = None if person is None else person_codes(original.coded(person))
+        late = False
         try:
             with until(options["deadline"]):
                 shared.found = match(classes, original, watched, trees, person)
         except TimeUp:
             shared.found, late = as_shown(classes), True  # nothing of it is run any more: all tasks are late
         if shared.found.given:
-            notes += _look_at(shared.found, person)
+            notes += _match_notes(shared.found, person)
         if shared.found.given and shared.found.unfit > _UNFIT:
             shared.found = as_shown(classes)
             notes.append(_AS_SHOWN.format(percent(1 - _UNFIT)))
@@ -90,12 +91,7 @@ def attack_table(
             released, classes, watched, kinds_of_columns(released, kinds), extra, shared, margin, person, late
         )
     if columns:
-        data = Frame(getattr(released, "data", released))
-        data.check_columns(list(columns), "noisy, in the release")
-        original.check_columns(list(columns), "noisy, in the original")
-        if len(data) != len(original):
-            raise DataError("A noisy column is attacked row by row: the release needs as many rows as the original.")
-        shared.columns = {name: (_column(original, name), _column(data, name)) for name in columns}
+        shared.columns = _noisy_columns(original, released, list(columns))
         tasks += [
             task for name, factor in columns.items() for task in column_tasks(name, factor, None, shared.columns[name])
         ]
@@ -130,15 +126,7 @@ def _table_tasks(
     if shared.in_order is not None:
         tasks.append(Task("unsorted matching", "order of rows", "order"))
     for column in watched:
-        about = {"column": column}
-        tasks += [
-            Task("homogeneity", column, "homogeneity", about),
-            Task("background knowledge", column, "background", {**about, "pieces": 1}),
-            Task("background knowledge, 2 pieces", column, "background", {**about, "pieces": 2}),
-            Task("skewness", column, "skewness", {**about, "margin": margin}),
-        ]
-        if column in kinds:
-            tasks.append(Task("similarity", column, "similarity", {**about, **kinds[column]}))
+        tasks += secret_tasks(column, margin, kinds, pieces=(1, 2))
         if isinstance(released, AnonymizationResult) and shared.candidates.given and person is None:
             tasks += _minimality_tasks(released, column)
     if extra["previous"] and not shared.candidates.given and not late:
@@ -163,6 +151,21 @@ def _table_tasks(
         if person is not None and person in people.columns:
             shared.changed_person = {**shared.changed_person, change: person_codes(people.coded(person))}
         tasks += [Task("temporal", column, "temporal", {"column": column, "change": change}) for column in watched]
+    return tasks
+
+
+def secret_tasks(
+    column: str, margin: float, kinds: Mapping[str, Mapping[str, Any]], *, pieces: Sequence[int]
+) -> list[Task]:
+    """Plan the attacks on what those who look alike have in common, in one sensitive column."""
+    about = {"column": column}
+    tasks = [Task("homogeneity", column, "homogeneity", about)]
+    for number in pieces:
+        name = "background knowledge" if number == 1 else f"background knowledge, {number} pieces"
+        tasks.append(Task(name, column, "background", {**about, "pieces": number}))
+    tasks.append(Task("skewness", column, "skewness", {**about, "margin": margin}))
+    if column in kinds:
+        tasks.append(Task("similarity", column, "similarity", {**about, **kinds[column]}))
     return tasks
 
 
@@ -199,7 +202,17 @@ def _noisy_names(noisy: Any) -> dict[str, str | None]:
     return dict.fromkeys(names_of(noisy, "noisy columns"))
 
 
-def _column(frame: Frame, name: str) -> Any:
+def _noisy_columns(original: Frame, released: Any, names: Sequence[str]) -> dict[str, tuple[Floats, Floats]]:
+    """Return every noisy column as it was and as it was released."""
+    data = Frame(getattr(released, "data", released))
+    data.check_columns(names, "noisy, in the release")
+    original.check_columns(names, "noisy, in the original")
+    if len(data) != len(original):
+        raise DataError("A noisy column is attacked row by row: the release needs as many rows as the original.")
+    return {name: (_column(original, name), _column(data, name)) for name in names}
+
+
+def _column(frame: Frame, name: str) -> Floats:
     coded = frame.coded(name)
     numbers = as_numbers(coded.values, name)
     return numbers[coded.codes]
@@ -216,7 +229,7 @@ def column_tasks(name: str, factor: str | None, scale: float | None, both: tuple
     return tasks
 
 
-def _look_at(found: Candidates, person: str | None) -> list[str]:
+def _match_notes(found: Candidates, person: str | None) -> list[str]:
     """Return what to know about how people were matched."""
     notes = []
     if found.scale > 1:

@@ -10,7 +10,7 @@ import numpy as np
 from pydplib.anonymity.frames import Frame
 from pydplib.attack._candidates import match
 from pydplib.attack._clock import TimeUp, until
-from pydplib.attack._leak_plans import column_tasks, give_verdicts, kinds_of_columns
+from pydplib.attack._leak_plans import column_tasks, give_verdicts, kinds_of_columns, secret_tasks
 from pydplib.attack._leak_tasks import Outcome, Shared, Task, run_tasks
 from pydplib.attack._noisy_column import as_numbers
 from pydplib.attack._released import columns_of, read_release
@@ -19,7 +19,12 @@ from pydplib.attack.audiences import Audience
 from pydplib.attack.bounds import most_advantage, most_success
 from pydplib.attack.result import AttackResult
 from pydplib.errors import DataError
-from pydplib.guarantee import LocalDP
+from pydplib.guarantee import ApproxDP, LocalDP, PureDP
+
+_STATISTICS = (
+    "What a noisy table says about a group it says about people who are not in it, too: that is statistics. What "
+    "differential privacy bounds is what one person's own row adds; the verdict rests on that."
+)
 
 
 def attack_column(
@@ -52,11 +57,11 @@ def attack_counts(
     audiences: Sequence[Audience],
 ) -> dict[str, Any]:  # fmt: skip
     """Attack a differentially private release: its guarantee, and its table where it has one."""
-    from pydplib.guarantee import ApproxDP, PureDP
-
     proven = isinstance(release.guarantee, PureDP | ApproxDP)
     outcomes = [Outcome(Task("membership", "presence of a person", ""), _presence(release), 0.0)] if proven else []
-    names, watched, people = (), (), 0  # type: tuple[str, ...], tuple[str, ...], int
+    names: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
+    people = 0
     if quasi is not None:
         names, watched, trees = columns_of(release, quasi, sensitive, None)
         original = Frame(table)
@@ -69,24 +74,9 @@ def attack_counts(
         except TimeUp:
             found = None
         shared = Shared(trees, people, found=found, classes=classes)
-        tasks = []
-        for column in watched:
-            tasks += [
-                Task("homogeneity", column, "homogeneity", {"column": column}),
-                Task("background knowledge", column, "background", {"column": column, "pieces": 1}),
-                Task("skewness", column, "skewness", {"column": column, "margin": margin}),
-            ]
-            if column in kinds_of_columns(None, kinds):
-                tasks.append(
-                    Task(
-                        "similarity", column, "similarity", {"column": column, **kinds_of_columns(None, kinds)[column]}
-                    )
-                )
+        alike = kinds_of_columns(None, kinds)
+        tasks = [task for column in watched for task in secret_tasks(column, margin, alike, pieces=(1,))]
         outcomes += run_tasks(tasks, shared, **options)
-    note = (
-        "What a noisy table says about a group it says about people who are not in it, too: that is statistics. What "
-        "differential privacy bounds is what one person's own row adds; the verdict rests on that."
-    )
     verdicts = give_verdicts(
         audiences, outcomes, epsilon=release.epsilon, delta=release.delta or 0.0, guaranteed=proven
     )
@@ -98,7 +88,7 @@ def attack_counts(
         "sensitive": watched,
         "people": people,
         "guarantee": release.guarantee.sentence,
-        "notes": (note,),
+        "notes": (_STATISTICS,),
     }
 
 

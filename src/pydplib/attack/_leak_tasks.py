@@ -17,7 +17,7 @@ from pydplib.attack._candidates import Candidates, match_columns
 from pydplib.attack._cases import Cases
 from pydplib.attack._clock import TimeUp, until
 from pydplib.attack._noisy_column import judge_asking_again, judge_extremes, judge_noisy_order
-from pydplib.attack._released import Classes
+from pydplib.attack._released import Classes, plain_column
 from pydplib.attack.background import judge_background
 from pydplib.attack.complementary import judge_complementary
 from pydplib.attack.homogeneity import judge_homogeneity
@@ -53,7 +53,22 @@ class Task:
 
 @dataclass(eq=False)
 class Shared:
-    """What tasks share: the release, the known people, and what they were matched to. Private: stays in memory."""
+    """What tasks share. Private: it stays in memory.
+
+    Attributes:
+        trees: Quasi-identifier -> its hierarchy.
+        people: Rows of the original.
+        known: Its quasi-identifiers and sensitive columns.
+        found: Those rows met with the release.
+        classes: The release.
+        in_order: The release with sensitive columns among the cells, for attacks on the order of its rows.
+        population: Number of rows and quasi-identifiers of a table of everybody.
+        previous: Earlier releases, oldest first.
+        changed: ``"inserted"`` or ``"deleted"`` -> number of rows and columns of those who came or left.
+        columns: Noisy column -> its exact and its noisy values.
+        person: Whose row of the original each is.
+        changed_person: As ``changed``, whose row each is.
+    """
 
     trees: Mapping[str, Any] = field(default_factory=dict)
     people: int = 0
@@ -96,14 +111,8 @@ class Shared:
     ) -> Candidates:
         """Match known people with another release."""
         number, known = people or (self.people, self.known)
-        truth = {column: _texts(known[column])} if column and column in known else {}
+        truth = {column: plain_column(known[column])} if column and column in known else {}
         return match_columns(classes, [known[name] for name in classes.names], number, truth, self.trees, person)
-
-
-def _texts(column: Coded) -> Coded:
-    from pydplib.attack._released import plain_column
-
-    return plain_column(column)
 
 
 def _linkage(shared: Shared, attacker: str) -> AttackResult:

@@ -10,6 +10,7 @@ import numpy as np
 from pydplib.anonymity.resolved import Floats
 from pydplib.attack._words import percent
 from pydplib.attack.averaging import averaging, judge_answers
+from pydplib.attack.cells import as_day, as_number, text_of
 from pydplib.attack.record_targets import PaperMode
 from pydplib.attack.result import AttackResult
 from pydplib.errors import DataError
@@ -20,8 +21,6 @@ _SEED = 7
 
 def as_numbers(values: Any, name: str) -> Floats:
     """Return a column as numbers; dates as days, yes and no as 1 and 0, what is missing as NaN."""
-    from pydplib.attack.cells import as_day, as_number, text_of
-
     out = np.empty(len(values), dtype=np.float64)
     words = {"true": 1.0, "false": 0.0}
     for row, value in enumerate(values):
@@ -83,11 +82,9 @@ def judge_extremes(exact: Floats, noisy: Floats, name: str) -> AttackResult:
     good = np.isfinite(exact) & np.isfinite(noisy)
     if good.sum() < 2 or is_flags(exact[good], noisy[good]):
         raise DataError("Only numbers of at least two people have ends that could give somebody away.")
-    ends = [(np.nanmin, exact, noisy), (np.nanmax, exact, noisy)]
-    hits = sum(bool(np.isclose(pick(a), pick(b), rtol=1e-12, atol=1e-12)) for pick, a, b in ends)
-    both = np.unique(exact[np.isfinite(exact)])
-    alone = sum(int(np.count_nonzero(exact == end) == 1) for end in (both[0], both[-1])) if len(both) else 0
-    people = max(int(np.isfinite(exact).sum()), 1)
+    hits = sum(bool(np.isclose(pick(exact), pick(noisy), rtol=1e-12, atol=1e-12)) for pick in (np.nanmin, np.nanmax))
+    alone = sum(int(np.count_nonzero(exact == end) == 1) for end in (np.nanmin(exact), np.nanmax(exact)))
+    people = int(np.isfinite(exact).sum())
     return AttackResult.of_tries(
         "extremes",
         target=f"range of {name}",

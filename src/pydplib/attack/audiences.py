@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from pydplib.attack._words import percent
 from pydplib.attack.result import AttackResult
-from pydplib.errors import ParameterError, did_you_mean
 
 MOST_DELTA = 1e-5
 """The largest chance with which a guarantee may fail; our default policy allows a tenth of it."""
@@ -105,19 +104,6 @@ class AudienceVerdict:
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values."""
         return {"audience": self.audience.name, "answer": self.answer, "reasons": list(self.reasons)}
-
-
-def parse_audience(name: str) -> str:
-    """Return the name of an audience.
-
-    Examples:
-        >>> parse_audience("third party")
-        'third_party'
-    """
-    word = str(name).strip().lower().replace(" ", "_").replace("-", "_")
-    if word not in AUDIENCES:
-        raise ParameterError(f"Unknown audience '{name}'.{did_you_mean(word, AUDIENCES)}")
-    return word
 
 
 def judge_audience(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.attack._checks import as_column, at_least
 from pydplib.attack._words import percent
-from pydplib.attack.result import AttackResult
+from pydplib.attack.result import AttackResult, proven_advantage
 from pydplib.attack.targets import Floats, Target
 from pydplib.errors import ParameterError
 
@@ -87,8 +87,7 @@ def judge_answers(
             "tolerance": tolerance,
         },
     )
-    exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
-    return replace(result, exposed=exposed, sentence=_sentence(result, counts[-1], tolerance))
+    return replace(result, exposed=proven_advantage(result), sentence=_sentence(result, counts[-1], tolerance))
 
 
 def _knowledge(population: Floats, tolerance: float) -> tuple[Floats, Floats, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pydplib.attack._leak_plans import attack_table
@@ -29,6 +29,7 @@ class LeakReport:
         rows: How many rows were released; 0 for counts.
         guarantee: What the release itself promises, in words.
         seconds: How long it took.
+        notes: What to know about how it was attacked.
 
     Examples:
         >>> import pandas as pd
@@ -48,7 +49,7 @@ class LeakReport:
     rows: int = 0
     guarantee: str = ""
     seconds: float = 0.0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def results(self) -> tuple[AttackResult, ...]:

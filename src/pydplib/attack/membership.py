@@ -14,7 +14,7 @@ from pydplib.attack._checks import as_column, at_least
 from pydplib.attack._games import play
 from pydplib.attack.bounds import most_success
 from pydplib.attack.record_targets import RecordTarget
-from pydplib.attack.result import AttackResult
+from pydplib.attack.result import AttackResult, proven_advantage
 from pydplib.attack.targets import Floats, Generator, Target
 from pydplib.errors import DataError, ParameterError, did_you_mean
 
@@ -86,8 +86,7 @@ def membership(
             "most_success": _allowed(target.exchanged_epsilon(table.shape[1])),
         },
     )
-    exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
-    return replace(result, exposed=exposed, sentence=_sentence(result, "took part"))
+    return replace(result, exposed=proven_advantage(result), sentence=_sentence(result, "took part"))
 
 
 def _play_round(target: Target, table: Floats, known: Floats, rng: Generator, *, pooled: bool) -> tuple[float, float]:
@@ -179,8 +178,7 @@ def outlier_membership(
             "most_success": _allowed(target.exchanged_epsilon()),
         },
     )
-    exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
-    return replace(result, exposed=exposed, sentence=_sentence(result, "is in the data"))
+    return replace(result, exposed=proven_advantage(result), sentence=_sentence(result, "is in the data"))
 
 
 def _allowed(epsilon: float | None) -> float | None:

@@ -8,7 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.resolved import Bools, Floats, Ints
+from pydplib.anonymity.view import number_rows
 from pydplib.attack._candidates import Candidates, find_candidates, one_column
 from pydplib.attack._clock import check_time
 from pydplib.attack._words import percent
@@ -72,9 +74,6 @@ def minimality(
         released, known, quasi_identifiers=quasi_identifiers, sensitive=sensitive, hierarchies=hierarchies
     )
     name = one_column(watched)
-    from pydplib.anonymity.frames import Frame
-    from pydplib.anonymity.view import number_rows
-
     frame = Frame(known)
     groups = number_rows([frame.coded(column) for column in found.classes.names], len(frame))
     return judge_minimality(found, name, groups, value=value, most=float(most), k=k, recoding=recoding)

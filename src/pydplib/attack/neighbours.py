@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.attack.protocols import Pair
-from pydplib.errors import ParameterError
+from pydplib.errors import ParameterError, import_extra
 from pydplib.guarantee import Relation
 from pydplib.mechanisms import CoinFlip, Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip, RandomizedResponse
 
@@ -98,8 +98,6 @@ def table_strategy(**columns: Any) -> Any:
         >>> type(strategy).__name__.endswith("Strategy")
         True
     """
-    from pydplib.errors import import_extra
-
     st: Any = import_extra("hypothesis.strategies", what="Making neighbouring tables", extra="test")
     if not columns or "person" in columns:
         raise ParameterError("Name at least one column; the column 'person' is added by itself.")
@@ -130,8 +128,6 @@ def column_strategy(values: Any, *, relation: Relation = "add_remove", most: int
         >>> type(column_strategy(st.floats(0, 1))).__name__.endswith("Strategy")
         True
     """
-    from pydplib.errors import import_extra
-
     st: Any = import_extra("hypothesis.strategies", what="Making neighbouring columns", extra="test")
 
     def split(drawn: tuple[list[Any], int, Any]) -> tuple[list[Any], list[Any]]:

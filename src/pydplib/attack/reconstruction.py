@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pydplib.attack._checks import as_flags, at_least
-from pydplib.attack.result import AttackResult
+from pydplib.attack.result import AttackResult, proven_advantage
 from pydplib.attack.targets import Floats, Target
 
 
@@ -56,8 +56,7 @@ def reconstruction(
         sentence="",
         details={"questions": asked, "answered": int(got.sum()), "people": len(bits)},
     )
-    exposed = max(0.0, result.advantage) if result.beats_baseline else 0.0
-    return replace(result, exposed=exposed, sentence=_sentence(result))
+    return replace(result, exposed=proven_advantage(result), sentence=_sentence(result))
 
 
 def _solve(groups: NDArray[np.bool_], answers: Floats, errors: Floats, share: float) -> Floats:

@@ -131,6 +131,16 @@ class AttackResult:
         )
 
 
+def proven_advantage(result: AttackResult) -> float:
+    """Return the share of people exposed where every guess is about somebody: the advantage, if it is beyond chance.
+
+    Examples:
+        >>> proven_advantage(AttackResult.of_tries("x", hits=3, tries=4, baseline=0.5, sentence="Too few."))
+        0.0
+    """
+    return max(0.0, result.advantage) if result.beats_baseline else 0.0
+
+
 def advantage_over(success: float, baseline: float) -> float:
     """Return (success - baseline) / (1 - baseline): the part of what guessing leaves open.
 

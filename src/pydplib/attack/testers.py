@@ -81,8 +81,7 @@ def _looks(first: Outputs, second: Outputs) -> list[tuple[str, Look]]:
             # The log likelihood ratio of Laplace noise around the two medians, up to its scale.
             return np.asarray((np.abs(outputs - away) - np.abs(outputs - towards)).sum(axis=1))
 
-        flat: Look = lambda outputs: lean(outputs)  # noqa: E731
-        looks: list[tuple[str, Look]] = [("which of the two data sets the numbers lie nearer to", flat)]
+        looks: list[tuple[str, Look]] = [("which of the two data sets the numbers lie nearer to", lean)]
         looks += [(f"the value of number {place + 1}", _pick(place)) for place in range(min(first.shape[1], 8))]
         return looks
     looks = [("the value", lambda outputs: outputs)]

@@ -16,7 +16,7 @@ from pydplib.anonymity import AlphaK, Hierarchy, Intervals, KAnonymity, LDiversi
 from pydplib.attack import AUDIENCES, AttackResult, background_knowledge, leak_report
 from pydplib.attack._leak_tasks import LATE, RUNS, Shared, Task, run_tasks
 from pydplib.attack._noisy_column import judge_asking_again, judge_extremes, judge_noisy_order, rank_correlation
-from pydplib.attack.audiences import judge_audience, parse_audience
+from pydplib.attack.audiences import judge_audience
 from pydplib.errors import DataError, ParameterError
 
 STEPS = {"age": Intervals(0, 100, [10, 20]), "zip": Masking(3)}
@@ -292,12 +292,6 @@ def test_audiences_limit_the_chance_of_being_found(smallest, answers):
 def test_audiences_limit_the_share_of_exposed_people(exposed, answers):
     found = [AttackResult.of_tries("homogeneity", hits=1, tries=9, baseline=0, sentence="S.", exposed=exposed)]
     assert "".join(judge_audience(a, found, []).answer[0] for a in AUDIENCES.values()) == answers
-
-
-def test_audience_words_are_read_and_unknown_ones_explained():
-    assert parse_audience("Third-Party") == "third_party"
-    with pytest.raises(ParameterError, match="Did you mean 'public'"):
-        parse_audience("publik")
 
 
 def test_report_refuses_unknown_names_and_strange_limits():
