@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.anonymity.certificate import TOGETHER
 from pydplib.plot import anonymity as figures
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, percent
 
 if TYPE_CHECKING:
     from pydplib.anonymity import AnonymizationResult, Attack, Lattice, Risk
@@ -27,11 +27,6 @@ _METHODS = {
     "mondrian": "the people are divided again and again along their quasi-identifiers",
     "microaggregation": "people who are alike share the mean or the most common value of their group",
 }
-
-
-def percent(share: float) -> str:
-    """Return a share as people read it."""
-    return "< 0.001 %" if 0 < share < 1e-5 else f"{100 * share:.3g} %"
 
 
 def risk_section(before: Risk, after: Risk) -> Section:

@@ -274,5 +274,15 @@ def show(value: Cell) -> str:
     return str(value)
 
 
+def percent(share: float) -> str:
+    """Return a share as people read it.
+
+    Examples:
+        >>> percent(0.12345), percent(2e-6)
+        ('12.3 %', '< 0.001 %')
+    """
+    return "< 0.001 %" if 0 < share < 1e-5 else f"{100 * share:.3g} %"
+
+
 def _is_number(value: Cell) -> bool:
     return isinstance(value, Real | PlusMinus | Fixed) and not isinstance(value, bool)

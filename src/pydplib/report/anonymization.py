@@ -13,12 +13,11 @@ from pydplib.report._anonymization_sections import (
     found_section,
     loss_section,
     models_section,
-    percent,
     repeat_section,
     risk_section,
     suppressed_section,
 )
-from pydplib.report._blocks import Fact, Facts, Note, Section
+from pydplib.report._blocks import Fact, Facts, Note, Section, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:

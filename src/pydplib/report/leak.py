@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydplib._version import __version__
 from pydplib.plot import attacks as figures
-from pydplib.report._anonymization_sections import percent
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, Tone
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, Tone, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:
