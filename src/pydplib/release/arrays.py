@@ -148,7 +148,7 @@ def variance(values: Any, *, bounds: tuple[float, float], epsilon: float, size: 
     """
     low, high = check_bounds(bounds, squared=True)
     loss = check_epsilon(epsilon)
-    grid = Grid.between(low, high, exponent=_exponent(high - low, loss, _FINE_SQUARES))
+    grid = Grid.between(low, high, exponent=_exponent(high - low, loss, _FINE_SQUARES, squared=True))
     most = (high - low) ** 2 / 4
     array = as_values(values)
     _check_size(size, len(array))
@@ -271,7 +271,7 @@ def _quantiles(
     if ask == "quantiles":
         asked["quantiles"] = [float(share) for share in shares]
         axes = (Axis("quantile", tuple(float(share) for share in shares), kind="quantile"),)
-    worst = max(shares, key=lambda share: max(share, 1 - share))
+    worst = noise.worst
     return _release(
         ask, asked, chosen, noise.epsilon, scale=noise.scale(worst), sensitivity=float(max(worst, 1 - worst)),
         axes=axes, mechanism="permute-and-flip", margin_unit="ranks",
@@ -342,9 +342,7 @@ def _check_size(size: int | None, found: int) -> None:
         raise ParameterError(f"size declares the number of elements public: {size}. The array has another length.")
 
 
-def _exponent(width: float, epsilon: Fraction, fine: int) -> int:
+def _exponent(width: float, epsilon: Fraction, fine: int, *, squared: bool = False) -> int:
     """Return k: the grid 2^k cuts ``width`` into about 2^fine steps, fewer where the noise is huge anyway."""
-    bits = min(fine, 50 + math.floor(math.log2(float(epsilon))))
-    if fine == _FINE_SQUARES:
-        bits = min(fine, (50 + math.floor(math.log2(float(epsilon)))) // 2)
-    return math.frexp(width)[1] - bits
+    room = 50 + math.floor(math.log2(float(epsilon)))
+    return math.frexp(width)[1] - min(fine, room // 2 if squared else room)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from pydplib.errors import CalibrationError, ParameterError
-from pydplib.mechanisms._common import solve_epsilon
+from pydplib.mechanisms._common import check_margin, solve_epsilon
 from pydplib.release.choosing import QuantileNoise
 from pydplib.release.noisy import SQUARES_SHARE, CountNoise, MeanNoise, SumNoise
 from pydplib.release.prepare import Prepared, prepare
@@ -46,9 +46,8 @@ def expect(prepared: Prepared, size: float | None) -> Expected:
         size = None
     each = None if size is None else max(size, 1.0) / resolved.cells
     if isinstance(noise, QuantileNoise):
-        worst = max(noise.shares, key=lambda share: max(share, 1 - share))
-        percent = None if each is None else 100 * noise.scale(worst) / each
-        return Expected(max(noise.margin(share) for share in noise.shares), "ranks", percent)
+        percent = None if each is None else 100 * noise.scale(noise.worst) / each
+        return Expected(noise.margin(noise.worst), "ranks", percent)
     if isinstance(noise, CountNoise):
         return Expected(noise.margin, "value", None if each is None else 100 * noise.expected / each)
     if isinstance(noise, SumNoise):
@@ -92,12 +91,16 @@ def band_epsilon(resolved: Resolved, target: float, size: float | None) -> Fract
     return _rounded(found, down=True)
 
 
-def margin_epsilon(resolved: Resolved, margin: Any, size: float | None, delta: Any = None) -> Fraction:
-    """Return the smallest epsilon whose expected margin is at most ``margin`` (in ranks for quantiles)."""
+def parse_margin(margin: Any) -> float:
+    """Return a margin as the positive, finite number that it must be."""
     try:
-        wanted = float(margin)
+        return check_margin(float(margin))
     except (TypeError, ValueError):
         raise ParameterError("margin is a positive number, in the unit of the answer.") from None
+
+
+def margin_epsilon(resolved: Resolved, margin: float, size: float | None, delta: Any = None) -> Fraction:
+    """Return the smallest epsilon whose expected margin is at most ``margin`` (in ranks for quantiles)."""
     if resolved.question.ask in ("mean", "variance"):
         if resolved.question.conditions:
             raise CalibrationError(
@@ -113,7 +116,7 @@ def margin_epsilon(resolved: Resolved, margin: Any, size: float | None, delta: A
         assert found is not None
         return found
 
-    return _rounded(solve_epsilon(margin_of, wanted))
+    return _rounded(solve_epsilon(margin_of, margin))
 
 
 def _rounded(epsilon: float, *, down: bool = False) -> Fraction:

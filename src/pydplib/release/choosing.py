@@ -79,6 +79,11 @@ class QuantileNoise:
         """The epsilon of one quantile."""
         return self.epsilon / len(self.shares)
 
+    @property
+    def worst(self) -> Fraction:
+        """The share that one person moves most: the farthest from one half."""
+        return max(self.shares, key=lambda share: max(share, 1 - share))
+
     def margin(self, share: Fraction) -> float:
         """How many ranks the chosen point lies off at most in 95 % of releases, by the mechanism's own bound."""
         worst = float(max(share, 1 - share)) * self.rows

@@ -20,7 +20,7 @@ from pydplib.release.choosing import QuantileNoise
 from pydplib.release.grids import Room, cells_measure, square_measure, sum_measure
 from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise
 from pydplib.release.public import check_epsilon, tidy
-from pydplib.release.release import Release
+from pydplib.release.release import MarginUnit, Release
 from pydplib.release.resolved import Resolved
 from pydplib.release.unknown import KEYS_SHARE, KeyNoise
 
@@ -78,8 +78,10 @@ class Prepared:
     def _release(self, noisy: Noisy, axes: tuple[Axis, ...]) -> Release:
         resolved, noise = self.resolved, self.noise
         values: NDArray[Any] = noisy.values
-        quantiles = isinstance(noise, QuantileNoise)
+        mechanism = "discrete Laplace"
+        margin_unit: MarginUnit = "value"
         if isinstance(noise, QuantileNoise):
+            mechanism, margin_unit = "permute-and-flip", "ranks"
             values = self._points(values)
             if resolved.question.ask == "quantiles":
                 axes = (*axes, Axis("quantile", tuple(float(q) for q in noise.shares), kind="quantile"))
@@ -89,7 +91,7 @@ class Prepared:
             values=values.ravel(),  # type: ignore[arg-type]
             guarantee=self.guarantee,
             cost=self.cost,
-            mechanism=mechanism_words(noise),
+            mechanism=mechanism,
             scale=scale,
             sensitivity=moved,
             axes=axes,
@@ -97,7 +99,7 @@ class Prepared:
             high95=_row(noisy.high),
             margins95=_row(noisy.margins),
             simultaneous95=noisy.simultaneous if axes else None,
-            margin_unit="ranks" if quantiles else "value",
+            margin_unit=margin_unit,
             sizes=_row(noisy.sizes),
             noisy=_row(noisy.raw) if axes else None,
             unit=resolved.unit,
@@ -249,13 +251,7 @@ def scale_and_sensitivity(prepared: Prepared) -> tuple[float, float]:
         return noise.unit_scale, rows * (noise.high - noise.low)
     if isinstance(noise, VarianceNoise):
         return float(noise.square_scale) / noise.per_row * noise.square_step, rows * noise.top * noise.square_step
-    worst = max(noise.shares, key=lambda share: max(share, 1 - share))
-    return noise.scale(worst), float(max(worst, 1 - worst)) * rows
-
-
-def mechanism_words(noise: Noise) -> str:
-    """Return the mechanism's name for readers."""
-    return "permute-and-flip" if isinstance(noise, QuantileNoise) else "discrete Laplace"
+    return noise.scale(noise.worst), float(max(noise.worst, 1 - noise.worst)) * rows
 
 
 def _row(numbers: NDArray[Any] | None) -> Any:

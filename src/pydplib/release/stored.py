@@ -49,10 +49,10 @@ def _check_cost(release: Release) -> None:
 
 def _check_question(question: Any) -> None:
     _demand(isinstance(question, Mapping))
-    for part, inner in (("by", "column"), ("where", "column")):
+    for part in ("by", "where"):
         entries = question.get(part, ())
         _demand(isinstance(entries, list | tuple))
-        _demand(all(isinstance(entry, Mapping) and isinstance(entry.get(inner), str) for entry in entries))
+        _demand(all(isinstance(entry, Mapping) and isinstance(entry.get("column"), str) for entry in entries))
     from pydplib.release.words import words_of
 
     words_of(question)  # what readers are shown; raises where a condition is none

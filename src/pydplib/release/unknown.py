@@ -62,7 +62,7 @@ class KeyNoise:
         return self.rows - 1 + math.ceil(scale * math.log(self.groups / (float(self.delta) * (1 + a))))
 
     def apply(self, table: ExactTable, resolved: Resolved) -> tuple[ExactTable, tuple[Axis, ...]]:
-        """Return the table of the keys that pass, its last measure replaced by noisy counts, and their axis."""
+        """Return the table of the keys that pass, its number of rows replaced by the noisy one, and their axis."""
         place = table.plan.measures.index(Measure("count"))
         noisy = add_laplace(table.values[place], self.scale, sensitivity=self.groups * self.rows)
         shown = np.flatnonzero(noisy > self.threshold)

@@ -45,11 +45,6 @@ def show_margin(margin: float, *, whole: bool = False) -> str:
     return f"{math.ceil(margin * 10**digits - 1e-9) / 10**digits:.{max(digits, 0)}f}"
 
 
-def question_words(release: Release) -> str:
-    """Return the question of a release as a line of words."""
-    return words_of(release.question)
-
-
 def words_of(question: Mapping[str, Any]) -> str:
     """Return a question's plain values as a line of words.
 
@@ -167,15 +162,11 @@ def release_text(release: Release) -> str:
         >>> print(str(dp.count([0] * 920, epsilon=1.0)).splitlines()[0].startswith("count"))
         True
     """
-    title = question_words(release)
+    title = words_of(release.question)
     if not release.axes:
         lines = [f"{title}: {value_words(release)}"]
     else:
-        heads = [axis.title or axis.name or "from" for axis in release.axes]
-        rows = [[*heads, "value"]]
-        for place, key in enumerate(release.keys[:MOST_ROWS]):
-            labels = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
-            rows.append([*labels, value_words(release, place)])
+        rows = _rows(release)
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = [title]
         lines += ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -185,25 +176,29 @@ def release_text(release: Release) -> str:
     return "\n".join(lines)
 
 
+def _rows(release: Release) -> list[list[str]]:
+    """Return the table of a release as words: a line of names, then keys and value of each of the first rows."""
+    rows = [[*(axis.title or axis.name or "from" for axis in release.axes), "value"]]
+    for place, key in enumerate(release.keys[:MOST_ROWS]):
+        labels = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
+        rows.append([*labels, value_words(release, place)])
+    return rows
+
+
 def release_html(release: Release) -> str:
     """Return a release as an HTML fragment: table, then the facts. No script, no foreign host."""
-    title = escape(question_words(release))
+    title = escape(words_of(release.question))
     cell = 'style="text-align:left;padding:2px 12px 2px 0"'
     if not release.axes:
         body = f'<p style="font-size:1.3em;margin:4px 0"><strong>{escape(value_words(release))}</strong></p>'
     else:
-        heads = "".join(f"<th {cell}>{escape(axis.title or axis.name or 'from')}</th>" for axis in release.axes)
-        rows = []
-        for place, key in enumerate(release.keys[:MOST_ROWS]):
-            labels = "".join(
-                f"<td {cell}>{escape(axis.label(part))}</td>" for axis, part in zip(release.axes, key, strict=True)
-            )
-            rows.append(f"<tr>{labels}<td {cell}>{escape(value_words(release, place))}</td></tr>")
+        names, *rows = _rows(release)
+        head = "".join(f"<th {cell}>{escape(name)}</th>" for name in names)
+        lines = ("".join(f"<td {cell}>{escape(word)}</td>" for word in row) for row in rows)
+        inner = "".join(f"<tr>{line}</tr>" for line in lines)
         more = len(release.values) - MOST_ROWS
         tail = f"<p>... {more} more in to_frame()</p>" if more > 0 else ""
-        body = (
-            f"<table><thead><tr>{heads}<th {cell}>value</th></tr></thead><tbody>{''.join(rows)}</tbody></table>{tail}"
-        )
+        body = f"<table><thead><tr>{head}</tr></thead><tbody>{inner}</tbody></table>{tail}"
     told = "".join(
         f'<dt style="float:left;clear:left;width:6em;opacity:.7">{escape(word)}</dt>'
         f'<dd style="margin-left:6.5em">{escape(sentence)}</dd>'
