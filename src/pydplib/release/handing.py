@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
 from pydplib.budget.today import Today
@@ -13,7 +15,7 @@ from pydplib.policy import can_spend
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease, check_column, first_rows, release_records
 from pydplib.release.values import as_values, to_array
-from pydplib.schema import Integer, Number
+from pydplib.schema import Column, Integer, Number
 
 if TYPE_CHECKING:
     from pydplib.release.session import Session
@@ -54,8 +56,7 @@ def hand_over_records(
         cost=cost,
         parameters={"column": declaration},
     )
-    if session.preview:
-        raise ParameterError("This session shows prices only (preview=True). Open another one to release.")
+    session.check_may_release()
     for recipient, limit in ((None, LocalDP(session.policy.data_set_budget)), (session.recipient, budget)):
         if limit is not None and not session.has_account(recipient, "local"):
             session.ledger.open_account(lineage=session.lineage, recipient=recipient, limit=limit)
@@ -65,16 +66,21 @@ def hand_over_records(
     )
     if reservation.payload is not None:
         return RecordRelease.from_json(reservation.payload)
-    made: RecordRelease | None = None
-    try:
-        records = list(array.tolist())
-        if owners is not None:
-            kept = first_rows(owners, schema.max_rows_per_person)
-            records = [record if keep else None for record, keep in zip(records, kept.tolist(), strict=True)]
-        most = schema.max_rows_per_person
-        made = release_records(records, declared, epsilon=epsilon, rows_per_person=most)
-    except Exception:  # noqa: S110 - an error's text or kind could tell of the data
-        pass
+    made = _made_noisy(array, owners, declared, epsilon=epsilon, most=schema.max_rows_per_person)
     if made is None:
         raise EngineError("The records were paid for, but could not be made noisy. The reason is withheld.")
     return RecordRelease.from_json(session.ledger.finish(reservation, made.to_json().encode()))
+
+
+def _made_noisy(
+    array: NDArray[Any], owners: NDArray[Any] | None, column: Column, *, epsilon: float, most: int
+) -> RecordRelease | None:
+    """Return the records with noise, or nothing where they failed: an error's text or kind could tell of the data."""
+    try:
+        records = array.tolist()
+        if owners is not None:
+            kept = first_rows(owners, most)
+            records = [record if keep else None for record, keep in zip(records, kept.tolist(), strict=True)]
+        return release_records(records, column, epsilon=epsilon, rows_per_person=most)
+    except Exception:
+        return None

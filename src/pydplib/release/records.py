@@ -26,6 +26,7 @@ FORMAT = "pydplib-records/1"
 """The first word of stored records."""
 
 _FINE = 12  # binary digits of the grid of single records: far finer than their noise
+_REFUSED = "Records of a {kind} column cannot be released: no bounded noise protects them."
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,6 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
     raise QuestionError(_REFUSED.format(kind=column.kind))
 
 
-_REFUSED = "Records of a {kind} column cannot be released: no bounded noise protects them."
-
-
 def check_column(column: Column) -> None:
     """Raise unless records of such a column can be made noisy one by one."""
     if not isinstance(column, Number | Integer | Category | Flag):
@@ -158,7 +156,7 @@ def record_epsilon(column: Column, noise_factor: object) -> float:
     if isinstance(column, Category | Flag):
         others = len(column.values) - 1 + (isinstance(column, Category) and OTHER not in column.values)
         return math.log((1 - tau) * others / tau)
-    raise QuestionError(f"Records of a {column.kind} column cannot be released.")
+    raise QuestionError(_REFUSED.format(kind=column.kind))
 
 
 def _numbers(values: Any, column: Number | Integer, loss: Fraction) -> tuple[tuple[Any, ...], float]:

@@ -19,36 +19,32 @@ from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibErro
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 from pydplib.policy import (
     Audience,
+    NoiseFactor,
     Output,
     OutputLabel,
     Policy,
     Source,
     Terms,
     check_flow,
-    check_spend,
     check_use,
-    label_of_noise_factor,
-    parse_noise_factor,
     parse_role,
-    settle_epsilon,
 )
 from pydplib.release.accounts import Purse, find_account
-from pydplib.release.calibration import band_epsilon, expect, margin_epsilon
+from pydplib.release.calibration import expect
 from pydplib.release.prepare import Prepared, prepare
 from pydplib.release.prices import Price
 from pydplib.release.public import check_epsilon
 from pydplib.release.questions import Count, Question
 from pydplib.release.records import RecordRelease
 from pydplib.release.release import Release
-from pydplib.release.resolved import Resolved, resolve
-from pydplib.release.settled import MATCHING, Settled, telling
+from pydplib.release.resolved import resolve
+from pydplib.release.settled import Asked, Settled, delta_of, settle, telling
 from pydplib.release.words import words_of
 
 SIZE_SHARE = Fraction(1, 10)
 """The part of a role's cap per question that the number of rows costs, where it has to be bought for a price."""
 
 Conflict = Literal["privacy", "refuse"]
-_LEAST = 1e-6  # within any cap: asks what is open, not what it costs
 
 
 class Session:
@@ -191,20 +187,17 @@ class Session:
             >>> session.price(dp.Count(), noise_factor="high").epsilon
             0.00740733
         """
-        resolved = resolve(question, self.table.schema)
-        settled = self._settle(resolved, epsilon, margin, noise_factor, delta, buy=False)
-        prepared = prepare(resolved, settled.epsilon, self._delta(resolved, delta))
-        self._check(prepared, settled.label)
+        settled, prepared = self._agree(question, Asked(epsilon, margin, noise_factor, delta), buy=False)
         quote = self._purse.quote(prepared.cost, free=self._is_paid(self._key(prepared)))
         expected = expect(prepared, settled.size)
         return Price(
-            question=words_of(resolved.canonical),
+            question=words_of(prepared.resolved.canonical),
             cost=prepared.cost,
             guarantee=prepared.guarantee,
             free=quote.free,
             margin95=expected.margin95,
             margin_unit=expected.margin_unit,
-            unit=resolved.unit,
+            unit=prepared.resolved.unit,
             noise_percent=expected.noise_percent,
             left=quote.left,
             after=quote.after,
@@ -234,10 +227,7 @@ class Session:
             BudgetError: The budget cannot pay; shows asked and left. Nothing was spent.
             PolicyError: The role may not get this.
         """
-        resolved = resolve(question, self.table.schema)
-        settled = self._settle(resolved, epsilon, margin, noise_factor, delta, buy=True)
-        prepared = prepare(resolved, settled.epsilon, self._delta(resolved, delta))
-        self._check(prepared, settled.label)
+        settled, prepared = self._agree(question, Asked(epsilon, margin, noise_factor, delta), buy=True)
         with telling(settled.remarks):
             return self._answer(prepared, settled)
 
@@ -290,84 +280,22 @@ class Session:
         """The most epsilon of one question in this role; None for no cap."""
         return None if self._terms is None else self._terms.epsilon_cap
 
-    def _settle(
-        self,
-        resolved: Resolved,
-        epsilon: float | None,
-        margin: float | None,
-        noise_factor: str | int | None,
-        delta: float | None,
-        *,
-        buy: bool,
-    ) -> Settled:
-        asked = {"epsilon": epsilon, "margin": margin, "noise_factor": noise_factor}
-        given = [name for name, value in asked.items() if value is not None]
-        if len(given) > 1:
-            raise ParameterError(f"Give one of epsilon=, margin= and noise_factor=. Got {' and '.join(given)}.")
-        if epsilon is not None:
-            loss = check_epsilon(epsilon)
-            check_spend(float(loss), self.cap)
-            return Settled(loss, self.policy.label_of_epsilon(float(loss)), self.size)
-        if margin is not None:
-            needs = resolved.question.ask in ("mean", "variance") and not resolved.question.conditions
-            if buy and needs:
-                self._check_open(resolved, "dp_high")
-            size, remarks = self._known_size(buy=buy and needs)
-            loss = margin_epsilon(resolved, margin, size, self._delta(resolved, delta))
-            with telling(remarks):
-                check_spend(float(loss), self.cap)
-            return Settled(loss, self.policy.label_of_epsilon(float(loss)), size, remarks=remarks)
-        if noise_factor is None and self._terms is None:
-            raise ParameterError(
-                "Say what the answer may cost: epsilon=, or margin=, or noise_factor=. There is no default "
-                "(but a session with role= has the role's noise factor)."
-            )
-        factor = self._terms.noise_factor if noise_factor is None and self._terms else parse_noise_factor(noise_factor)
-        label = label_of_noise_factor(factor)
-        matching = (MATCHING,) if resolved.question.conditions else ()
-        if buy:
-            self._check_open(resolved, label)
-        size, remarks = self._known_size(buy=buy)
-        if size is None and self.cap is not None:
-            note = (
-                f"The noise factor '{factor.name}' needs the number of rows, which is not declared. It is bought with "
-                f"the release, once, for epsilon {float(self.size_epsilon or 0):g}; until then only the "
-                "role's cap is known."
-            )
-            return Settled(Fraction(str(self.cap)), label, None, True, (note, *matching))
-        band = band_epsilon(resolved, factor.target, size)
-        used, lowered = settle_epsilon(float(band), self.cap, on_conflict=self.on_conflict)
-        if not lowered:
-            return Settled(max(band, Fraction(1, 10**6)), label, size, False, matching, remarks)
-        note = (
-            f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
-            "there is more noise than the band says."
-        )
-        return Settled(Fraction(str(used)), label, size, False, (note, *matching), remarks)
+    @property
+    def noise_factor(self) -> NoiseFactor | None:
+        """The noise factor of this role; None without a role."""
+        return None if self._terms is None else self._terms.noise_factor
 
-    def _known_size(self, *, buy: bool) -> tuple[float | None, tuple[str, ...]]:
-        """Return the number of rows as far as it is known, and what was said where it had to be bought."""
-        size, question = self.size, self._size_question()
-        if size is not None or not buy or question is None:
-            return size, ()
-        self.buy_size()
-        told = f"The number of rows was bought as well, once, for epsilon {float(question.epsilon):g}: prices need it."
-        return self.size, (told,)
-
-    def _delta(self, resolved: Resolved, delta: float | None) -> float | None:
-        if not resolved.has_unknown_keys:
-            if delta is not None:
-                raise ParameterError("delta= belongs to unknown keys; this question has none and is pure.")
-            return None
-        return self.policy.delta_for(self.table.schema.size) / 10 if delta is None else delta
+    def _agree(self, question: Question, asked: Asked, *, buy: bool) -> tuple[Settled, Prepared]:
+        """Return a question's epsilon and all that follows from it, if the policy lets such an answer out."""
+        resolved = resolve(question, self.table.schema)
+        settled = settle(self, resolved, asked, buy=buy)
+        prepared = prepare(resolved, settled.epsilon, delta_of(self, resolved, asked.delta))
+        self._check(prepared, settled.label)
+        return settled, prepared
 
     def _check(self, prepared: Prepared, label: OutputLabel) -> None:
         question = prepared.resolved.question
         self.check_fields(question.fields, label, float(prepared.epsilon), question.filters)
-
-    def _check_open(self, resolved: Resolved, label: OutputLabel) -> None:
-        """Raise if no answer of this label may speak of these fields: before a number of rows is bought for it."""
-        self.check_fields(resolved.question.fields, label, _LEAST, resolved.question.filters)
 
     def check_fields(
         self, fields: Iterable[str], label: OutputLabel, epsilon: float, filters: Iterable[str] = ()
@@ -378,6 +306,11 @@ class Session:
         source = Source.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
         audience, output = Audience(self.role, self.groups), Output(label, epsilon=epsilon)
         check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
+
+    def check_may_release(self) -> None:
+        """Raise ``ParameterError`` where this session shows prices only."""
+        if self.preview:
+            raise ParameterError("This session shows prices only (preview=True). Open another one to release.")
 
     # -- paying and answering --------------------------------------------------------------------
 
@@ -396,8 +329,7 @@ class Session:
     def _answer(self, prepared: Prepared, settled: Settled | None = None) -> Release:
         key = self._key(prepared)
         if not self._is_paid(key):
-            if self.preview:
-                raise ParameterError("This session shows prices only (preview=True). Open another one to release.")
+            self.check_may_release()
             self._check_types(prepared)
         reservation = self.ledger.reserve(
             key, recipient=self.recipient, role=self.role or "unspecified", today=self._purse.today
@@ -439,7 +371,7 @@ class Session:
             notes=(*release.notes, *(() if settled is None else settled.notes)),
             remarks=tuple(remarks),
             entry=reservation.entry,
-            backend=getattr(self.table, "backend", None),
+            backend=self.table.backend,
         )
 
     def _look(self, prepared: Prepared, key: ReleaseKey, reservation: Reservation) -> bytes:

@@ -75,8 +75,11 @@ def _narrow(budget: float = 2.0) -> dp.Policy:
         (dp.Mean("age", by="pirads"), {"margin": 5.0}),
         (dp.Mean("age"), {"noise_factor": "low"}),
         (dp.Mean("age", where=dp.Where("age").at_least(50)), {"margin": 5.0}),
+        (dp.Mean("age"), {"margin": -5.0}),
+        (dp.Mean("age"), {"margin": "narrow"}),
+        (dp.Mean("age"), {"noise_factor": "high", "delta": 1e-7}),
     ],
-    ids=["field", "filter", "field by margin", "label", "margin under conditions"],
+    ids=["field", "filter", "field by margin", "label", "under conditions", "negative", "no number", "delta"],
 )
 def test_question_that_is_refused_buys_no_number_of_rows(table, question, options):
     session = dp.Session(table, recipient="acme", role="third_party", policy=_narrow())
