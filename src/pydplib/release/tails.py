@@ -84,23 +84,6 @@ def triple_tail(distance: float, scales: Sequence[float]) -> float:
     )
 
 
-def triple_quantile(scales: Sequence[float], *, coverage: float = COVERAGE) -> float:
-    """Return the distance that a sum of three independent Laplace variables stays within with ``coverage``.
-
-    Examples:
-        >>> round(triple_quantile([1.0, 0.0, 0.0]), 2)
-        3.0
-    """
-    low, high = 0.0, max(scales) * (8 - math.log(1 - coverage))
-    for _ in range(44):
-        middle = (low + high) / 2
-        if triple_tail(middle, scales) > 1 - coverage:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
 def share_interval(above: float, below: float, scale: float, *, coverage: float = COVERAGE) -> tuple[float, float]:
     """Return the interval of a share p = a / (a + b) of which a and b are known with equal Laplace noise.
 
