@@ -124,7 +124,7 @@ def test_audit_exponential_true_loss_of_these_neighbours_is_near_epsilon_one():
     assert 0.9 < loss <= 1.0
 
 
-@pytest.mark.parametrize("cls", [Exponential, PermuteAndFlip])
+@pytest.mark.parametrize("cls", [Exponential, pytest.param(PermuteAndFlip, marks=pytest.mark.slow)])
 def test_audit_choice_planted_missing_factor_two_is_caught(auditor, cls):
     # exp(epsilon score / sensitivity): the factor 2 forgotten.
     first, second = _picks(cls(0.5, 1.0), [float(s) for s in FLAT]), _picks(cls(0.5, 1.0), [float(s) for s in MOVED])

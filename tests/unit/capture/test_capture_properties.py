@@ -39,8 +39,8 @@ from pydplib.capture.conditions import OPERATORS_OF_KIND
 from pydplib.errors import PydplibError, SchemaError, TemplateError
 
 # Shrinking a random template takes minutes; the printed blob repeats the failure.
-FEW = settings(max_examples=40, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-FUZZ = settings(FEW, max_examples=80)
+FEW = settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+FUZZ = settings(FEW, max_examples=60)
 
 letters = st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs"))
 words = st.text(letters, min_size=1, max_size=8)

@@ -52,6 +52,7 @@ def test_inference_page_is_written(tmp_path):
     assert "Noise on records or noise on the answer" in page.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_inference_pictures_are_written(tmp_path):
     pytest.importorskip("kaleido")

@@ -129,6 +129,7 @@ def test_tables_with_sentences_say_in_every_cell_what_it_is_for_phones():
     assert "data-head" not in Table(["day", "visits"], [["Mon", 3]]).html()
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @needs_chromium
 def test_buttons_stand_above_the_figure_and_not_at_all_on_phones(report, tmp_path):

@@ -82,8 +82,14 @@ def test_price_follows_every_choice_and_the_answer_is_drawn(served: Any, open_pa
     assert page.heard == [] and page.hosts == {"127.0.0.1"}
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("look", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("look", "width"),
+    [
+        ("light", 1280),
+        ("dark", 390),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("light", 390), ("dark", 1280))),
+    ],
+)
 def test_pages_fit_the_screen_and_draw_without_a_complaint(served: Any, open_page: Any, width: int, look: str) -> None:
     _, _, base = served
     page = open_page("olivia", viewport={"width": width, "height": 900}, color_scheme=look)

@@ -92,6 +92,7 @@ FRAMED = """
 """
 
 
+@pytest.mark.slow
 def test_figures_follow_the_width_and_stay_within_their_frame(browser: Any, gallery_server: str) -> None:
     with Visit(browser, gallery_server, viewport={"width": 1280, "height": 900}) as visit:
         page = visit.go("/design")
@@ -102,6 +103,7 @@ def test_figures_follow_the_width_and_stay_within_their_frame(browser: Any, gall
         assert visit.complaints == []
 
 
+@pytest.mark.slow
 def test_figure_is_drawn_in_the_look_and_again_after_the_switch(browser: Any, gallery_server: str) -> None:
     with Visit(browser, gallery_server, color_scheme="light") as visit:
         page = visit.go("/design")
@@ -116,6 +118,7 @@ def test_figure_is_drawn_in_the_look_and_again_after_the_switch(browser: Any, ga
         assert visit.complaints == []
 
 
+@pytest.mark.slow
 def test_dialog_keeps_the_focus_and_gives_it_back(browser: Any, gallery_server: str) -> None:
     with Visit(browser, gallery_server) as visit:
         page = visit.go("/design")
@@ -192,6 +195,7 @@ def test_htmx_is_set_to_the_strict_policy(browser: Any, gallery_server: str) -> 
         assert visit.complaints == []
 
 
+@pytest.mark.slow
 def test_copy_button_copies_and_says_so(browser: Any, gallery_server: str) -> None:
     with Visit(browser, gallery_server, permissions=["clipboard-read", "clipboard-write"]) as visit:
         page = visit.go("/design")
@@ -200,6 +204,7 @@ def test_copy_button_copies_and_says_so(browser: Any, gallery_server: str) -> No
         assert page.evaluate("navigator.clipboard.readText()") == page.locator("#secret").inner_text()
 
 
+@pytest.mark.slow
 def test_printed_page_is_light_and_without_its_frame(browser: Any, gallery_server: str, tmp_path: Path) -> None:
     with Visit(browser, gallery_server, color_scheme="dark") as visit:
         page = visit.go("/design")

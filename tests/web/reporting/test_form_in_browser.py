@@ -106,6 +106,7 @@ def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
     assert desk.hosts == {"127.0.0.1"}
 
 
+@pytest.mark.slow
 def test_a_report_with_two_lesions_is_written_by_keyboard_signed_and_found_again(desk: Desk) -> None:
     page = desk.begin("A 17")
     desk.field("exam_date").fill("2018-03-31")

@@ -33,6 +33,7 @@ def _code(secret: str, *, steps: int = 0) -> str:
     return f"{totp.token():06d}"
 
 
+@pytest.mark.slow
 def test_owner_sets_up_invites_and_signs_in_again(browser, serve_at, tmp_path) -> None:
     complaints: list[str] = []
     hosts: set[str | None] = set()
