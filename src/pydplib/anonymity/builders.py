@@ -1,11 +1,11 @@
-"""Hierarchies by rule: intervals of numbers, calendar dates, masked codes, top and bottom coding."""
+"""Hierarchies by rule: intervals of numbers, calendar dates, masked codes."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, get_args
 
 from pydplib.anonymity.hierarchies import Hierarchy, HierarchyGap
 from pydplib.anonymity.plain import to_plain
@@ -14,9 +14,32 @@ from pydplib.errors import HierarchyError, ParameterError
 
 Outside = Literal["error", "clamp"]
 """What happens to values outside public bounds."""
+_Read = TypeVar("_Read")
 
 
-def _number(value: Any) -> float | None:
+def _check_outside(outside: str) -> None:
+    if outside not in get_args(Outside):
+        raise ParameterError(f"outside is 'error' or 'clamp'. Got {outside!r}.")
+
+
+def read_values(
+    name: str, values: Sequence[Any], read: Callable[[Any], _Read | None], why: str
+) -> tuple[list[Any], list[_Read]]:
+    """Return the values that are not missing, as they are and as they are read.
+
+    Raises:
+        HierarchyGap: Some cannot be read; ``why`` says what they are not.
+    """
+    present = [value for value in values if value is not None]
+    found = [read(value) for value in present]
+    gap = [value for value, one in zip(present, found, strict=True) if one is None]
+    if gap:
+        raise HierarchyGap(name, gap, why=why)
+    return present, [one for one in found if one is not None]
+
+
+def as_number(value: Any) -> float | None:
+    """Return the finite number that a value is or spells, else None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -67,8 +90,7 @@ class Intervals(Hierarchy):
                 raise HierarchyError(
                     f"Each width must be a multiple of the one before, so that intervals nest. Got {self.widths!r}."
                 )
-        if outside not in ("error", "clamp"):
-            raise ParameterError(f"outside is 'error' or 'clamp'. Got {outside!r}.")
+        _check_outside(outside)
         if whole is None:
             whole = all(float(x).is_integer() for x in (low, high, *self.widths))
         self.whole, self.root, self.outside, self.from_data = whole, root, outside, from_data
@@ -80,12 +102,7 @@ class Intervals(Hierarchy):
 
     def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
         """Return the codes, labels and costs of ``values`` at every level."""
-        present = [value for value in values if value is not None]
-        numbers = [_number(value) for value in present]
-        gap = [v for v, x in zip(present, numbers, strict=True) if x is None]
-        if gap:
-            raise HierarchyGap(name, gap, why="are not numbers")
-        clear = [x for x in numbers if x is not None]
+        present, clear = read_values(name, values, as_number, "are not numbers")
         if self.outside == "error":
             gap = [v for v, x in zip(present, clear, strict=True) if not self.low <= x <= self.high]
             if gap:
@@ -178,6 +195,7 @@ class Dates(Hierarchy):
         known = [unit for unit in _UNITS if unit in self.units]
         if list(self.units) != known:
             raise HierarchyError(f"units are some of {_UNITS}, from fine to coarse. Got {self.units!r}.")
+        _check_outside(outside)
         self.outside, self.from_data = outside, from_data or self.low is None or self.high is None
 
     @property
@@ -187,12 +205,7 @@ class Dates(Hierarchy):
 
     def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
         """Return the codes, labels and costs of ``values`` at every level."""
-        present = [value for value in values if value is not None]
-        days = [_day(value) for value in present]
-        gap = [v for v, d in zip(present, days, strict=True) if d is None]
-        if gap:
-            raise HierarchyGap(name, gap, why="are not dates")
-        clear = [d for d in days if d is not None]
+        present, clear = read_values(name, values, _day, "are not dates")
         low = self.low or min(clear, default=dt.date(1900, 1, 1))
         high = self.high or max(clear, default=low)
         gap = [v for v, d in zip(present, clear, strict=True) if not low <= d <= high]
@@ -259,9 +272,8 @@ def _calendar(day: dt.date, unit: str) -> tuple[str, dt.date, dt.date]:
         end = min(day.year // 10 * 10 + 9, 9999)
         return f"{start:04d}-{end:04d}", dt.date(start, 1, 1), dt.date(end, 12, 31)
     last = first + months - 1
-    after = dt.date(day.year + 1, 1, 1) if last == 12 and day.year < 9999 else None
     end_day = dt.date(day.year, 12, 31) if last == 12 else dt.date(day.year, last + 1, 1) - dt.timedelta(days=1)
-    return label, dt.date(day.year, first, 1), after - dt.timedelta(days=1) if after else end_day
+    return label, dt.date(day.year, first, 1), end_day
 
 
 class Masking(Hierarchy):

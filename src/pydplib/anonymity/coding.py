@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pydplib.anonymity.builders import _number
-from pydplib.anonymity.hierarchies import Hierarchy, HierarchyGap
+from pydplib.anonymity.builders import as_number, read_values
+from pydplib.anonymity.hierarchies import Hierarchy, TableHierarchy
 from pydplib.anonymity.resolved import ROOT, Resolved, resolve_labels
 from pydplib.errors import HierarchyError
 
@@ -44,12 +44,8 @@ class TopBottom(Hierarchy):
 
     def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
         """Return the codes, labels and costs of ``values`` at every level."""
-        present = [value for value in values if value is not None]
-        numbers = [_number(value) for value in present]
-        gap = [v for v, x in zip(present, numbers, strict=True) if x is None]
-        if gap:
-            raise HierarchyGap(name, gap, why="are not numbers")
-        ends = [self._end(x) for x in numbers if x is not None]
+        present, numbers = read_values(name, values, as_number, "are not numbers")
+        ends = [self._end(x) for x in numbers]
         middle = [value for value, end in zip(present, ends, strict=True) if end is None]
         inner = self._inner(name, middle)
         labels: list[list[Any]] = []
@@ -75,8 +71,6 @@ class TopBottom(Hierarchy):
     def _inner(self, name: str, middle: Sequence[Any]) -> Resolved:
         if self.inner is not None:
             return self.inner.resolve(name, middle)
-        from pydplib.anonymity.hierarchies import TableHierarchy
-
         return TableHierarchy([[value, ROOT] for value in middle] or [[None, ROOT]]).resolve(name, middle)
 
     def _end(self, x: float) -> str | None:

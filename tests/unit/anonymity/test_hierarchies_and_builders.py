@@ -89,6 +89,13 @@ def test_intervals_outside_the_bounds_are_errors_or_clamped():
         Intervals(0, 10, [5]).resolve("x", ["CANARY"])
 
 
+@pytest.mark.parametrize("make", [lambda word: Intervals(0, 10, [5], outside=word), lambda word: Dates(outside=word)])
+def test_what_happens_outside_the_bounds_is_one_of_two_words(make):
+    make("clamp")
+    with pytest.raises(ParameterError, match="outside is 'error' or 'clamp'"):
+        make("clmap")
+
+
 @pytest.mark.parametrize("widths", [[5, 7], [10, 5], [0], [float("nan")]])
 def test_intervals_that_cannot_nest_are_refused(widths):
     with pytest.raises(HierarchyError):
