@@ -21,8 +21,9 @@ from pydplib.anonymity.stats import Histogram
 from pydplib.errors import AnonymityError
 
 _HELD = 300_000
-"""Lattices up to this size are sorted as a whole; larger ones are walked by a heap, up to as many nodes."""
+"""Lattices up to this size are sorted as a whole."""
 _WALKED = 30_000
+"""So many nodes of a larger one are walked by a heap, cheapest first."""
 
 
 class Remaining:
@@ -163,10 +164,9 @@ def recode_locally(
         _pool(problem, at_node, nodes)
         left = int(problem.weight[at_node < 0].sum())
         if left > problem.limit:
-            asked = ", ".join(str(rule) for rule in problem.rules)
             raise AnonymityError(
-                f"Local recoding cannot satisfy {asked} within the allowed suppression. Allow more suppression, "
-                "use weaker models, or give the hierarchies a common top level '*'."
+                f"Local recoding cannot satisfy {problem.asked} within the allowed suppression. Allow more "
+                "suppression, use weaker models, or give the hierarchies a common top level '*'."
             )
     cost = _loss(objective, problem, at_node, nodes)
     if not cells and problem.nodes <= _HELD:
@@ -207,9 +207,13 @@ def _loss(objective: SeparableLoss, problem: Problem, at_node: Ints, nodes: Sequ
 
 
 def _per_tuple(objective: SeparableLoss, problem: Problem, a: int, at_node: Ints, nodes: Sequence[Node]) -> Floats:
-    level = np.array([node[a] for node in nodes] or [0], dtype=np.int64)[np.maximum(at_node, 0)]
     stacked = np.stack(list(objective.tables[a]))
-    return np.where(at_node >= 0, stacked[level, problem.codes[a]], 0.0)
+    return np.where(at_node >= 0, stacked[_levels(a, at_node, nodes), problem.codes[a]], 0.0)
+
+
+def _levels(a: int, at_node: Ints, nodes: Sequence[Node]) -> Ints:
+    """Return the level of one column at every tuple's node; any level for a suppressed one."""
+    return np.array([node[a] for node in nodes] or [0], dtype=np.int64)[np.maximum(at_node, 0)]
 
 
 def _pool(problem: Problem, at_node: Ints, nodes: list[Node]) -> None:
@@ -257,10 +261,9 @@ def recode_nodes(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> Reco
     columns = []
     used = np.unique(at_node[at_node >= 0])
     for a, column in enumerate(problem.columns):
-        level = np.array([node[a] for node in nodes] or [0], dtype=np.int64)[np.maximum(at_node, 0)]
         offsets = np.cumsum([0, *[len(names) for names in column.labels]])
         flat = np.stack(list(column.levels)) + offsets[:-1, None]
-        raw = flat[level, problem.codes[a]]
+        raw = flat[_levels(a, at_node, nodes), problem.codes[a]]
         raw = np.where(at_node >= 0, raw, offsets[column.height])
         present, ids = np.unique(raw, return_inverse=True)
         counts = value_counts(problem, a)

@@ -41,9 +41,8 @@ def recode_microaggregation(problem: Problem) -> tuple[Recoding, SearchInfo]:
     fine = passing(problem, Parts(problem, part, number), problem.rules, np.ones(number, dtype=bool))  # type: ignore[arg-type]
     gone = ~fine
     if int(problem.weight[gone[part]].sum()) > problem.limit:
-        asked = ", ".join(str(rule) for rule in problem.rules)
         raise AnonymityError(
-            f"Micro-aggregation forms groups by size alone, and too many of them fail {asked}. "
+            f"Micro-aggregation forms groups by size alone, and too many of them fail {problem.asked}. "
             "Allow more suppression or use method='optimal' or 'mondrian'."
         )
     columns = tuple(_aggregate(problem, a, part, number) for a in range(len(problem.columns)))

@@ -47,8 +47,6 @@ class Model(ABC):
     needs_sensitive: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
     """Whether rows that pass keep passing under generalization, whatever else is suppressed."""
-    relative: ClassVar[bool] = False
-    """Whether classes are compared with the whole table's distribution."""
 
     @abstractmethod
     def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
@@ -201,7 +199,6 @@ class TCloseness(Model):
     paper = "Li, Li, Venkatasubramanian (2007), t-closeness"
     bounds = "what a class tells about its sensitive values beyond the whole table"
     needs_sensitive = True
-    relative = True
     t: float
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
     hierarchy: Hierarchy | None = None
@@ -251,7 +248,6 @@ class BetaLikeness(Model):
     paper = "Cao and Karras (2012), publishing microdata with a robust privacy guarantee"
     bounds = "how much more likely a sensitive value becomes by knowing the class"
     needs_sensitive = True
-    relative = True
     beta: float
     kind: Literal["basic", "enhanced"] = "basic"
 
@@ -289,7 +285,6 @@ class DeltaDisclosure(Model):
     paper = "Brickell and Shmatikov (2008), the cost of privacy"
     bounds = "how much more or less likely any sensitive value becomes by knowing the class"
     needs_sensitive = True
-    relative = True
     delta: float
     base: float = 2.0
 

@@ -42,15 +42,10 @@ class Parts:
 
 def value_ranks(column: Resolved) -> Ints:
     """Order values so that siblings of the hierarchy are neighbours, numbers by size."""
-    numbers = [v for v in column.values if isinstance(v, int | float) and not isinstance(v, bool)]
-    texts = [v for v in column.values if isinstance(v, str)]
-    if len(numbers) + (None in column.values) == len(column.values):
-        size = np.array([np.inf if v is None else float(v) for v in column.values])
-        return _rank(size)
-    digits = [_float(v) for v in texts]
-    if len(texts) + (None in column.values) == len(column.values) and all(d is not None for d in digits):
-        size = np.array([np.inf if v is None else float(v) for v in column.values])
-        return _rank(size)
+    present = [value for value in column.values if value is not None]
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in present)
+    if numbers or all(isinstance(value, str) and _float(value) is not None for value in present):
+        return _rank(np.array([np.inf if value is None else float(value) for value in column.values]))
     if _is_days(column):
         # By the calendar; what is missing comes last.
         return _rank(np.array(["~" if v is None else v.isoformat() for v in column.values]))
@@ -108,8 +103,7 @@ def partition(problem: Problem) -> tuple[Ints, int, list[Any]]:
     part = np.zeros(len(problem.weight), dtype=np.int64)
     number = 1 if len(part) else 0
     if number and not passing(problem, Parts(problem, part, 1), problem.rules, np.ones(1, dtype=bool)).all():  # type: ignore[arg-type]
-        asked = ", ".join(str(rule) for rule in problem.rules)
-        raise AnonymityError(f"Not even the whole table as one class satisfies {asked}. Use weaker models.")
+        raise AnonymityError(f"Not even the whole table as one class satisfies {problem.asked}. Use weaker models.")
     ranks = np.stack([value_ranks(column)[codes] for column, codes in zip(problem.columns, problem.codes, strict=True)])
     sizes_only = all(isinstance(rule.model, KAnonymity) for rule in problem.rules)
     domain = domain_sizes(problem)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.grouping import combine, group
-from pydplib.anonymity.models import KAnonymity, KMap, LDiversity, Model, TCloseness
+from pydplib.anonymity.models import LDiversity, Model, TCloseness
 from pydplib.anonymity.resolved import Ints, Resolved
 from pydplib.anonymity.stats import Sensitive
+from pydplib.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,11 @@ class Problem:
         return f"Problem({len(self.columns)} quasi-identifiers, {len(self.rules)} rules)"
 
     @property
+    def asked(self) -> str:
+        """What has to hold, in words."""
+        return ", ".join(str(rule) for rule in self.rules)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The number of levels of every column: the shape of the lattice."""
         return tuple(height + 1 for height in self.heights)
@@ -109,7 +115,7 @@ class Problem:
 def _monotone(model: Model, *, several: bool) -> bool:
     if isinstance(model, LDiversity):
         return model.kind == "distinct" and not several
-    return isinstance(model, KAnonymity | KMap)
+    return model.monotone
 
 
 def distinct_tuples(codes: Sequence[Ints], cards: Sequence[int], rows: int) -> tuple[list[Ints], Ints, Ints]:
@@ -154,8 +160,6 @@ def describe_sensitive(
 
 def rank_values(values: Sequence[Any], order: Sequence[Any] | None) -> tuple[Ints, int]:
     """Return every value's rank and the number of ranks; numbers by size, texts by alphabet, missing last."""
-    from pydplib.errors import DataError
-
     if order is not None:
         place: Mapping[Any, int] = {value: i for i, value in enumerate(order)}
         lost = sum(value is not None and value not in place for value in values)
