@@ -13,7 +13,7 @@ from pydplib.anonymity.frames import Coded
 from pydplib.anonymity.resolved import Bools, Ints
 from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.verification import Across
-from pydplib.anonymity.view import number_rows
+from pydplib.anonymity.view import number_rows, one_of_each
 
 
 def compare_releases(
@@ -33,12 +33,13 @@ def compare_releases(
         earlier.check_columns([*names, *watched], "in an earlier release")
         then = _summary(earlier, names, watched)
         sure, together = _meeting_classes(now, then, names, trees)
-        ours, theirs = _shared_counts(now, then, watched)
+        ours, theirs = _shared_counts(now, then)
+        values = now.value_of_cell(then, watched)
         for i, j in zip(*np.nonzero(together), strict=True):
             common = np.minimum(ours[i], theirs[j])
             if common.sum() > 0:
                 k = min(k, int(common.sum()))
-                for column, of_cell in now.value_of_cell(then, watched).items():
+                for column, of_cell in values.items():
                     diverse[column] = min(diverse[column], len(np.unique(of_cell[common > 0])))
         parts = _closed_parts(together)
         if not np.array_equal(sure, together):
@@ -81,20 +82,19 @@ class _Summary:
 def _summary(frame: SeenFrame, names: Sequence[str], watched: Sequence[str]) -> _Summary:
     cells = [frame.seen(name) for name in names]
     of_row = number_rows(cells, len(frame))
-    classes = int(of_row.max(initial=-1)) + 1
-    first = np.zeros(classes, dtype=np.int64)
-    first[of_row] = np.arange(len(frame))
+    first = one_of_each(of_row)
+    classes = len(first)
     secret = [frame.coded(name) for name in watched]
     number = number_rows(secret, len(frame)) if secret else np.zeros(len(frame), dtype=np.int64)
-    kinds = int(number.max(initial=-1)) + 1
+    one = one_of_each(number)
+    kinds = len(one)
     table = np.bincount(of_row * max(kinds, 1) + number, minlength=classes * kinds).reshape(classes, kinds)
-    one = np.zeros(kinds, dtype=np.int64)
-    one[number] = np.arange(len(frame))
     counts = {tuple(c.values[c.codes[row]] for c in secret): table[:, i] for i, row in enumerate(one.tolist())}
     return _Summary(cells, first, counts, classes)
 
 
-def _shared_counts(now: _Summary, then: _Summary, watched: Sequence[str]) -> tuple[Ints, Ints]:
+def _shared_counts(now: _Summary, then: _Summary) -> tuple[Ints, Ints]:
+    """Return people per class and combination of sensitive values, of both releases in one numbering."""
     every = now.combinations(then)
     out = []
     for part in (now, then):

@@ -32,7 +32,8 @@ class BoxSearch:
         self.deadline, self.progress = deadline, progress
         self.judge = Judge(problem)
         self.began = time.monotonic()
-        self.seen: dict[Node, tuple[float | None, float, bool]] = {}
+        self.seen: dict[Node, float | None] = {}
+        self.empty: set[Node] = set()  # nodes that fail too much, and so do all below them
         self.best: Verdict | None = None
         self.loss = np.inf
         self.bound = 0.0
@@ -61,7 +62,7 @@ class BoxSearch:
     def visit(self, node: Node) -> tuple[float | None, Verdict | None]:
         """Evaluate a node once; return its loss, or None if too much would be suppressed."""
         if node in self.seen:
-            return self.seen[node][0], None
+            return self.seen[node], None
         verdict = self.judge.judge(node)
         loss = None
         if verdict.suppressed is not None and verdict.suppressed_rows <= self.problem.limit:
@@ -70,7 +71,9 @@ class BoxSearch:
                 self.loss, self.best = loss, verdict
                 if self.progress is not None:
                     self.progress(self.info(complete=False))
-        self.seen[node] = (loss, 0.0, verdict.failing_rows > self.problem.limit)
+        self.seen[node] = loss
+        if verdict.failing_rows > self.problem.limit:
+            self.empty.add(node)
         return loss, verdict
 
     def _descend(self, node: Node) -> None:
@@ -119,11 +122,8 @@ class BoxSearch:
             if self._late():
                 return False
             heapq.heappop(heap)
-            known = self.seen.get(high)
-            if known is not None and known[2]:
-                continue
             loss, verdict = self.visit(high)
-            if self.seen[high][2]:
+            if high in self.empty:
                 continue
             if verdict is None:
                 verdict = self.judge.judge(high)

@@ -70,7 +70,7 @@ class Evaluator:
         self.depths = tuple(range(2, max(len(columns) - 2, 0), 2))
         self._kept: dict[tuple[int, ...], TupleClasses] = {}
         self._cells = 0
-        self.base = TupleClasses(self, (0,) * len(columns), None, None, keys=self._base_keys())
+        self.base = TupleClasses(problem, (0,) * len(columns), None, None, keys=self._base_keys())
 
     def _base_keys(self) -> Ints:
         problem = self.problem
@@ -118,7 +118,7 @@ class Evaluator:
                 parts.append(self.problem.fixed[source.rep])
                 cards.append(self.fixed_card)
             keys, _ = combine(parts, cards, len(source.rows))
-        return TupleClasses(self, node, source, group(keys))
+        return TupleClasses(self.problem, node, source, group(keys))
 
 
 class TupleClasses:
@@ -126,13 +126,12 @@ class TupleClasses:
 
     def __init__(
         self,
-        evaluator: Evaluator,
+        problem: Problem,
         node: Node,
         source: TupleClasses | None,
         groups: Groups | None,
         keys: Ints | None = None,
     ) -> None:
-        problem = evaluator.problem
         self.problem, self.node = problem, node
         self._source, self._groups = source, groups
         self._into: Ints | None = None

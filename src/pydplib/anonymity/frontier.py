@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.api import find_recoding
+from pydplib.anonymity.judging import Judge
 from pydplib.anonymity.models import AlphaK, KAnonymity, Model
 from pydplib.anonymity.prepare import prepare, read_suppression
 from pydplib.anonymity.problem import Problem, Rule
@@ -92,8 +93,6 @@ def _with_k(problem: Problem, k: int) -> Problem:
 
 
 def _released_sizes(problem: Problem, gone: Any, gone_rows: Any, levels: Any) -> Any:
-    from pydplib.anonymity.judging import Judge
-
     classes = Judge(problem).evaluator.evaluate(tuple(levels[column.name] for column in problem.columns))
     if gone_rows is not None:
         kept = np.unique(classes.row_class()[~gone_rows])

@@ -15,7 +15,7 @@ from pydplib.anonymity.plain import show
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.verification import names_of, person_codes
-from pydplib.anonymity.view import View, number_rows, view_of
+from pydplib.anonymity.view import View, number_rows, one_of_each, view_of
 from pydplib.errors import DataError, ParameterError
 
 THRESHOLDS = (0.2, 0.09, 0.05)
@@ -242,9 +242,7 @@ def _population_sizes(columns: Sequence[Coded], view: View, population: Frame, n
         )
         joined.append(Coded(column.name, np.concatenate((mine[column.codes], theirs[other.codes])), tuple(place)))
     numbers = number_rows(joined, n + len(population))
-    first = np.zeros(view.classes, dtype=np.int64)
-    first[view.of_row] = np.arange(n)
-    meant = numbers[:n][first]
+    meant = numbers[:n][one_of_each(view.of_row)]
     counts = np.bincount(numbers[n:], minlength=int(numbers.max(initial=-1)) + 1)
     held = np.bincount(meant, weights=view.size, minlength=len(counts))
     if (counts < held).any():

@@ -163,8 +163,13 @@ def read_key(key: bytes | str | None) -> bytes | None:
 
 def digest(key: bytes, what: str, text: str) -> bytes:
     """Return a keyed hash; ``what`` keeps the hashes of people, checks and columns unrelated."""
-    inner = hashlib.blake2b(key, digest_size=32, person=b"pydplib-trace").digest()  # a key of any length
-    return hashlib.blake2b(f"{what}\x1f{text}".encode("utf-8", "surrogatepass"), key=inner, digest_size=_WIDTH).digest()
+    message = f"{what}\x1f{text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(message, key=_short(key), digest_size=_WIDTH).digest()
+
+
+def _short(key: bytes) -> bytes:
+    """Return a key of any length as one of the length that the hash takes."""
+    return hashlib.blake2b(key, digest_size=32, person=b"pydplib-trace").digest()
 
 
 def hash_values(key: bytes, column: str, values: Sequence[Any]) -> list[bytes]:
@@ -182,8 +187,7 @@ def people_of(frame: Frame, person: str | None, names: Sequence[str], key: bytes
     copies = person is None
     columns = [frame.coded(person)] if person is not None else [frame.coded(name) for name in sorted(names)]
     seen: dict[str, int] = {}
-    inner = hashlib.blake2b(key, digest_size=32, person=b"pydplib-trace").digest()
-    start = hashlib.blake2b(b"person\x1f", key=inner, digest_size=_WIDTH)
+    start = hashlib.blake2b(b"person\x1f", key=_short(key), digest_size=_WIDTH)
     texts = [[_written(value) for value in column.values] for column in columns]
     out = []
     for cells in zip(*(column.codes.tolist() for column in columns), strict=True):

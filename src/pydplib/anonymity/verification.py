@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydplib.anonymity.frames import Coded
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
 from pydplib.anonymity.spellings import SeenFrame
-from pydplib.anonymity.view import View, look_at, spread_of
+from pydplib.anonymity.view import look_at, spread_of
 from pydplib.errors import ParameterError
 
 
@@ -63,7 +63,6 @@ class Verification:
     quasi_identifiers: tuple[str, ...]
     missing: str = "a missing cell is a value of its own; what can be told apart is apart"
     across: Across | None = None
-    _view: View | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", MappingProxyType(dict(self.sensitive)))
@@ -167,11 +166,10 @@ def verify(
         rows=len(frame),
         people=view.people,
         classes=view.classes,
-        k=int(view.size.min(initial=0)) if not len(view.size) else int(view.size.min()),
+        k=int(view.size.min()) if len(view.size) else 0,
         sensitive=measured,
         quasi_identifiers=names,
         across=across,
-        _view=view,
     )
 
 
