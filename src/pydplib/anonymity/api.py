@@ -10,10 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from pydplib.anonymity.certificate import TOGETHER, certify
+from pydplib.anonymity.engine_counts import is_relation
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.losses import LOSSES, make_objective
 from pydplib.anonymity.models import Model
+from pydplib.anonymity.plain import as_text
 from pydplib.anonymity.prepare import Task, prepare, read_rules, read_suppression, read_time_limit
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recipe import Recipe
@@ -23,6 +25,8 @@ from pydplib.anonymity.result import AnonymizationResult, RiskChange, Suppressio
 from pydplib.anonymity.risks import risk_of_sizes
 from pydplib.anonymity.search import Found, Search, SearchInfo
 from pydplib.anonymity.spellings import SeenFrame
+from pydplib.anonymity.traces import LazyTrace
+from pydplib.anonymity.view import dense
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
 from pydplib.schema import Schema
 
@@ -106,9 +110,9 @@ def anonymize(
         "person": person, "identifiers": identifiers, "insensitive": insensitive, "models": models,
         "suppression": suppression, "schema": schema,
     }  # fmt: skip
-    from pydplib.anonymity.scale import anonymize_relation, is_relation
-
     if is_relation(table):
+        from pydplib.anonymity.scale import anonymize_relation
+
         return anonymize_relation(
             table, quasi_identifiers, sensitive, method=method, loss=loss, labels=labels, time_limit=time_limit,
             progress=progress, previous=previous, output=output, **words,
@@ -181,11 +185,10 @@ def _optimal(problem: Problem, loss: str, deadline: float | None, progress: Any)
 
 def no_solution(problem: Problem, info: SearchInfo) -> AnonymityError:
     """Say what was asked and what can be done."""
-    asked = ", ".join(str(rule) for rule in problem.rules)
     share = problem.limit / problem.rows if problem.rows else 0.0
     when = "" if info.optimal else " before the time limit"
     return AnonymityError(
-        f"No generalization satisfies {asked} with at most {100 * share:.3g} % of the rows suppressed{when} "
+        f"No generalization satisfies {problem.asked} with at most {100 * share:.3g} % of the rows suppressed{when} "
         f"({info.checked} nodes checked). Allow more suppression, use weaker models, or give the hierarchies a "
         "common top level '*'."
     )
@@ -219,8 +222,6 @@ def finish(
         method, trees, recoding.levels, task.rules, task.sensitive, tuple(task.identifiers),
         task.insensitive, task.suppression, loss, recoding.stages, recoding.tree, task.person,
     )  # fmt: skip
-    from pydplib.anonymity.traces import LazyTrace
-
     past = problem.history
     notes = list(task.notes)
     if past is not None:
@@ -249,11 +250,6 @@ def finish(
             task, recoding, gone, None if past is None else past.key, holds_key=past is None or past.holds_key
         ),
     )
-
-
-def dense(codes: Ints) -> Ints:
-    """Number codes 0, 1, ... without gaps."""
-    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
 def sizes_before(problem: Problem) -> Ints:
@@ -303,7 +299,7 @@ def population_labels(problem: Problem, recoding: Recoding) -> dict[int, Counter
         texts = []
         for column, code in zip(problem.columns, codes, strict=True):
             level = recoding.levels[column.name]
-            names = [None if label is None else str(label) for label in column.labels[level]]
+            names = [as_text(label) for label in column.labels[level]]
             texts.append([names[i] for i in column.levels[level][code].tolist()])
         for row, number in zip(zip(*texts, strict=True), weight.tolist(), strict=True):
             people[row] += number

@@ -9,7 +9,9 @@ import numpy as np
 from pydplib.anonymity.enforcing import enforce_models
 from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.leaves import resolve_known
-from pydplib.anonymity.resolved import Bools, Ints, Resolved
+from pydplib.anonymity.plain import as_text
+from pydplib.anonymity.recoding import distinct_texts
+from pydplib.anonymity.resolved import Bools, Ints, Resolved, cell_key
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -76,14 +78,14 @@ def _by_stages(
     place: dict[str, dict[Any, int]] = {name: {} for name in names}
     ids = {name: np.zeros(rows, dtype=np.int64) for name in names}
     for node, classes in recipe.stages:
-        wanted = {tuple(None if cell is None else str(cell) for cell in row) for row in classes}
+        wanted = {tuple(as_text(cell) for cell in row) for row in classes}
         here = np.flatnonzero(open_rows)
         if not len(here):
             break
         cells = []
         for name, level in zip(names, node, strict=True):
             column = columns[name]
-            texts = [None if label is None else str(label) for label in column.labels[level]]
+            texts = [as_text(label) for label in column.labels[level]]
             cells.append([texts[i] for i in column.levels[level][coded[name].codes[here]].tolist()])
         match = np.fromiter((row in wanted for row in zip(*cells, strict=True)), dtype=bool, count=len(here))
         taken = here[match]
@@ -99,8 +101,6 @@ def _by_stages(
                     labels[name].append((label, key))
                 number[i] = place[name][key]
             ids[name][taken] = number[column.levels[level][coded[name].codes[taken]]]
-    from pydplib.anonymity.recoding import distinct_texts
-
     return {name: (distinct_texts(labels[name]), ids[name]) for name in names}, ~open_rows
 
 
@@ -110,8 +110,8 @@ def _by_cuts(recipe: Recipe, coded: dict[str, Coded], rows: int) -> tuple[dict[s
     ranks = np.zeros((len(names), rows), dtype=np.int64)
     keep = np.ones(rows, dtype=bool)
     for a, name in enumerate(names):
-        place = {(isinstance(value, bool), value): i for i, value in enumerate(recipe.tree["orders"][a])}
-        number = [place.get((isinstance(value, bool), value), -1) for value in coded[name].values]
+        place = {cell_key(value): i for i, value in enumerate(recipe.tree["orders"][a])}
+        number = [place.get(cell_key(value), -1) for value in coded[name].values]
         ranks[a] = np.array(number or [0], dtype=np.int64)[coded[name].codes]
         keep &= ranks[a] >= 0
     part = np.zeros(rows, dtype=np.int64)

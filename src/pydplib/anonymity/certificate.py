@@ -21,10 +21,11 @@ from pydplib.anonymity.models import (
     LDiversity,
     TCloseness,
 )
+from pydplib.anonymity.plain import as_text
 from pydplib.anonymity.problem import Rule
 from pydplib.anonymity.resolved import Ints
 from pydplib.anonymity.spellings import SeenFrame
-from pydplib.anonymity.view import Spread, View, look_at, spread_of
+from pydplib.anonymity.view import Spread, View, look_at, one_of_each, spread_of
 from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
 
 _SLACK = 1e-7
@@ -138,10 +139,9 @@ def certify(
     view = look_at(frame, names, person=person, linked=linked)
 
     def cells() -> list[tuple[str | None, ...]]:
-        first = np.zeros(view.classes, dtype=np.int64)
-        first[view.of_row] = np.arange(view.rows)
+        first = one_of_each(view.of_row)
         coded = [frame.seen(name) for name in names]
-        columns = ([_text(column.values[i]) for i in column.codes[first].tolist()] for column in coded)
+        columns = ([as_text(column.values[i]) for i in column.codes[first].tolist()] for column in coded)
         return list(zip(*columns, strict=True))
 
     words = "persons counted once per class" if person is not None and not linked else "one row is one person"
@@ -242,7 +242,3 @@ def _population_statement(
     if model.lower > 0:
         holds = holds and len(behind) == view.classes
     return Statement(str(model), None, holds, float(chance.max()))
-
-
-def _text(cell: Any) -> str | None:
-    return None if cell is None else str(cell)

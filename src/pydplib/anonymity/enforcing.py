@@ -10,10 +10,12 @@ import numpy as np
 from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.judging import Judge
 from pydplib.anonymity.leaves import resolve_known
+from pydplib.anonymity.plain import as_text
 from pydplib.anonymity.prepare import build_problem, read_population
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.resolved import Bools, Ints, Resolved
 from pydplib.anonymity.verification import person_codes
+from pydplib.anonymity.view import dense
 from pydplib.errors import AnonymityError, ParameterError
 
 if TYPE_CHECKING:
@@ -29,12 +31,13 @@ def enforce_models(recipe: Recipe, frame: Frame, labels: Labels, keep: Bools) ->
     until none fails.
     """
     keep = keep.copy()
-    people = _populations(recipe, labels)
+    populations, shown = _populations(recipe, labels)
     while True:
         rows = np.flatnonzero(keep)
         if not len(rows):
             return keep
-        problem = _problem(recipe, frame, labels, rows, people)
+        problem = _problem(recipe, frame, {name: (shown[name], ids[rows]) for name, (_, ids) in labels.items()}, rows)
+        problem.population.update(populations)
         verdict = Judge(problem).judge((0,) * len(labels))
         assert verdict.suppressed is not None and problem.of_row is not None
         lost = verdict.classes.tuple_mask(verdict.suppressed)[problem.of_row]
@@ -45,27 +48,22 @@ def enforce_models(recipe: Recipe, frame: Frame, labels: Labels, keep: Bools) ->
         keep[rows[lost]] = False
 
 
-def _problem(recipe: Recipe, frame: Frame, labels: Labels, rows: Ints, people: Any) -> Problem:
-    coded = {}
-    columns = []
-    for name, (texts, ids) in labels.items():
-        shown = people[1].get(name, texts)
-        coded[name] = Coded(name, ids[rows], tuple(shown))
-        columns.append(_as_it_is(name, shown))
+def _problem(recipe: Recipe, frame: Frame, labels: Labels, rows: Ints) -> Problem:
+    """Return some rows of a table, with their labels as they are, as a search sees them."""
+    coded = {name: Coded(name, ids, tuple(texts)) for name, (texts, ids) in labels.items()}
+    columns = [_as_it_is(name, texts) for name, (texts, _) in labels.items()]
     for name in recipe.sensitive:
         column = frame.coded(name)
         used, codes = np.unique(column.codes[rows], return_inverse=True)
         coded[name] = Coded(name, codes.astype(np.int64), tuple(column.values[i] for i in used.tolist()))
     owner = None
     if recipe.person is not None:
-        owner = np.unique(person_codes(frame.coded(recipe.person))[rows], return_inverse=True)[1].astype(np.int64)
+        owner = dense(person_codes(frame.coded(recipe.person))[rows])
         if len(owner) == int(owner.max(initial=-1)) + 1:
             owner = None  # one row each: counting rows counts persons
-    problem = build_problem(
+    return build_problem(
         len(rows), columns, coded, list(labels), recipe.sensitive, recipe.models, len(rows), owner, False, None
     )
-    problem.population.update(people[0])
-    return problem
 
 
 def _as_it_is(name: str, labels: Sequence[Any]) -> Resolved:
@@ -78,7 +76,7 @@ def _populations(recipe: Recipe, labels: Labels) -> tuple[dict[int, tuple[list[I
     """Return the populations in the numbering of the labels, which are extended by those that only they have."""
     found: dict[int, tuple[list[Ints], Ints]] = {}
     shown = {name: list(texts) for name, (texts, _) in labels.items()}
-    place = {name: {_text(label): i for i, label in enumerate(texts)} for name, texts in shown.items()}
+    place = {name: {as_text(label): i for i, label in enumerate(texts)} for name, texts in shown.items()}
     for model in {id(rule.model): rule.model for rule in recipe.models}.values():
         population = getattr(model, "population", None)
         if population is None:
@@ -93,14 +91,10 @@ def _populations(recipe: Recipe, labels: Labels) -> tuple[dict[int, tuple[list[I
             level = recipe.levels[name]
             numbers = []
             for label in resolved.labels[level]:
-                if _text(label) not in place[name]:
-                    place[name][_text(label)] = len(shown[name])
+                if as_text(label) not in place[name]:
+                    place[name][as_text(label)] = len(shown[name])
                     shown[name].append(label)
-                numbers.append(place[name][_text(label)])
+                numbers.append(place[name][as_text(label)])
             codes.append(np.array(numbers, dtype=np.int64)[resolved.levels[level][column.codes]])
         found[id(model)] = (codes, weight)
     return found, shown
-
-
-def _text(label: Any) -> str | None:
-    return None if label is None else str(label)

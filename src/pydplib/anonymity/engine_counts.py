@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded, _encode_objects, _join_missing
+from pydplib.anonymity.frames import Coded, encode_objects, join_missing
 from pydplib.anonymity.grouping import combine, group
-from pydplib.anonymity.resolved import Ints
+from pydplib.anonymity.resolved import Ints, cell_key
 
 
 def is_relation(table: Any) -> bool:
@@ -40,10 +40,10 @@ def column_codes(name: str, array: Any) -> Coded:
     mask = np.ma.getmaskarray(array) if np.ma.isMaskedArray(array) else np.zeros(len(array), dtype=bool)
     data = np.ma.getdata(array)
     if data.dtype.kind == "O":
-        codes, values = _encode_objects(
+        codes, values = encode_objects(
             [None if lost else cell for cell, lost in zip(data.tolist(), mask.tolist(), strict=True)]
         )
-        return _join_missing(name, codes, values)
+        return join_missing(name, codes, values)
     if data.dtype.kind == "M":
         mask = mask | np.isnat(data)
         days = data.astype("datetime64[D]")
@@ -51,7 +51,7 @@ def column_codes(name: str, array: Any) -> Coded:
     distinct, codes = np.unique(data[~mask], return_inverse=True)
     out = np.full(len(data), -1, dtype=np.int64)
     out[~mask] = codes
-    return _join_missing(name, out, distinct.tolist())
+    return join_missing(name, out, distinct.tolist())
 
 
 class Counts:
@@ -90,13 +90,13 @@ class Counts:
 
 def renumber(column: Coded, place: dict[Any, int]) -> Ints:
     """Return a column's codes in the numbering of another one."""
-    numbers = [place[(isinstance(value, bool), value)] for value in column.values]
+    numbers = [place[cell_key(value)] for value in column.values]
     return np.array(numbers or [0], dtype=np.int64)[column.codes]
 
 
 def places(column: Coded) -> dict[Any, int]:
     """Return the code of every value of a column."""
-    return {(isinstance(value, bool), value): i for i, value in enumerate(column.values)}
+    return {cell_key(value): i for i, value in enumerate(column.values)}
 
 
 def one_spelling(relation: Any, names: Sequence[str]) -> Any:

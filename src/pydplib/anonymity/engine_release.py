@@ -17,6 +17,7 @@ from pydplib.anonymity.certificate import Certificate, certify_view
 from pydplib.anonymity.engine_counts import Counts, places, quoted, renumber, text
 from pydplib.anonymity.engine_persons import Numbering, People
 from pydplib.anonymity.frames import Coded
+from pydplib.anonymity.plain import as_text
 from pydplib.anonymity.problem import Rule
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.anonymity.recoding import Recoding
@@ -128,7 +129,7 @@ def _write_labels(own: Any, recoding: Recoding) -> None:
             joins += f" JOIN (SELECT DISTINCT code, one FROM values{i}) n{i} ON b.c{i} = n{i}.code"
             shown += f", n{i}.one AS o{i}"
             continue
-        texts = [None if label is None else str(label) for label in column.labels]
+        texts = [as_text(label) for label in column.labels]
         named = {"id": np.arange(len(texts)), "o": np.array(texts, dtype=object)}  # noqa: F841
         own.execute(f"CREATE OR REPLACE TABLE labels{i} AS SELECT id, o::VARCHAR AS o FROM named")
         joins += f" JOIN labels{i} n{i} ON a.l{i} = n{i}.id"
@@ -169,7 +170,7 @@ def certify_file(
         return spread_against(view, column, owner[numbers[len(size) :]], column.codes, more.weight, counted, against)
 
     def cells() -> list[tuple[str | None, ...]]:
-        texts = ([_cell(c.values[i]) for i in c.codes.tolist()] for c in counts.columns)
+        texts = ([as_text(c.values[i]) for i in c.codes.tolist()] for c in counts.columns)
         return list(zip(*texts, strict=True))
 
     words = "one row is one person" if person is None else "persons counted once per class"
@@ -180,7 +181,3 @@ def _totals(written: Any, person: str | None) -> tuple[int, int]:
     people = "count(*)" if person is None else f"count(DISTINCT {quoted(person)})"
     [(rows, number)] = written.query("pydplib_table", f"SELECT count(*), {people} FROM pydplib_table").fetchall()
     return int(rows), int(number)
-
-
-def _cell(value: Any) -> str | None:
-    return None if value is None else str(value)

@@ -67,9 +67,7 @@ class Frame:
 
     def check_columns(self, names: Sequence[str], what: str) -> None:
         """Raise ``ParameterError`` with a suggestion for a name that the table does not have."""
-        for name in names:
-            if name not in self.columns:
-                raise ParameterError(f"The table has no column '{name}' ({what}).{column_hint(name, self.columns)}")
+        check_names(self.columns, names, what)
 
     def coded(self, name: str) -> Coded:
         """Return one column as integer codes."""
@@ -106,6 +104,13 @@ class Frame:
         if getattr(native, "attrs", None):
             native.attrs = {}  # pandas hands on remarks of the input, whatever they say
         return native
+
+
+def check_names(columns: Sequence[str], names: Sequence[str], what: str) -> None:
+    """Raise ``ParameterError`` with a suggestion for a name that is not among a table's columns."""
+    for name in names:
+        if name not in columns:
+            raise ParameterError(f"The table has no column '{name}' ({what}).{column_hint(name, columns)}")
 
 
 def _collected(table: Any) -> Any:
@@ -165,12 +170,12 @@ def encode(name: str, series: Any) -> Coded:
         elif implementation.is_polars():
             codes, values = _encode_polars(native)
         else:
-            codes, values = _encode_objects(series.to_list())
+            codes, values = encode_objects(series.to_list())
     except TypeError:
         raise DataError(
             f"Column '{name}' holds values that cannot be compared (lists or other objects). Use texts or numbers."
         ) from None
-    return _join_missing(name, codes, values)
+    return join_missing(name, codes, values)
 
 
 def _encode_pandas(native: Any) -> tuple[Ints, list[Any]]:
@@ -180,7 +185,7 @@ def _encode_pandas(native: Any) -> tuple[Ints, list[Any]]:
     if isinstance(dtype, pd.CategoricalDtype):
         return _used_only(native.cat.codes.to_numpy().astype(np.int64), dtype.categories.tolist())
     if dtype.kind == "O" and dtype.name == "object":
-        return _encode_objects(native.tolist())
+        return encode_objects(native.tolist())
     codes, values = pd.factorize(native)
     return codes.astype(np.int64, copy=False), values.tolist()
 
@@ -203,7 +208,7 @@ def _encode_polars(native: Any) -> tuple[Ints, list[Any]]:
     import polars as pl
 
     if native.dtype == pl.Object:
-        return _encode_objects(native.to_list())
+        return encode_objects(native.to_list())
     values = native.drop_nulls().unique(maintain_order=True)
     if not len(values):
         return np.full(len(native), -1, dtype=np.int64), []
@@ -212,7 +217,8 @@ def _encode_polars(native: Any) -> tuple[Ints, list[Any]]:
     return joined["i"].fill_null(-1).to_numpy().astype(np.int64), values.to_list()
 
 
-def _encode_objects(cells: Sequence[Any]) -> tuple[Ints, list[Any]]:
+def encode_objects(cells: Sequence[Any]) -> tuple[Ints, list[Any]]:
+    """Return codes and distinct values of cells of any kinds; a missing one has the code -1."""
     number: dict[Any, int] = {}
     values: list[Any] = []
     codes = np.empty(len(cells), dtype=np.int64)
@@ -245,7 +251,7 @@ def is_missing(cell: Any) -> bool:
         return True
 
 
-def _join_missing(name: str, codes: Ints, values: Sequence[Any]) -> Coded:
+def join_missing(name: str, codes: Ints, values: Sequence[Any]) -> Coded:
     """Give all missing cells one code, the last, with the value None."""
     lost = np.array([is_missing(value) for value in values], dtype=bool)
     if lost.any():

@@ -6,10 +6,12 @@ import csv
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydplib.anonymity.resolved import ROOT, Resolved, resolve_labels
+from pydplib.anonymity.plain import to_plain
+from pydplib.anonymity.resolved import ROOT, Resolved, cell_key, resolve_labels
 from pydplib.errors import HierarchyError, ParameterError
 
 if TYPE_CHECKING:
@@ -212,7 +214,7 @@ class TableHierarchy(Hierarchy):
                 )
         self._index: dict[Any, int] = {}
         for line, row in enumerate(self.rows):
-            if self.rows[self._index.setdefault(_typed(row[0]), line)] != row:
+            if self.rows[self._index.setdefault(cell_key(row[0]), line)] != row:
                 raise HierarchyError(
                     f"Row {line + 1} of the hierarchy repeats a value of an earlier row with other labels."
                 )
@@ -222,7 +224,7 @@ class TableHierarchy(Hierarchy):
             self._texts.setdefault(_text(key[1]), line)
         leaves = [self.rows[line] for line in self._index.values()]
         self._domain = len(leaves)
-        self._sizes = [Counter(_typed(row[level]) for row in leaves) for level in range(width)]
+        self._sizes = [Counter(cell_key(row[level]) for row in leaves) for level in range(width)]
 
     @property
     def height(self) -> int:
@@ -241,7 +243,7 @@ class TableHierarchy(Hierarchy):
                 if text in self._texts:
                     return self._texts[text]
             return None
-        line = self._index.get(_typed(value))
+        line = self._index.get(cell_key(value))
         return self._texts.get(_text(value)) if line is None else line
 
     def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
@@ -258,21 +260,17 @@ class TableHierarchy(Hierarchy):
         labels: list[list[Any]] = [_first_values(values, lines)]
         labels += [[self.rows[line][level] for line in found] for level in range(1, self.height + 1)]
         points = [
-            [float(self._sizes[level][_typed(self.rows[line][level])]) for line in found]
+            [float(self._sizes[level][cell_key(self.rows[line][level])]) for line in found]
             for level in range(self.height + 1)
         ]
         out = resolve_labels(name, shown, labels, points, float(self._domain), from_data=self.from_data)
         if any(value is _Listed for value in shown):
-            from dataclasses import replace
-
             level0 = tuple(None if label is _Listed else label for label in out.labels[0])
             out = replace(out, values=tuple(values), labels=(level0, *out.labels[1:]))
         return out
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hierarchy as plain values, ready for JSON."""
-        from pydplib.anonymity.plain import to_plain
-
         return {
             "kind": "table",
             "rows": [[to_plain(cell) for cell in row] for row in self.rows],
@@ -295,10 +293,6 @@ class _ListedMissing:
 
 
 _Listed = _ListedMissing()
-
-
-def _typed(value: Any) -> tuple[bool, Any]:
-    return (isinstance(value, bool), value)
 
 
 def _text(value: Any) -> str:

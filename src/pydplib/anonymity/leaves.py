@@ -10,7 +10,7 @@ import numpy as np
 from pydplib.anonymity.hierarchies import Hierarchy, TableHierarchy
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.recoding import Recoding
-from pydplib.anonymity.resolved import ROOT, Bools, Resolved
+from pydplib.anonymity.resolved import ROOT, Bools, Resolved, cell_key
 
 
 def released_hierarchies(
@@ -22,7 +22,7 @@ def released_hierarchies(
         hierarchy = hierarchies[column.name]
         if isinstance(hierarchy, TableHierarchy) and hierarchy.from_data:
             shown = _shown(place, column, problem, recoding)
-            rows = [row for row in hierarchy.rows if _key(row[0]) in shown]
+            rows = [row for row in hierarchy.rows if cell_key(row[0]) in shown]
             hierarchy = TableHierarchy(rows or [("", *[ROOT] * hierarchy.height)], from_data=True)
         out[column.name] = hierarchy
     return out
@@ -30,11 +30,11 @@ def released_hierarchies(
 
 def _shown(place: int, column: Resolved, problem: Problem, recoding: Recoding) -> set[Any]:
     if recoding.stages:
-        return {_key(cells[place]) for node, classes in recoding.stages if node[place] == 0 for cells in classes}
+        return {cell_key(cells[place]) for node, classes in recoding.stages if node[place] == 0 for cells in classes}
     if recoding.levels is not None and recoding.levels[column.name] > 0:
         return set()
     codes = problem.codes[place][~_gone(problem, recoding)]
-    return {_key(column.values[code]) for code in np.unique(codes).tolist()}
+    return {cell_key(column.values[code]) for code in np.unique(codes).tolist()}
 
 
 def _gone(problem: Problem, recoding: Recoding) -> Bools:
@@ -52,7 +52,3 @@ def resolve_known(hierarchy: Hierarchy, name: str, values: Sequence[Any]) -> tup
     new = np.array([value is not None and hierarchy.row_of(value) is None for value in values], dtype=bool)
     more = [[value, *[ROOT] * hierarchy.height] for value, fresh in zip(values, new, strict=True) if fresh]
     return TableHierarchy([*hierarchy.rows, *more], from_data=True).resolve(name, values), new
-
-
-def _key(value: Any) -> tuple[bool, Any]:
-    return (isinstance(value, bool), value)

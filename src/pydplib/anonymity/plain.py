@@ -1,4 +1,4 @@
-"""Plain values for JSON: dates keep their kind, everything else is what JSON knows."""
+"""Values as texts and as JSON: dates keep their kind, sets read back as they were written."""
 
 from __future__ import annotations
 
@@ -50,6 +50,16 @@ def show(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
+
+
+def as_text(label: Any) -> str | None:
+    """Return a label as the text that stands in a table; a missing one stays missing.
+
+    Examples:
+        >>> as_text(3), as_text(None)
+        ('3', None)
+    """
+    return None if label is None else str(label)
 
 
 def write_set(values: Sequence[Any]) -> str:

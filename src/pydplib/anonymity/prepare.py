@@ -11,15 +11,15 @@ from typing import Any, get_args
 import numpy as np
 
 from pydplib.anonymity.automatic import hierarchy_from_values, hierarchy_of
-from pydplib.anonymity.frames import Coded, Frame
-from pydplib.anonymity.grouping import group
+from pydplib.anonymity.frames import Coded, Frame, check_names, open_relation
+from pydplib.anonymity.grouping import combine, group
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.models import DeltaPresence, KMap, Model
 from pydplib.anonymity.problem import Persons, Problem, Rule, describe_sensitive, distinct_tuples, make_pairs
 from pydplib.anonymity.pseudonyms import Pseudonym
-from pydplib.anonymity.resolved import Ints, Resolved
+from pydplib.anonymity.resolved import Ints, Resolved, cell_key
 from pydplib.anonymity.verification import names_of, person_codes
-from pydplib.errors import DataError, ParameterError, column_hint, shown
+from pydplib.errors import DataError, ParameterError, shown
 from pydplib.schema import Column, Schema
 
 
@@ -173,7 +173,7 @@ def prepare(
         len(frame), columns, coded, quasi, watched, rules, row_limit(suppression, len(frame)), owner, linked, history
     )
     add_populations(problem, quasi, hierarchies, person)
-    notes = _notes(hierarchies, columns)
+    notes = data_notes(hierarchies, columns)
     reference = {
         name: dict(zip(coded[name].values, problem.sensitive[name].share.tolist(), strict=True)) for name in watched
     }
@@ -209,7 +209,8 @@ def _check_roles(frame: Frame, roles: Mapping[str, Sequence[str]], person: str |
             raise ParameterError(f"The person column '{person}' cannot also be {seen[person]}.")
 
 
-def _notes(hierarchies: Mapping[str, Hierarchy], columns: Sequence[Resolved]) -> list[str]:
+def data_notes(hierarchies: Mapping[str, Hierarchy], columns: Sequence[Resolved]) -> list[str]:
+    """Return a remark for the owner where hierarchies were made from the data."""
     made = [column.name for column in columns if column.from_data or hierarchies[column.name].from_data]
     if not made:
         return []
@@ -282,15 +283,15 @@ def add_populations(
     columns = list(problem.columns)
     coded: dict[int, list[Ints]] = {key: [] for key in read}
     for a, name in enumerate(quasi):
-        place = {_key(value): i for i, value in enumerate(columns[a].values)}
+        place = {cell_key(value): i for i, value in enumerate(columns[a].values)}
         values = list(columns[a].values)
         for key, (theirs, _) in read.items():
             renumber = []
             for value in theirs[a].values:
-                if _key(value) not in place:
-                    place[_key(value)] = len(values)
+                if cell_key(value) not in place:
+                    place[cell_key(value)] = len(values)
                     values.append(value)
-                renumber.append(place[_key(value)])
+                renumber.append(place[cell_key(value)])
             codes = theirs[a].codes
             coded[key].append(np.array(renumber, dtype=np.int64)[codes] if renumber else codes)
         columns[a] = hierarchies[name].resolve(name, values)
@@ -320,15 +321,9 @@ def _count_population(table: Any, quasi: Sequence[str], person: str | None) -> t
     import duckdb
 
     from pydplib.anonymity.engine_counts import Counts, one_spelling, quoted
-    from pydplib.anonymity.frames import open_relation
 
     relation = open_relation(table) if isinstance(table, str | Path) else table
-    for name in quasi:
-        if name not in relation.columns:
-            raise ParameterError(
-                f"The table has no column '{name}' (quasi-identifier, in the population)."
-                f"{column_hint(name, relation.columns)}"
-            )
+    check_names(relation.columns, quasi, "quasi-identifier, in the population")
     who = person if person in relation.columns else None
     try:
         relation = one_spelling(relation, [*quasi, *([who] if who else [])])
@@ -359,8 +354,6 @@ def _people_per_tuple(owner: Ints, of_row: Ints, tuples: int) -> Ints:
 
 
 def _check_population(problem: Problem) -> None:
-    from pydplib.anonymity.grouping import combine
-
     cards = [max(len(c.values), 1) for c in problem.columns]
     people = problem.weight
     if problem.persons is not None:
@@ -377,7 +370,3 @@ def _check_population(problem: Problem) -> None:
                 "The population has fewer people than the table for some values. It must contain the table's "
                 "people, with the same columns."
             )
-
-
-def _key(value: Any) -> Any:
-    return (isinstance(value, bool), value)

@@ -93,7 +93,7 @@ def resolve_labels(
         size: list[float] = []
         codes = np.empty(len(values), dtype=np.int64)
         for position, text, covered in zip(present, texts, sizes, strict=True):
-            at = number.setdefault(_key(text), len(number))
+            at = number.setdefault(cell_key(text), len(number))
             if at == len(size):
                 size.append(covered)
             codes[position] = at
@@ -126,15 +126,20 @@ def resolve_labels(
     )
 
 
-def _key(value: Any) -> Any:
-    # True and 1 are equal in Python but are different cells.
-    return (type(value) is bool, value)
+def cell_key(value: Any) -> tuple[bool, Any]:
+    """Return what a cell is looked up by: True and 1 are equal in Python, but different cells.
+
+    Examples:
+        >>> cell_key(True) == cell_key(1), cell_key(1) == cell_key(1.0)
+        (False, True)
+    """
+    return (isinstance(value, bool), value)
 
 
 def _in_order(texts: Sequence[Any]) -> list[Any]:
     seen: dict[Any, Any] = {}
     for text in texts:
-        seen.setdefault(_key(text), text)
+        seen.setdefault(cell_key(text), text)
     return list(seen.values())
 
 

@@ -11,14 +11,21 @@ from typing import Any
 import numpy as np
 
 from pydplib._duckdb_files import exact_name, parquet_source
-from pydplib.anonymity.engine_counts import Counts, is_relation, one_spelling, places, renumber, text
+from pydplib.anonymity.engine_counts import Counts, one_spelling, places, renumber, text
 from pydplib.anonymity.engine_persons import Numbering, People
 from pydplib.anonymity.engine_release import Roles, certify_file, own_connection, write_release
 from pydplib.anonymity.frames import Coded, open_relation
 from pydplib.anonymity.grouping import combine, group
 from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.models import Model
-from pydplib.anonymity.prepare import add_populations, read_hierarchy, read_identifiers, read_rules, row_limit
+from pydplib.anonymity.prepare import (
+    add_populations,
+    data_notes,
+    read_hierarchy,
+    read_identifiers,
+    read_rules,
+    row_limit,
+)
 from pydplib.anonymity.problem import Pairs, Problem, describe_sensitive
 from pydplib.anonymity.recipe import Recipe
 from pydplib.anonymity.recoding import measure_loss
@@ -29,8 +36,6 @@ from pydplib.anonymity.search import SearchInfo
 from pydplib.anonymity.verification import names_of
 from pydplib.errors import DataError, ParameterError, column_hint
 from pydplib.schema import Schema
-
-__all__ = ["anonymize_relation", "is_relation"]
 
 
 def anonymize_relation(
@@ -106,8 +111,6 @@ def anonymize_relation(
         finally:
             own.close()
     trees = released_hierarchies(hierarchies, problem, recoding)
-    made_up = [c.name for c in resolved if c.from_data or hierarchies[c.name].from_data]
-    notes = [f"The hierarchies of {', '.join(made_up)} were made from the data, which can give something away."]
     return AnonymizationResult(
         data=data,
         levels=recoding.levels,
@@ -124,7 +127,7 @@ def anonymize_relation(
         quasi_identifiers=quasi,
         sensitive=watched,
         dropped=tuple(name for name in relation.columns if name not in data.columns),
-        notes=tuple(notes if made_up else ()),
+        notes=tuple(data_notes(hierarchies, resolved)),
     )  # fmt: skip
 
 
