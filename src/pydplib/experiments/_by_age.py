@@ -25,7 +25,7 @@ from pydplib.experiments._cohort import (
     read_columns,
     read_scores,
 )
-from pydplib.experiments._words import PaperFigure, caption, panel_title
+from pydplib.experiments._words import PaperFigure, Results, caption, panel_title
 from pydplib.paper import DPResult, dp_calculate
 from pydplib.report import Table
 
@@ -74,46 +74,42 @@ def figure_2(data: Any, *, original: bool = False, levels: Sequence[str] = LEVEL
     limit = max(int(table.max()) for table in tables.values())
     panels, rows = {}, []
     for level, table in tables.items():
-        x, y = np.nonzero(table)
-        panel = plot.bubbles(
-            x + AGE_BOUNDS[0],
-            y + 1,
-            table[x, y],
-            name=level,
-            limit=limit,
-            x_title="age in years",
-            y_title="PI-RADS score",
-        )
         groups = count_table(age_group(pairs[level][0]), pairs[level][1] - 1, (len(AGE_GROUPS), len(SCORES)))
         totals = groups.sum(axis=1)
         means = np.divide(groups @ np.array(SCORES), totals, out=np.full(len(totals), np.nan), where=totals > 0)
-        panel.add_scatter(
-            x=list(AGE_MIDDLES),
-            y=means.tolist(),
-            mode="markers",
-            name="mean score per ten years",
-            hovertemplate="mean score %{y:.2f}<extra></extra>",
-        )
-        panel.update_yaxes(dtick=1, range=[0.4, 5.6])
-        panels[panel_title(level, results)] = panel
+        panels[panel_title(level, results)] = _score_panel(level, table, limit, means)
         for place, name in enumerate(AGE_GROUPS):
             rows.append([level, name, *groups[place].tolist(), float(means[place])])
-    figure = plot.panels(
+    figure = _side_by_side(
         panels,
-        columns=2 if original else 3,
-        title="PI-RADS score against age",
-        caption=caption(
-            results,
-            "Area of a bubble: number of reports. Diamonds: mean score per ten years of age.",
-            "Fitting the noisy scores to 1 to 5 (Eq. 4) draws them to the middle, so that scores 1 and 5 "
-            "get rarer as the noise grows.",
-            _CLIPPED if not original else MOVED if moved else "",
-            owner="the original and the un-noised ages are shown" if original else "",
-        ),
+        "PI-RADS score against age",
+        results,
+        "Area of a bubble: number of reports. Diamonds: mean score per ten years of age.",
+        "Fitting the noisy scores to 1 to 5 (Eq. 4) draws them to the middle, so that scores 1 and 5 get rarer as the "
+        "noise grows.",
+        original=original,
+        moved=moved,
     )
     heads = ["level", "age", *(f"score {score}" for score in SCORES), "mean score"]
     table_twin = Table(heads, rows, caption="Reports per age group and PI-RADS score")
     return PaperFigure("2", figure, table_twin, results, original)
+
+
+def _score_panel(level: str, table: NDArray[np.int64], limit: int, means: NDArray[np.float64]) -> plot.Figure:
+    """Return bubbles of reports per age and score, with a diamond for the mean score of every age group."""
+    x, y = np.nonzero(table)
+    panel = plot.bubbles(
+        x + AGE_BOUNDS[0], y + 1, table[x, y], name=level, limit=limit, x_title="age in years", y_title="PI-RADS score"
+    )
+    panel.add_scatter(
+        x=list(AGE_MIDDLES),
+        y=means.tolist(),
+        mode="markers",
+        name="mean score per ten years",
+        hovertemplate="mean score %{y:.2f}<extra></extra>",
+    )
+    panel.update_yaxes(dtick=1, range=[0.4, 5.6])
+    return panel
 
 
 def figure_3(data: Any, *, original: bool = False, levels: Sequence[str] = LEVELS) -> PaperFigure:
@@ -155,17 +151,14 @@ def figure_3(data: Any, *, original: bool = False, levels: Sequence[str] = LEVEL
         for level, table in tables.items()
     }
     changed = ", ".join(f"{results[level][0].noise_percent:.1f} % ({level})" for level in levels)
-    figure = plot.panels(
+    figure = _side_by_side(
         panels,
-        columns=2 if original else 3,
-        title="Prostatitis against age",
-        caption=caption(
-            results,
-            f"Reports per finding and age group. Share of reports whose finding was changed: {changed}.",
-            "Noise moves a finding to its neighbours in the list, so that rare findings between common ones grow most.",
-            _CLIPPED if not original else MOVED if moved else "",
-            owner="the original and the un-noised ages are shown" if original else "",
-        ),
+        "Prostatitis against age",
+        results,
+        f"Reports per finding and age group. Share of reports whose finding was changed: {changed}.",
+        "Noise moves a finding to its neighbours in the list, so that rare findings between common ones grow most.",
+        original=original,
+        moved=moved,
     )
     rows = [
         [level, kind, *table[place].tolist(), int(table[place].sum())]
@@ -174,6 +167,16 @@ def figure_3(data: Any, *, original: bool = False, levels: Sequence[str] = LEVEL
     ]
     heads = ["level", "prostatitis", *AGE_GROUPS, "all ages"]
     return PaperFigure("3", figure, Table(heads, rows, caption="Reports per finding and age group"), results, original)
+
+
+def _side_by_side(
+    panels: dict[str, plot.Figure], title: str, results: Results, *sentences: str, original: bool, moved: bool
+) -> plot.Figure:
+    """Return the panels as one figure, which says what became of the ages and whose eyes it is for."""
+    ages = _CLIPPED if not original else MOVED if moved else ""
+    owner = "the original and the un-noised ages are shown" if original else ""
+    words = caption(results, *sentences, ages, owner=owner)
+    return plot.panels(panels, columns=2 if original else 3, title=title, caption=words)
 
 
 def _ages(ages: NDArray[np.int64], level: str, original: bool) -> tuple[NDArray[np.int64], tuple[DPResult, ...]]:

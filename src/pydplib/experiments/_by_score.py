@@ -9,10 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib import plot
-from pydplib.experiments._cohort import AGE_BOUNDS, FEWEST, LEVELS, MOVED, SCORES, read_ages, read_columns, read_scores
+from pydplib.experiments._cohort import (
+    AGE_BOUNDS,
+    FEWEST,
+    LEVELS,
+    MOVED,
+    SCORE_LABELS,
+    SCORES,
+    read_ages,
+    read_columns,
+    read_scores,
+)
 from pydplib.experiments._words import (
     PaperFigure,
     caption,
+    corrected_table,
     laplace_margin,
     mean_margin,
     noise_variance,
@@ -21,8 +32,6 @@ from pydplib.experiments._words import (
 )
 from pydplib.paper import DPResult, dp_calculate
 from pydplib.report import PlusMinus, Table
-
-_LABELS = [f"PI-RADS {score}" for score in SCORES]
 
 
 def figure_4(
@@ -65,7 +74,7 @@ def figure_4(
         noisy = results[level][0] if level in results and (noised_ages or not original) else None
         margins = [mean_margin(noisy, part.size) if noisy is not None else None for part in parts]
         panels[panel_title(level, results)] = _boxes(level, parts, margins)
-        for label, part, margin in zip(_LABELS, parts, margins, strict=True):
+        for label, part, margin in zip(SCORE_LABELS, parts, margins, strict=True):
             quartiles = np.percentile(part, [25, 50, 75]).tolist() if part.size else [None] * 3
             mean = PlusMinus(float(part.mean()), margin) if part.size else None
             rows.append([level, label, part.size, mean, *quartiles])
@@ -141,19 +150,14 @@ def figure_variance(data: Any, *, original: bool = False, from_variances: bool =
     """
     ages, scores, note = _read(data)
     true = [ages[scores == score] for score in SCORES]
-    seen = [part.size > 1 for part in true]
     series = {"original": [float(part.var()) if part.size else np.nan for part in true]} if original else {}
     results: dict[str, tuple[DPResult, ...]] = {}
     marks: dict[str, list[float]] = {}
     margins: dict[str, list[float]] = {}
     for level in LEVELS:
         if from_variances:
-            sizes = [part.size for part in true if part.size > 1]
-            variances = [float(part.var()) for part in true if part.size > 1]
-            noisy = dp_calculate(variances, "variance", level, group_sizes=sizes, bounds=AGE_BOUNDS)
+            noisy, series[level] = _noisy_variances(true, level)
             results[level] = (noisy,)
-            values = iter(noisy.dp_data)
-            series[level] = [float(next(values)) if yes else np.nan for yes in seen]
             margins[level] = [laplace_margin(noisy)] * len(true)
             continue
         noisy = dp_calculate(ages, "variance", level, bounds=AGE_BOUNDS)
@@ -175,7 +179,7 @@ def figure_variance(data: Any, *, original: bool = False, from_variances: bool =
             f"What falls below 0 is drawn as 0; groups of fewer than {FEWEST} reports are left out."
         )
     figure = plot.bar(
-        _LABELS,
+        SCORE_LABELS,
         series,
         margins=margins,
         marks=marks,
@@ -185,20 +189,20 @@ def figure_variance(data: Any, *, original: bool = False, from_variances: bool =
         floor=0,
         caption=caption(results, shown, note if original else "", owner=_variance_owner(original, from_variances)),
     )
-    rows = []
-    for place, label in enumerate(_LABELS):
-        row: list[Any] = [label]
-        for level, values in series.items():
-            if level in marks:
-                row += [values[place], PlusMinus(marks[level][place], margins[level][place])]
-            else:
-                row.append(PlusMinus(values[place], margins[level][place] if level in margins else None))
-        rows.append(row)
-    heads = ["score"]
-    for level in series:
-        heads += [level, f"{level}, corrected"] if level in marks else [level]
     name = "variance-from-variances" if from_variances else "variance"
-    return PaperFigure(name, figure, Table(heads, rows, caption="Variance of age in years²"), results, original)
+    table = corrected_table("score", SCORE_LABELS, series, marks, margins, caption="Variance of age in years²")
+    return PaperFigure(name, figure, table, results, original)
+
+
+def _noisy_variances(parts: Sequence[NDArray[Any]], level: str) -> tuple[DPResult, list[float]]:
+    """Return the variances of groups with noise on each; NaN for a group too small to have one."""
+    large = [part for part in parts if part.size > 1]
+    noisy = dp_calculate(
+        [float(part.var()) for part in large], "variance", level,
+        group_sizes=[part.size for part in large], bounds=AGE_BOUNDS,
+    )  # fmt: skip
+    values = iter(noisy.dp_data)
+    return noisy, [float(next(values)) if part.size > 1 else np.nan for part in parts]
 
 
 def _variance_owner(original: bool, from_variances: bool) -> str:

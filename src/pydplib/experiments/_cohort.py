@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from pydplib.errors import DataError, column_hint
 
 LEVELS = ("low", "medium", "high")
+QUERIES = ("count", "mean", "median", "variance")
+"""The four query types of the paper."""
 AGE_BOUNDS = (18, 100)
 SCORES = (1, 2, 3, 4, 5)
+SCORE_LABELS = [f"PI-RADS {score}" for score in SCORES]
 AGE_GROUPS = ("< 50", "50–59", "60–69", "70–79", "80 +")
 AGE_MIDDLES = (45, 55, 65, 75, 85)
 FEWEST = 10

@@ -9,6 +9,7 @@ import numpy as np
 from pydplib.attack import homogeneity, most_success, skewness
 from pydplib.attack._games import play
 from pydplib.attack.result import AttackResult
+from pydplib.attack.targets import draw_seed
 from pydplib.experiments._result import Row
 from pydplib.mechanisms import Geometric
 from pydplib.noise.testing import seeded
@@ -22,7 +23,7 @@ def private_row(
 ) -> Row:
     """Return how wrong a private count is, and what is learnt from it and from a table of counts at this epsilon."""
     mechanism = Geometric(1, epsilon)
-    with seeded(int(rng.integers(1 << 62))):
+    with seeded(draw_seed(rng)):
         here = np.asarray(mechanism.release(np.full(DRAWS, truth)), dtype=np.float64)
         there = np.asarray(mechanism.release(np.full(DRAWS, truth - 1)), dtype=np.float64)
         table = release_table(frame, quasi, sensitive, epsilon)

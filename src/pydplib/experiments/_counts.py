@@ -11,9 +11,8 @@ import numpy as np
 
 from pydplib import plot
 from pydplib.experiments._cohort import LEVELS, read_columns, read_flags
-from pydplib.experiments._words import PaperFigure, caption, laplace_margin
+from pydplib.experiments._words import PaperFigure, caption, corrected_table, laplace_margin
 from pydplib.paper import DPResult, dp_calculate
-from pydplib.report import PlusMinus, Table
 
 FLAGS = MappingProxyType(
     {
@@ -54,19 +53,19 @@ def figure_5(
     series: dict[str, list[float]] = {"original": [float(count) for count in counts]} if original else {}
     results: dict[str, tuple[DPResult, ...]] = {}
     marks: dict[str, list[float]] = {}
-    margins: dict[str, float] = {}
+    margins: dict[str, list[float]] = {}
     for level in levels:
         if from_counts:
             noisy = dp_calculate(counts, "count", level, aggregated=True)
             results[level] = (noisy,)
             series[level] = [float(value) for value in noisy.dp_data]
-            margins[level] = laplace_margin(noisy)
+            margins[level] = [laplace_margin(noisy)] * len(FLAGS)
             continue
         results[level] = tuple(dp_calculate(column, "count", level) for column in columns.values())
         flips = results[level][0].noise_percent / 100
-        series[level] = [float(np.sum(result.dp_data)) for result in results[level]]
+        series[level] = [int(np.sum(result.dp_data)) for result in results[level]]
         marks[level] = [(count - size * flips) / (1 - 2 * flips) for count in series[level]]
-        margins[level] = 1.96 * math.sqrt(size * flips * (1 - flips)) / (1 - 2 * flips)
+        margins[level] = [1.96 * math.sqrt(size * flips * (1 - flips)) / (1 - 2 * flips)] * len(FLAGS)
     if from_counts:
         shown = "Every count got noise by itself; below 0 is drawn as 0. Error bars: 95 % of the noise lies within."
     else:
@@ -76,8 +75,9 @@ def figure_5(
             "Diamonds: corrected for the flips, with the 95 % margin."
         )
     shown += f" The epsilon below is the sum over the {len(FLAGS)} findings of one report."
+    labels = list(FLAGS.values())
     figure = plot.bar(
-        list(FLAGS.values()),
+        labels,
         series,
         margins=margins,
         marks=marks,
@@ -93,17 +93,6 @@ def figure_5(
             values_per_report=len(FLAGS) if from_counts else 1,
         ),
     )
-    rows = []
-    for place, label in enumerate(FLAGS.values()):
-        row: list[Any] = [label]
-        for level, values in series.items():
-            if level in marks:
-                row += [int(values[place]), PlusMinus(marks[level][place], margins[level])]
-            else:
-                row.append(PlusMinus(values[place], margins.get(level)))
-        rows.append(row)
-    heads = ["finding"]
-    for level in series:
-        heads += [level, f"{level}, corrected"] if level in marks else [level]
     name = "5-from-counts" if from_counts else "5"
-    return PaperFigure(name, figure, Table(heads, rows, caption="Reports with a yes"), results, original)
+    table = corrected_table("finding", labels, series, marks, margins, caption="Reports with a yes")
+    return PaperFigure(name, figure, table, results, original)

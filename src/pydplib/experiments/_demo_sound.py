@@ -13,8 +13,9 @@ from pydplib.budget import MemoryLedger
 from pydplib.datasets import pirads_schema
 from pydplib.engine import Table as PrivateTable
 from pydplib.engine import load
-from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORES, read_columns, read_scores
-from pydplib.experiments.sound_figures import SCORE_LABELS, age_by_score, draw_score_by_age, score_by_age
+from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORE_LABELS, SCORES, read_columns, read_scores
+from pydplib.experiments._sound_drawing import draw_score_by_age
+from pydplib.experiments.sound_figures import age_by_score, score_by_age
 from pydplib.paper import dp_calculate
 from pydplib.policy.roles import ROLES
 from pydplib.release import Count, Mean, Median, Question, Release, Session, Variance

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydplib.guarantee import LocalDP, loss_text
 from pydplib.paper import DPResult
-from pydplib.report import Table
+from pydplib.report import PlusMinus, Table
 
 if TYPE_CHECKING:
     from pydplib.plot import Figure
@@ -87,6 +87,41 @@ def panel_title(level: str, results: Results) -> str:
     if level not in results:
         return "Original"
     return f"{level.capitalize()} noise, {results[level][0].noise_percent:.1f} %"
+
+
+def corrected_table(
+    head: str,
+    labels: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    marks: Mapping[str, Sequence[float]],
+    margins: Mapping[str, Sequence[float]],
+    *,
+    caption: str,
+) -> Table:
+    """Return the numbers of a bar figure: a column per level, and a second one where the noise was taken out again.
+
+    Args:
+        head: What the labels are.
+        labels: One per row.
+        series: Level -> what is drawn as bars.
+        marks: Level -> the same, corrected for the noise.
+        margins: Level -> half the width of the error bars.
+        caption: What the table shows.
+    """
+    heads = [head]
+    for level in series:
+        heads += [level, f"{level}, corrected"] if level in marks else [level]
+    rows = []
+    for place, label in enumerate(labels):
+        row: list[Any] = [label]
+        for level, values in series.items():
+            margin = margins[level][place] if level in margins else None
+            if level in marks:
+                row += [values[place], PlusMinus(marks[level][place], margin)]
+            else:
+                row.append(PlusMinus(values[place], margin))
+        rows.append(row)
+    return Table(heads, rows, caption=caption)
 
 
 def laplace_margin(result: DPResult) -> float:

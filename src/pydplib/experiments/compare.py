@@ -38,11 +38,8 @@ class Cohort:
     @property
     def truth(self) -> int:
         """The exact answer."""
-        return int(np.count_nonzero(self._asked(self.age) & (self.year == YEAR) & (self.secret == VALUE)))
-
-    @staticmethod
-    def _asked(age: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.asarray((age >= AGES[0]) & (age <= AGES[1]))
+        asked = (self.age >= AGES[0]) & (self.age <= AGES[1]) & (self.year == YEAR)
+        return int(np.count_nonzero(asked & (self.secret == VALUE)))
 
 
 def run_compare(
@@ -177,12 +174,8 @@ def estimate(released: Any) -> float:
 
     A row aged "65-69" counts whole, one aged "60-79" half, one aged "*" by the share of 0 to 119.
     """
-    import narwhals as nw
-
-    table = nw.from_native(released, eager_only=True)
-    cells = Counter(zip(*(table[name].cast(nw.String).to_list() for name in ("age", "year", SENSITIVE)), strict=True))
     total = 0.0
-    for (age, year, secret), rows in cells.items():
+    for (age, year, secret), rows in _count_rows(released, ("age", "year", SENSITIVE)).items():
         if secret == VALUE:
             total += rows * _share(age) * (1.0 if year == str(YEAR) else 0.5 if not str(year).isdigit() else 0.0)
     return total
@@ -211,23 +204,24 @@ def _told_apart(
     import narwhals as nw
 
     frame = nw.from_native(cohort.frame, eager_only=True)
-    before = _rows(result.data)
+    before = _count_rows(result.data, (*QUASI, SENSITIVE))
     changed = 0
     for person in rng.choice(len(cohort.secret), people, replace=False):
         secrets = cohort.secret.copy()
         secrets[person] = VALUE if secrets[person] != VALUE else "n"
         column = nw.new_series(SENSITIVE, secrets.tolist(), backend=nw.get_native_namespace(cohort.frame))
         try:
-            after = _rows(_anonymize(frame.with_columns(column).to_native(), models).data)
+            again = _anonymize(frame.with_columns(column).to_native(), models)
+            after = _count_rows(again.data, (*QUASI, SENSITIVE))
         except AnonymityError:
             after = Counter()
         changed += after != before
     return (1 + changed / people) / 2  # where nothing changes, he tosses a coin
 
 
-def _rows(released: Any) -> Counter[tuple[str, ...]]:
+def _count_rows(released: Any, names: Sequence[str]) -> Counter[tuple[str, ...]]:
+    """Return how often every combination of cells stands in a table."""
     import narwhals as nw
 
     table = nw.from_native(released, eager_only=True)
-    names = (*QUASI, SENSITIVE)
     return Counter(zip(*(table[name].cast(nw.String).to_list() for name in names), strict=True))

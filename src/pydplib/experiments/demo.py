@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pydplib._version import __version__
 from pydplib.datasets import PIRADS_PHRASES, pirads
-from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORES, read_columns, read_scores
-from pydplib.experiments._demo_sound import load_cohort, same_words_section, sound_section
+from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, QUERIES, SCORES, read_columns, read_scores
+from pydplib.experiments._demo_sound import Data, load_cohort, same_words_section, sound_section
 from pydplib.experiments.figures import FIGURES, PaperFigure, paper_figure
 from pydplib.guarantee import NoGuarantee
 from pydplib.paper import NOISE_FACTORS, dp_calculate
 from pydplib.report import Chart, Fact, Facts, Fixed, Note, Points, Report, Section, Table, Text
 
-QUERIES = ("count", "mean", "median", "variance")
 REPEATS = (1, 10, 100)
 MOST_AVERAGED = 5_000
 Step = Callable[[str], None]
@@ -111,7 +108,7 @@ def _chart(paper: PaperFigure) -> Chart:
     return Chart(paper.figure, paper.table, eyebrow=paper.label)
 
 
-def _cohort(data: Mapping[str, NDArray[Any]], seed: int) -> Section:
+def _cohort(data: Data, seed: int) -> Section:
     ages = data["age"]
     pairs = read_columns(data, "age", "pirads")
     scores = read_scores(pairs)
@@ -150,7 +147,7 @@ def _cohort(data: Mapping[str, NDArray[Any]], seed: int) -> Section:
     )
 
 
-def _queries(data: Mapping[str, NDArray[Any]]) -> Section:
+def _queries(data: Data) -> Section:
     ages = data["age"]
     rows, sentences = [], {}
     for query in QUERIES:
@@ -202,7 +199,7 @@ def _queries(data: Mapping[str, NDArray[Any]]) -> Section:
     )
 
 
-def _ways(data: Mapping[str, NDArray[Any]]) -> Table:
+def _ways(data: Data) -> Table:
     """The same noise factor made in four ways, and what each is worth."""
     ages = data["age"]
     ways = [
@@ -226,7 +223,7 @@ def _ways(data: Mapping[str, NDArray[Any]]) -> Table:
     return Table(heads, rows, caption="What decides whether there is a guarantee")
 
 
-def _repeats(data: Mapping[str, NDArray[Any]]) -> Section:
+def _repeats(data: Data) -> Section:
     ages = data["age"][:MOST_AVERAGED]
     rows = []
     for level in LEVELS:

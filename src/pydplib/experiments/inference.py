@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pydplib.attack import NaiveGaussian, NaiveUniform, js_divergence
 from pydplib.attack.record_targets import RecordTarget
+from pydplib.attack.targets import draw_seed
 from pydplib.errors import ParameterError
 from pydplib.experiments._result import Experiment, Row, Sheet
 from pydplib.experiments.inference_words import LABELS, PAPER_JS, PAPER_MSE, REMARKS, SHORT
@@ -79,7 +80,7 @@ def noisy_means(
         return NaiveUniform().means(values, repetitions, rng)
     if method == "naive_gaussian":
         return NaiveGaussian().means(values, repetitions, rng)
-    with seeded(int(rng.integers(1 << 62))):
+    with seeded(draw_seed(rng)):
         released = [mean(values, bounds=(LOW, HIGH), epsilon=epsilon, size=len(values)) for _ in range(repetitions)]
     return np.array([float(one.value) for one in released])
 
@@ -117,7 +118,7 @@ def divergences(n: int, *, epsilon: float, draws: int, bins: int, rng: np.random
     for method, target in naive.items():
         found[method] = js_divergence(target.means(values, draws, rng), target.means(others, draws, rng), bins=bins)
     mechanism = Laplace((HIGH - LOW) / n, epsilon, max_changes=1)
-    with seeded(int(rng.integers(1 << 62))):
+    with seeded(draw_seed(rng)):
         both = [np.asarray(mechanism.release(np.full(draws, float(data.mean())))) for data in (values, others)]
     found["laplace"] = js_divergence(both[0], both[1], bins=bins)
     return found
@@ -156,9 +157,9 @@ def run_inference(
     rng = np.random.default_rng(seed)
     rows = []
     for n in sizes:
-        values = rng.uniform(LOW, HIGH, int(n))
+        values = rng.uniform(LOW, HIGH, n)
         rows += [_measure(method, values, epsilon=epsilon, repetitions=repetitions, rng=rng) for method in METHODS]
-    by_epsilon = _by_epsilon(int(min(sizes, key=lambda n: abs(n - 10_000))), repetitions, rng)
+    by_epsilon = _by_epsilon(min(sizes, key=lambda n: abs(n - 10_000)), repetitions, rng)
     js_rows = [
         {"n": int(n), "method": method, "js_bits": bits, "paper": PAPER_JS.get((int(n), method))}
         for n in js_sizes
@@ -178,7 +179,7 @@ def run_inference(
             f"The mean of uniform data on [5, 45], released {repetitions} times with uniform or Gaussian noise on "
             f"every record, and with Laplace noise on the mean (epsilon {epsilon:g}, sensitivity 40/n)."
         ),
-        settings={"seed": seed, "sizes": [int(n) for n in sizes], "repetitions": repetitions, "epsilon": epsilon},
+        settings={"seed": seed, "sizes": sizes, "repetitions": repetitions, "epsilon": epsilon},
         rows=rows,
         sheets=_sheets(rows, js_rows, crossing, repetitions),
         remarks=REMARKS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from pydplib.experiments._result import Row, Sheet
@@ -16,9 +17,8 @@ def draw_figures(
     rows: Sequence[Row], by_epsilon: Sequence[Row], js_rows: Sequence[Row], epsilon: float, repetitions: int
 ) -> dict[str, tuple[Figure, Sheet]]:
     """Return the figures, each with its numbers."""
-    named = [{**row, "method": LABELS[row["method"]]} for row in rows]
     figures = {
-        "figure-1": (_figure_1(rows, epsilon, repetitions), Sheet("MSE against size", _ERROR, named)),
+        "figure-1": (_figure_1(rows, epsilon, repetitions), Sheet("MSE against size", _ERROR, _named(rows))),
         "figure-2": (
             _figure_2(by_epsilon),
             Sheet(
@@ -30,33 +30,32 @@ def draw_figures(
                     "theory": "theory",
                     "standard_error": "± 1 SE",
                 },
-                [{**row, "method": LABELS[row["method"]]} for row in by_epsilon],
+                _named(by_epsilon),
             ),
         ),
     }
     if js_rows:
-        numbers = [{**row, "method": LABELS[row["method"]]} for row in js_rows]
         heads = {"n": "n", "method": "method", "js_bits": "bits", "paper": "paper"}
-        figures["figure-3"] = (_figure_3(js_rows), Sheet("Jensen-Shannon divergence", heads, numbers))
+        figures["figure-3"] = (_figure_3(js_rows), Sheet("Jensen-Shannon divergence", heads, _named(js_rows)))
     return figures
+
+
+def _named(rows: Sequence[Row]) -> list[Row]:
+    return [{**row, "method": LABELS[row["method"]]} for row in rows]
+
+
+def _by_size(rows: Sequence[Row], key: str) -> dict[str, list[float]]:
+    """Return one number of every method, for rising sizes."""
+    ordered = sorted(rows, key=lambda row: row["n"])
+    return {LABELS[method]: [row[key] for row in ordered if row["method"] == method] for method in METHODS}
 
 
 def _figure_1(rows: Sequence[Row], epsilon: float, repetitions: int) -> Figure:
     sizes = sorted({row["n"] for row in rows})
-    measured = {
-        LABELS[method]: [row["mse"] for n in sizes for row in rows if row["n"] == n and row["method"] == method]
-        for method in METHODS
-    }
-    margins = {
-        LABELS[method]: [
-            row["standard_error"] for n in sizes for row in rows if row["n"] == n and row["method"] == method
-        ]
-        for method in METHODS
-    }
     figure = line(
         sizes,
-        measured,
-        margins=margins,
+        _by_size(rows, "mse"),
+        margins=_by_size(rows, "standard_error"),
         x_title="records n",
         y_title="mean squared error of the mean",
         title="From a certain size on, the guarantee is also the more accurate choice",
@@ -78,7 +77,7 @@ def _figure_1(rows: Sequence[Row], epsilon: float, repetitions: int) -> Figure:
         if sizes[0] <= size <= sizes[-1]:
             figure.add_vline(x=size, line={"dash": "dot", "width": 1, "color": "#888888"})
             figure.add_annotation(
-                x=_log10(size), y=0, xref="x", yref="paper", text=f"n = {size:,.0f}", showarrow=False,
+                x=math.log10(size), y=0, xref="x", yref="paper", text=f"n = {size:,.0f}", showarrow=False,
                 xanchor="right", yanchor="bottom",
             )  # fmt: skip
     figure.update_xaxes(type="log", dtick=1)
@@ -114,13 +113,9 @@ def _figure_2(rows: Sequence[Row]) -> Figure:
 
 def _figure_3(rows: Sequence[Row]) -> Figure:
     sizes = sorted({row["n"] for row in rows})
-    series = {
-        LABELS[method]: [row["js_bits"] for n in sizes for row in rows if row["n"] == n and row["method"] == method]
-        for method in METHODS
-    }
     return bar(
         [f"n = {n:,}" for n in sizes],
-        series,
+        _by_size(rows, "js_bits"),
         x_title="records",
         y_title="Jensen-Shannon divergence in bits",
         title="With and without one person: how different the outputs look on average",
@@ -168,9 +163,3 @@ def _add_diamonds(figure: Figure, x: Sequence[float], y: Sequence[float], colour
 def _between(low: float, high: float, points: int = 40) -> list[float]:
     ratio = (high / low) ** (1 / (points - 1)) if high > low else 1.0
     return [low * ratio**place for place in range(points)]
-
-
-def _log10(value: float) -> float:
-    from math import log10
-
-    return log10(value)

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.attack import PaperMode, SoundMode, averaging, outlier_membership
+from pydplib.attack.targets import draw_seed
 from pydplib.datasets import pirads
 from pydplib.errors import ParameterError
+from pydplib.experiments._cohort import LEVELS, QUERIES
 from pydplib.experiments._result import Experiment, Row, Sheet
 from pydplib.experiments.pirads_words import REMARKS
 from pydplib.noise.testing import seeded
 from pydplib.paper import NOISE_FACTORS, dp_calculate
 from pydplib.release import histogram
 
-QUERIES = ("count", "mean", "median", "variance")
-LEVELS = ("low", "medium", "high")
 BOUNDS = (18.0, 100.0)
 CALLS = (1, 2, 5, 10, 20, 50, 100)
 BINS = 41
@@ -55,7 +55,7 @@ def run_pirads(
     whole = np.asarray(data["age"], dtype=np.float64)
     # Whole years plus a random part of a year: the exact age, as a date of birth gives it.
     ages = np.clip(whole + rng.random(n), *BOUNDS)
-    with seeded(int(rng.integers(1 << 62))):
+    with seeded(draw_seed(rng)):
         rows = _query_rows(ages)
     recovery = _recovery(ages, calls, rng)
     oldest = _oldest(ages, rng)
@@ -128,8 +128,7 @@ def _recovery(ages: Floats, calls: Sequence[int], rng: np.random.Generator) -> l
     for level in LEVELS:
         budget = sound_epsilon("mean", level, len(ages))
         for mode, target in (("paper", PaperMode(level)), ("sound", SoundMode(budget, bounds=BOUNDS))):
-            seed = int(rng.integers(1 << 62))
-            result = averaging(target, ages, calls=tuple(calls), tolerance=TOLERANCE, seed=seed)
+            result = averaging(target, ages, calls=tuple(calls), tolerance=TOLERANCE, seed=draw_seed(rng))
             rows += [
                 {
                     "noise_factor": level,
@@ -150,10 +149,10 @@ def _oldest(ages: Floats, rng: np.random.Generator) -> list[Row]:
     budget = sound_epsilon("mean", "high", len(ages))
     tried = [
         ("paper", outlier_membership(
-            PaperMode("high", is_range=True), others, person=99, statistic="largest", games=40, seed=_seed(rng)
+            PaperMode("high", is_range=True), others, person=99, statistic="largest", games=40, seed=draw_seed(rng)
         )),
         ("sound", outlier_membership(
-            SoundMode(budget, bounds=BOUNDS), others, person=99, games=4_000, seed=_seed(rng)
+            SoundMode(budget, bounds=BOUNDS), others, person=99, games=4_000, seed=draw_seed(rng)
         )),
     ]  # fmt: skip
     return [
@@ -169,10 +168,6 @@ def _oldest(ages: Floats, rng: np.random.Generator) -> list[Row]:
     ]
 
 
-def _seed(rng: np.random.Generator) -> int:
-    return int(rng.integers(1 << 62))
-
-
 def _distribution(ages: Floats, repetitions: int, rng: np.random.Generator) -> list[Row]:
     edges = np.linspace(*BOUNDS, BINS + 1)
     truth = np.histogram(ages, edges)[0] / len(ages)
@@ -180,7 +175,7 @@ def _distribution(ages: Floats, repetitions: int, rng: np.random.Generator) -> l
     for level in LEVELS:
         price = math.asinh(BINS / (NOISE_FACTORS[level].target * len(ages)))
         kept: dict[str, list[dict[str, float]]] = {"paper": [], "paper, fitted": [], "sound": []}
-        with seeded(_seed(rng)):
+        with seeded(draw_seed(rng)):
             for _ in range(repetitions):
                 for mode, fitted in (("paper", False), ("paper, fitted", True)):
                     noisy = np.asarray(dp_calculate(ages, "mean", level, is_range=fitted).dp_data, dtype=np.float64)

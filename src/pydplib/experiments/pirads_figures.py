@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydplib.experiments._cohort import LEVELS
 from pydplib.experiments._result import Row, Sheet
 from pydplib.plot import Figure, bar, line
-
-LEVELS = ("low", "medium", "high")
 
 
 def draw_figures(
@@ -47,28 +46,24 @@ def draw_figures(
 
 def _recovery(rows: Sequence[Row]) -> Figure:
     calls = sorted({row["calls"] for row in rows})
-    series = {
-        level: [row["recovered"] for row in rows if row["noise_factor"] == level and row["mode"] == "paper"]
-        for level in LEVELS
-    }
-    margins = {
-        level: [1.96 * row["standard_error"] for row in rows if row["noise_factor"] == level and row["mode"] == "paper"]
-        for level in LEVELS
-    }
+    paper, sound = (
+        {level: [row for row in rows if row["noise_factor"] == level and row["mode"] == mode] for level in LEVELS}
+        for mode in ("paper", "sound")
+    )
     figure = line(
         calls,
-        series,
-        margins=margins,
+        {level: [row["recovered"] for row in found] for level, found in paper.items()},
+        margins={level: [1.96 * row["standard_error"] for row in found] for level, found in paper.items()},
         x_title="calls",
         y_title="ages recovered to within a year",
         title="Fresh noise at every call is averaged away; a kept answer is not",
         caption="Solid: paper mode at three noise factors, 95 % intervals. Dashed: sound mode. Dotted: guessing.",
     )
     for level, colour in zip(LEVELS, [trace.line.color for trace in figure.data], strict=True):
-        sound = [row["recovered"] for row in rows if row["noise_factor"] == level and row["mode"] == "sound"]
         figure.add_scatter(
-            x=calls, y=sound, name=f"sound, {level}", mode="lines", showlegend=False,
+            x=calls, y=[row["recovered"] for row in sound[level]], name=f"sound, {level}", mode="lines",
             line={"color": colour, "dash": "dash", "width": 1.5}, hovertemplate="%{x}: %{y:.2f}<extra>sound</extra>",
+            showlegend=False,
         )  # fmt: skip
     base = rows[0]["base_rate"]
     figure.add_hline(y=base, line={"dash": "dot", "width": 1, "color": "#888888"})

@@ -11,7 +11,8 @@ import pytest
 import pydplib as dp
 from pydplib.datasets import pirads, pirads_schema
 from pydplib.errors import ParameterError
-from pydplib.experiments.sound_figures import AGE_EDGES, SOUND_FIGURES, _ages_of, guarantee_of, sound_figure
+from pydplib.experiments._sound_drawing import _ages_of
+from pydplib.experiments.sound_figures import AGE_EDGES, SOUND_FIGURES, guarantee_of, sound_figure
 from pydplib.plot import figure_arrays
 from pydplib.schema import Number, Schema
 

@@ -1,0 +1,303 @@
+"""How the paper's figures are drawn from sound releases: heatmaps, boxes, bars and trends, each with its table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib import plot
+from pydplib.budget.units import NANO, show_nano
+from pydplib.experiments._by_age import finding_names
+from pydplib.experiments._by_score import box_panel
+from pydplib.experiments._cohort import AGE_GROUPS, SCORE_LABELS, SCORES
+from pydplib.experiments._counts import FLAGS
+from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.release import Release
+from pydplib.release.postprocess import box_data, non_negative
+from pydplib.report import Fixed, PlusMinus, Table
+from pydplib.schema import OTHER
+
+Originals: TypeAlias = Sequence[Any] | None
+"""For the owner alone: the exact values behind each release, in its shape."""
+
+_OWNER = "Shows the original as well: for the data owner only."
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of releases and the same numbers as a table."""
+
+    figure: plot.Figure
+    table: Table
+
+
+def guarantee_of(releases: Sequence[Release]) -> str:
+    """Return what is guaranteed about all releases of a figure together, and what they cost, in two sentences."""
+    if len(releases) == 1:
+        return f"{releases[0].guarantee.sentence} Cost: {releases[0].cost}."
+    nano = sum(release.cost.nano_epsilon or 0 for release in releases)
+    delta = sum(release.delta for release in releases)
+    epsilon = nano / NANO
+    together = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+    return f"{together.sentence} Cost: epsilon {show_nano(nano)} for {len(releases)} answers together."
+
+
+def draw_score_by_age(releases: Sequence[Release], originals: Originals = None, *, note: str = "") -> Drawn:
+    """Return Fig. 2: a table of whole reports, age groups by scores, darker is more."""
+    release = releases[0]
+    shown = _both(release, originals, lambda values: _whole(values)[:, : len(SCORES)].T)
+    margin = max(release.margins95 or (0.0,))
+    scores = [str(score) for score in SCORES]
+    figure = _heatmaps(shown, margin, AGE_GROUPS, scores, y_title="PI-RADS score", x_title="age in years")
+    rows = [
+        [*name, age, *cells]
+        for name, table in _named(shown)
+        for age, cells in zip(AGE_GROUPS, _cells(table.T, margin, name), strict=True)
+    ]
+    return _drawn(
+        figure,
+        "PI-RADS score against age",
+        [f"Reports per age group and score. The noise may have moved each number by {margin:.0f} (95 %).", note],
+        releases,
+        originals,
+        Table([*_head(originals), "age", *SCORE_LABELS], rows, caption="Reports per age group and score"),
+    )
+
+
+def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return Fig. 3: reports per finding and age group."""
+    release = releases[0]
+    keys = [key for key in release.axes[1].keys if key not in (None, OTHER)]
+    kinds = finding_names([str(key) for key in keys])
+    shown = _both(release, originals, lambda values: _whole(values)[:, : len(kinds)].T)
+    margin = max(release.margins95 or (0.0,))
+    figure = _heatmaps(shown, margin, AGE_GROUPS, kinds, x_title="age in years")
+    rows = [
+        [*name, kind, *cells]
+        for name, table in _named(shown)
+        for kind, cells in zip(kinds, _cells(table, margin, name), strict=True)
+    ]
+    return _drawn(
+        figure,
+        "Prostatitis against age",
+        [f"Reports per finding and age group. The noise may have moved each number by {margin:.0f} (95 %)."],
+        releases,
+        originals,
+        Table([*_head(originals), "prostatitis", *AGE_GROUPS], rows, caption="Reports per finding and age group"),
+    )
+
+
+def draw_age_by_score(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return Fig. 4: boxes and mean ages per score, read off the table of Fig. 2: they cost nothing more."""
+    series = {"released": _ages_of(releases[0])}
+    if originals is not None:
+        series = {"original": _ages_of(_release_like(releases[0], originals[0])), **series}
+    panels, rows = {}, []
+    for name, groups in series.items():
+        seen = [(str(score), group) for score, group in zip(SCORES, groups, strict=True) if group is not None]
+        panels[name.capitalize()] = box_panel(
+            "" if originals is None else name,
+            [label for label, _ in seen],
+            [group.box for _, group in seen],
+            [group.mean for _, group in seen],
+            None if name == "original" else [group.margin for _, group in seen],
+        )
+        for label, group in zip(SCORE_LABELS, groups, strict=True):
+            cells: list[Any] = [None] * 4
+            if group is not None:
+                box, margin = group.box, None if name == "original" else group.margin
+                cells = [PlusMinus(group.mean, margin), *(Fixed(number, 1) for number in (box.q1, box.median, box.q3))]
+            rows.append([*_name(name, originals), label, *cells])
+    figure = panels["Released"] if originals is None else plot.panels(panels)
+    heads = [*_head(originals), "score", "mean age", "lower quartile", "median", "upper quartile"]
+    return _drawn(
+        figure,
+        "Age per PI-RADS score",
+        [
+            "Boxes: quartiles, whiskers hold nine tenths. Diamonds: mean age, with the 95 % margin of the noise. All "
+            "is read off the age groups of Figure 2; a score whose group the noise alone could have made is left out."
+        ],
+        releases,
+        originals,
+        Table(heads, rows, caption="Ages per PI-RADS score"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ages:
+    """The ages of one score, as a table of age groups tells them."""
+
+    box: plot.Box
+    mean: float
+    margin: float
+
+
+def _ages_of(table: Any) -> list[_Ages | None]:
+    """Return the ages per score; none where the noise alone could have made the group, judged by noisy numbers.
+
+    A mean is that of the groups' middles. Its margin: the noise of the counts, each of variance 2 b^2, moves
+    sum(c m) / sum(c) by b sqrt(2 sum (m - mean)^2) / sum(c), of which 1.96 standard deviations hold 95 %.
+    """
+    least = 2 * max(table.margins95 or (0.0,))
+    raw = np.asarray(table.values if table.noisy is None else table.noisy, dtype=np.float64).reshape(table.shape)
+    middles = np.array(table.axes[0].middles)
+    found: list[_Ages | None] = []
+    for place, box in enumerate(box_data(table)[: len(SCORES)]):
+        if not box.rows > least:
+            found.append(None)
+            continue
+        counts = non_negative(raw[:, place])
+        mean = float(counts @ middles / counts.sum())
+        spread = math.sqrt(2 * float(((middles - mean) ** 2).sum())) * table.scale / float(counts.sum())
+        found.append(_Ages(plot.Box(box.low, box.q1, box.median, box.q3, box.high), mean, 1.96 * spread))
+    return found
+
+
+def draw_findings(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return Fig. 5: reports with a yes, one bar per finding."""
+    labels = [FLAGS.get(release.axes[0].name, release.axes[0].title) for release in releases]
+    yes = [release.axes[0].keys.index(True) for release in releases]
+    values = [float(release.values[place]) for release, place in zip(releases, yes, strict=True)]
+    margins = [
+        float((release.margins95 or release.values)[place]) for release, place in zip(releases, yes, strict=True)
+    ]
+    series = {"released": values}
+    if originals is not None:
+        series = {"original": [_flat(o)[place] for o, place in zip(originals, yes, strict=True)], **series}
+    figure = plot.bar(labels, series, margins={"released": margins}, y_title="reports", floor=0)
+    rows = [
+        [label, PlusMinus(value, margin), *([int(series["original"][place])] if originals is not None else [])]
+        for place, (label, value, margin) in enumerate(zip(labels, values, margins, strict=True))
+    ]
+    heads = ["finding", "reports", *(["original"] if originals is not None else [])]
+    words = ["Reports that say yes. Error bars: how far the noise may have moved a number (95 %)."]
+    return _drawn(
+        figure, "Reports with a yes", words, releases, originals, Table(heads, rows, caption="Reports with a yes")
+    )
+
+
+def draw_trend(title: str, y_title: str, floor: float | None) -> Callable[[Sequence[Release], Originals], Drawn]:
+    """Return what draws one number per year; counts have a ``floor``, and are whole."""
+
+    def draw(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+        release = releases[0]
+        years = [key for key in release.axes[0].keys if isinstance(key, int)]
+        seen = [release.axes[0].keys.index(year) for year in years]
+        margins = [float((release.margins95 or release.values)[place]) for place in seen]
+        values = [float(release.values[place]) for place in seen]
+        series = {"released": values if floor is None else [max(floor, value) for value in values]}
+        if originals is not None:
+            exact = _flat(originals[0])
+            series = {"original": [exact[place] for place in seen], **series}
+        figure = plot.line(
+            [str(year) for year in years], series, margins={"released": margins}, x_title="year", y_title=y_title
+        )
+        figure.update_xaxes(type="category")
+        _end_at_bounds(figure, release, seen)
+        if floor is not None:
+            figure.update_yaxes(rangemode="tozero")
+        whole = floor is not None
+        rows = [
+            [
+                str(year),
+                PlusMinus(series["released"][place], margins[place]),
+                *([_exact(series["original"][place], whole)] if originals is not None else []),
+            ]
+            for place, year in enumerate(years)
+        ]
+        heads = ["year", y_title, *(["original"] if originals is not None else [])]
+        words = ["Error bars: how far the noise may have moved a number (95 %)."]
+        return _drawn(figure, title, words, releases, originals, Table(heads, rows, caption=title))
+
+    return draw
+
+
+def _end_at_bounds(figure: plot.Figure, release: Release, seen: Sequence[int]) -> None:
+    """Let error bars end where the intervals do: no mean age lies beyond the declared bounds."""
+    if release.low95 is None or release.high95 is None:
+        return
+    up = [max(0.0, release.high95[place] - release.values[place]) for place in seen]
+    down = [max(0.0, release.values[place] - release.low95[place]) for place in seen]
+    figure.data[-1].error_y.update(symmetric=False, array=up, arrayminus=down)
+
+
+def _whole(values: Any) -> NDArray[np.float64]:
+    return np.maximum(np.rint(np.asarray(values, dtype=np.float64)), 0.0)
+
+
+def _both(
+    release: Release, originals: Originals, shape: Callable[[Any], NDArray[np.float64]]
+) -> dict[str, NDArray[np.float64]]:
+    shown = {"released": shape(release.value)}
+    if originals is None:
+        return shown
+    return {"original": shape(np.asarray(originals[0], dtype=np.float64).reshape(release.shape)), **shown}
+
+
+def _heatmaps(
+    shown: Mapping[str, NDArray[np.float64]], margin: float, x: Sequence[str], y: Sequence[str], **titles: Any
+) -> plot.Figure:
+    limit = max(float(table.max(initial=1.0)) for table in shown.values())
+    titles |= {"limit": limit, "value_title": "reports"}
+    made = {
+        name.capitalize(): plot.heatmap(x, y, table, margins=None if name == "original" else margin, **titles)
+        for name, table in shown.items()
+    }
+    return made["Released"] if len(made) == 1 else plot.panels(made)
+
+
+def _named(shown: Mapping[str, NDArray[np.float64]]) -> list[tuple[list[str], NDArray[np.float64]]]:
+    return [([name] if len(shown) > 1 else [], table) for name, table in shown.items()]
+
+
+def _cells(table: NDArray[np.float64], margin: float, name: list[str]) -> list[list[PlusMinus]]:
+    spread = None if name == ["original"] else margin
+    return [[PlusMinus(float(value), spread) for value in line] for line in table]
+
+
+def _head(originals: Originals) -> list[str]:
+    return [] if originals is None else ["values"]
+
+
+def _name(name: str, originals: Originals) -> list[str]:
+    return [] if originals is None else [name]
+
+
+def _flat(values: Any) -> list[float]:
+    return [float(value) for value in np.asarray(values, dtype=np.float64).ravel()]
+
+
+def _exact(value: float, whole: bool) -> Any:
+    return int(value) if whole else Fixed(value, 1)
+
+
+def _release_like(release: Release, values: Any) -> Any:
+    """Return exact counts as ``box_data`` reads them; it is no release, lives for one drawing and is never kept."""
+    flat = tuple(_flat(values))
+    return SimpleNamespace(
+        statistic=release.statistic,
+        axes=release.axes,
+        shape=release.shape,
+        values=flat,
+        noisy=None,
+        margins95=None,
+        scale=0.0,
+    )
+
+
+def _drawn(
+    figure: plot.Figure,
+    title: str,
+    words: Sequence[str],
+    releases: Sequence[Release],
+    originals: Originals,
+    table: Table,
+) -> Drawn:
+    said = [" ".join(filter(None, words)), guarantee_of(releases), _OWNER if originals is not None else ""]
+    return Drawn(figure.with_words(title, "\n".join(filter(None, said))), table)
