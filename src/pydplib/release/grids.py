@@ -65,8 +65,8 @@ def column_step(column: Column) -> Fraction | None:
 def sum_step(column: Column) -> Fraction | None:
     """Return the grid of sums, means and variances: whole numbers for whole columns, else as fine as there is room.
 
-    A declared ``step`` is the grid of quantiles and bins; rounding every value to it would move a sum by more than the
-    margin says.
+    A declared ``step`` is the grid of quantiles; rounding every value to it would move a sum by more than the margin
+    says.
     """
     return Fraction(1) if isinstance(column, Integer | Date | Flag) else None
 
