@@ -11,6 +11,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from packaging_build import build
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -46,6 +47,24 @@ def test_source_archive_holds_what_tests_documents_and_commands_need(built) -> N
     assert {"README.md", "LICENSE", "CHANGELOG.md", "Makefile", "pyproject.toml"} <= names
     unwanted = re.compile(r"(^|/)(\.venv|__pycache__|pydplib-demo-data|pydplib-data|site|build)/|\.(key|db|sqlite3)$")
     assert [name for name in names if unwanted.search(name)] == []
+
+
+def test_source_archive_leaves_what_somebody_keeps_in_the_folder(tmp_path) -> None:
+    """Only what the settings name is packed, and packing twice gives the same bytes."""
+    pytest.importorskip("hatchling")
+    tree = tmp_path / "tree"
+    (tree / "src" / "pydplib").mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "src/pydplib/__init__.py", "src/pydplib/_version.py"):
+        (tree / name).write_bytes((ROOT / name).read_bytes())
+    for name in ("patients.csv", "ledger.json", "notes/patients.csv"):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("patient,age\n1,50\n")
+    first, second = build(tree, tmp_path / "first"), build(tree, tmp_path / "second")
+    with tarfile.open(first.sdist) as archive:
+        held = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    assert "src/pydplib/__init__.py" in held and not [name for name in held if "patients" in name or "ledger" in name]
+    assert first.sdist.read_bytes() == second.sdist.read_bytes()
+    assert first.wheel.read_bytes() == second.wheel.read_bytes()
 
 
 def test_package_says_its_version_licence_python_and_extras(built) -> None:
