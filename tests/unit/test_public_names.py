@@ -23,11 +23,6 @@ HEAVY = {
 }
 
 
-def _is_built(module: str) -> bool:
-    path = PACKAGE.joinpath(*module.split(".")[1:])
-    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
-
-
 def test_all_lists_the_table_and_nothing_twice():
     assert pydplib.__all__ == ["__version__", *PUBLIC_MODULES, *PUBLIC_NAMES]
     assert len(set(pydplib.__all__)) == len(pydplib.__all__)
@@ -36,8 +31,6 @@ def test_all_lists_the_table_and_nothing_twice():
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
 def test_public_module_is_there_and_says_what_it_is(name):
-    if not _is_built(f"pydplib.{name}"):
-        pytest.skip(f"the room pydplib.{name} is not built yet")
     module = getattr(pydplib, name)
     assert module.__name__ == f"pydplib.{name}"
     assert module.__doc__ and module.__doc__.strip().splitlines()[0].endswith(".")
@@ -46,8 +39,6 @@ def test_public_module_is_there_and_says_what_it_is(name):
 @pytest.mark.parametrize("name", PUBLIC_NAMES)
 def test_public_name_is_there_with_a_docstring_and_an_example(name):
     module = PUBLIC_NAMES[name]
-    if not _is_built(module):
-        pytest.skip(f"the room {module} is not built yet")
     value = getattr(pydplib, name)
     assert value is getattr(importlib.import_module(module), name)
     documentation = inspect.getdoc(value) or ""
@@ -70,12 +61,11 @@ def test_version_is_a_version():
     assert pydplib.__version__.count(".") == 2
 
 
-def test_typed_names_cover_every_built_module():
+def test_typed_names_cover_every_module():
     # The star imports for type checkers name the same modules as the table.
     text = (PACKAGE / "_typed.py").read_text(encoding="utf-8")
     for module in set(PUBLIC_NAMES.values()):
-        if _is_built(module):
-            assert f"from {module} import" in text, module
+        assert f"from {module} import" in text, module
 
 
 def _fresh(code: str) -> str:
@@ -110,6 +100,8 @@ def test_import_pydplib_takes_at_most_one_and_a_half_times_numpy():
 
 
 def test_import_time_check_planted_slow_import_fails(tmp_path, monkeypatch):
-    (tmp_path / "slow_package.py").write_text("import numpy, time; time.sleep(0.5)", encoding="utf-8")
+    # As slow as NumPy on this machine at this moment, twice over: no clock of its own.
+    code = "import time; t = time.perf_counter(); import numpy; time.sleep(2 * (time.perf_counter() - t))"
+    (tmp_path / "slow_package.py").write_text(code, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert _import_seconds("slow_package") > 1.5 * min(_import_seconds("numpy") for _ in range(3))

@@ -46,6 +46,7 @@ def test_tap_and_record_noise_take_no_source_of_randomness():
         tap.flip_and_choose,
         tap.respond,
         tap.flip_coins,
+        tap.flip_values,
         laplace_records,
     ):
         assert "source" not in inspect.signature(function).parameters
