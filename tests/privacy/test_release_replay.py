@@ -1,4 +1,7 @@
-"""Record and replay: all rows of one person added or removed never cost more than the epsilon that is claimed."""
+"""Record and replay: one person's rows or element never cost more than the epsilon that is claimed.
+
+Every question on made neighbours, on every engine: ``tests/spec/release/test_neighbours_on_every_engine.py``.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbours import OTHERS, PERSON, QUESTIONS, WILD, Person, arrow, loss_between, lost, schema_of
+from neighbours import OTHERS, PERSON, WILD, Person, arrow, loss_between, lost, schema_of
 
 import pydplib as dp
-from pydplib.engine import Measure
 from pydplib.noise.testing import check_neighbours, record, replay
 from pydplib.release.prepare import prepare
 from pydplib.release.resolved import Resolved, resolve
@@ -29,18 +31,10 @@ def run(question: Any, smaller: dp.Table, larger: dp.Table, epsilon: float = 1.0
     return loss_between(prepared, smaller.aggregate(prepared.plan), larger.aggregate(prepared.plan))
 
 
-@settings(max_examples=20)
-@given(others=OTHERS, person=PERSON)
-def test_replay_of_every_question_on_neighbours_stays_within_epsilon(others, person):
-    with put(others) as smaller, put([*others, person]) as larger:
-        for question in QUESTIONS:
-            assert run(question, smaller, larger) <= 1.0 + 1e-9, question
-
-
-@settings(max_examples=10)
+@settings(max_examples=3)
 @given(others=OTHERS, person=PERSON)
 def test_replay_of_the_worst_person_comes_near_epsilon(others, person):
-    # Two rows at the upper bound: the loss is the whole epsilon, so the check above has something to find.
+    # Two rows at the upper bound: the loss is the whole epsilon.
     worst = [{**person[0], "age": 100.0, "pirads": 1}] * 2
     with put(others) as smaller, put([*others, worst]) as larger:
         assert run(dp.Mean("age"), smaller, larger) == pytest.approx(1.0)
@@ -52,20 +46,6 @@ def test_replay_with_a_bound_that_is_not_enforced_is_caught(monkeypatch):
     row = {"age": 70.0, "psa": 4.0, "lesions": 1, "pirads": 2, "bph": True, "day": None, "city": "Oslo"}
     with put([]) as smaller, put([[row, row]]) as larger, pytest.raises(AssertionError, match="claims sensitivity"):
         run(dp.Count(by="pirads"), smaller, larger)
-
-
-@settings(max_examples=20)
-@given(others=OTHERS, person=PERSON)
-def test_unknown_keys_one_person_moves_few_counts_and_makes_few_keys(others, person):
-    prepared = prepare(resolve(dp.Mean("age", by={"city": None}), SCHEMA), 1.0, 1e-6)
-    assert prepared.keys is not None
-    place = prepared.plan.measures.index(Measure("count"))
-    with put(others) as smaller, put([*others, person]) as larger:
-        tables = [table.aggregate(prepared.plan) for table in (smaller, larger)]
-    few, many = (dict(zip(t.keys, t.values[place].tolist(), strict=True)) for t in tables)
-    assert sum(abs(many.get(k, 0) - few.get(k, 0)) for k in {*few, *many}) <= prepared.keys.groups * prepared.keys.rows
-    new = {k: n for k, n in many.items() if k not in few}
-    assert len(new) <= prepared.keys.groups and all(n <= prepared.keys.rows for n in new.values())
 
 
 def test_unknown_keys_threshold_is_the_smallest_that_keeps_delta():
