@@ -39,12 +39,27 @@ def test_a_document_runs_as_printed(page: str, tmp_path: Path) -> None:
     assert said.getvalue().strip()
 
 
-def test_every_page_with_python_runs_somewhere() -> None:
-    """A page that nobody runs would rot: it is listed here, or a test of its own names it."""
-    named = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.parent.glob("tests/**/test_*.py"))
-    for path in sorted([*DOCS.glob("how-to/*.md"), *DOCS.glob("tutorials/*.md"), *DOCS.glob("explanation/*.md")]):
-        if "```python" in path.read_text(encoding="utf-8"):
-            assert path.name in named, f"no test runs docs/{path.relative_to(DOCS)}"
+def not_run(root: Path) -> list[str]:
+    """Return the pages with Python that neither stand in PAGES nor are named by a test elsewhere."""
+    here = Path(__file__).resolve()
+    tests = (path for path in root.glob("tests/**/test_*.py") if path.resolve() != here)
+    named = "\n".join(path.read_text(encoding="utf-8") for path in tests)
+    return [
+        path.relative_to(root).as_posix()
+        for path in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])
+        if re.search(r"^\s*```py", path.read_text(encoding="utf-8"), re.M)
+        and path.relative_to(root).as_posix().removeprefix("docs/") not in PAGES
+        and path.name not in named
+    ]
+
+
+def test_every_page_with_python_runs_somewhere(tmp_path: Path) -> None:
+    """A page that nobody runs would rot."""
+    assert not_run(DOCS.parent) == []
+    (tmp_path / "docs" / "adr").mkdir(parents=True)
+    for name in ("NEW.md", "docs/adr/0099-new.md", "docs/decide-who-gets-what.md"):  # the last is only pressed, not run
+        (tmp_path / name).write_text("```python\n1 / 0\n```\n", encoding="utf-8")
+    assert len(not_run(tmp_path)) == 3
 
 
 def test_price_on_the_command_line_agrees_with_the_page(

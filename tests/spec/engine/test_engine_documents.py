@@ -56,6 +56,10 @@ def test_spark_page_runs(names: dict[str, Any], spark_cluster: Any, spark_sessio
     assert spark_session.range(1).count() == 1  # the caller's session is still open
 
 
+def test_no_block_is_left_out() -> None:
+    assert len(BLOCKS) == 6  # each is run above, by its number
+
+
 def test_promises_page_is_the_tested_list() -> None:
     page = DOCUMENTS / "reference" / "engine-specs.md"
     assert page.read_text(encoding="utf-8") == render(), "write it again: python tests/support/engine_specs.py"
