@@ -24,6 +24,56 @@ def draft(study: Any, **fields: str) -> Any:
     )
 
 
+def test_fields_keep_the_declared_order_on_every_database(study: Any) -> None:
+    from pydplib.schema import Schema
+    from pydplib.web.exports.planning import Plan, fields_offered
+    from pydplib.web.exports.results import level_rows
+
+    export = draft(study)
+    export.refresh_from_db()  # as the database keeps it: PostgreSQL sorts the keys of objects
+    schema = Schema.from_json(export.snapshot.schema)
+    declared = list(fields_offered(schema))
+    assert declared != sorted(declared, key=lambda name: (len(name), name)), "else the test could not fail"
+    assert list(Plan.from_dict(export.plan).fields) == declared
+    made = make_export(study.project, study.owner)
+    assert made.columns == [name for name in declared if name in FEW]
+    levels = level_rows(made.result, {name: name for name in schema.columns})
+    assert [name for name, *_ in levels] == [name for name in declared if FEW.get(name) == "quasi"]
+
+
+def test_ages_stay_in_bands_unless_nothing_else_fits(study: Any) -> None:
+    made = make_export(study.project, study.owner, fields={"age": "quasi", "pirads": "sensitive"})
+    assert made.state == "ready" and made.result["levels"]["age"] <= made.result["heights"]["age"] == 4
+    assert made.result["loss"]["columns"]["age"] < 1
+    assert "Nothing is left of some fields" not in study.client.get(f"/anonymize/{made.key}").content.decode()
+    # Not even two bands are possible: all but a few people must look alike.
+    most = make_export(
+        study.project,
+        study.owner,
+        fields={"age": "quasi", "bph": "sensitive"},
+        models=({"model": "KAnonymity", "k": 120},),
+        suppression=0.0,
+    )
+    assert most.state == "ready" and most.result["levels"]["age"] == most.result["heights"]["age"] == 5
+    assert "Nothing is left of some fields" in study.client.get(f"/anonymize/{most.key}").content.decode()
+
+
+def test_the_proposal_keeps_ages_where_dropping_them_would_keep_more_of_the_rest(study: Any) -> None:
+    from pydplib.schema import Schema
+    from pydplib.web.exports.planning import propose
+
+    schema = Schema.from_json(study.project.snapshots.get().schema)
+    plan = propose(schema)
+    assert plan.hierarchies_for(schema, bands=True)["age"].labels(64) == (64, "63-67", "58-67", "58-77", "58-97")
+    assert plan.hierarchies_for(schema, bands=False)["age"].labels(64)[-1] == "*"
+
+
+def test_coarsening_says_what_yes_no_and_the_star_mean(study: Any) -> None:
+    words = study.client.get(f"/anonymize/{draft(study).key}/coarsening").content.decode()
+    assert "True (yes)" in words and "False (no)" in words
+    assert "A star (*) means that nothing of the value is left" in words and "Numbers stay in bands" in words
+
+
 def test_labels_propose_and_identifiers_are_not_even_offered(study: Any) -> None:
     export = draft(study)
     page = study.client.get(f"/anonymize/{export.key}/fields").content.decode()
@@ -41,12 +91,12 @@ def test_treatment_below_the_label_is_refused(study: Any, field: str, treatment:
     from pydplib.web.exports.planning import Plan, check_plan
 
     export = draft(study)
-    given = {name: FEW.get(name, "drop") for name in export.plan["fields"]}
+    given = {name: FEW.get(name, "drop") for name, _ in export.plan["fields"]}
     answer = study.client.post(f"/anonymize/{export.key}/fields", given | {field: treatment})
     export.refresh_from_db()
     assert answer.status_code == (302 if field == "patient_id" else 422)
-    assert field not in export.plan["fields"] or export.plan["fields"][field] == FEW[field]
     plan = Plan.from_dict(export.plan)
+    assert plan.fields.get(field) == FEW.get(field)
     with pytest.raises(ParameterError):
         check_plan(replace(plan, fields={**plan.fields, field: treatment}), Schema.from_json(export.snapshot.schema))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity
+from pydplib.anonymity import Hierarchy, Intervals, KAnonymity, LDiversity
 from pydplib.anonymity.automatic import hierarchy_of
 from pydplib.anonymity.models import Model
 from pydplib.anonymity.recipe import model_from_dict
@@ -78,9 +78,9 @@ class Plan:
     mixed: tuple[str, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values."""
+        """Return the plan as plain values; the fields as pairs, because PostgreSQL sorts the keys of an object."""
         return {
-            "fields": dict(self.fields),
+            "fields": [[name, treatment] for name, treatment in self.fields.items()],
             "rows": self.rows,
             "models": [dict(model) for model in self.models],
             "suppression": self.suppression,
@@ -93,7 +93,11 @@ class Plan:
     def from_dict(cls, values: Mapping[str, Any]) -> Plan:
         """Read a plan."""
         mixed = values.get("mixed")
-        read = {"models": tuple(values["models"]), "mixed": None if mixed is None else tuple(mixed)}
+        read = {
+            "fields": dict(values["fields"]),
+            "models": tuple(values["models"]),
+            "mixed": None if mixed is None else tuple(mixed),
+        }
         return cls(**{**values, **read})
 
     def named(self, treatment: str) -> tuple[str, ...]:
@@ -127,6 +131,17 @@ class Plan:
             return Hierarchy.from_dict(self.hierarchies[name])
         return hierarchy_of(schema.columns[name])
 
+    def hierarchies_for(self, schema: Schema, *, bands: bool) -> dict[str, Hierarchy]:
+        """Return the hierarchies of all fields that are made coarser.
+
+        Args:
+            schema: The public schema.
+            bands: Whether numbers stay in bands of some width: a table without any age is of little use, even where
+                it keeps more detail of all other fields.
+        """
+        trees = {name: self.hierarchy(name, schema) for name in self.named("quasi")}
+        return {name: _in_bands(tree) if bands else tree for name, tree in trees.items()}
+
     def with_fields(self, fields: Mapping[str, str]) -> Plan:
         """Return the plan with other treatments; hierarchies of fields that need none are forgotten.
 
@@ -138,6 +153,12 @@ class Plan:
             new = [n for n, given in fields.items() if given == "sensitive" and self.fields.get(n) != "sensitive"]
             mixed = tuple(dict.fromkeys([*mixed, *new]))
         return replace(self, fields=dict(fields), hierarchies=kept, mixed=mixed)
+
+
+def _in_bands(tree: Hierarchy) -> Hierarchy:
+    if not isinstance(tree, Intervals) or not tree.widths:
+        return tree
+    return Hierarchy.from_dict({**tree.to_dict(), "root": False})
 
 
 def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:

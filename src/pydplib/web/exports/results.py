@@ -12,14 +12,16 @@ from pydplib.anonymity.risks import risk_of_sizes
 from pydplib.plot import Figure
 from pydplib.plot import anonymity as figures
 from pydplib.web.exports.models import Export
+from pydplib.web.exports.planning import Plan
 
 
-def to_numbers(result: AnonymizationResult, earlier: Sequence[Export]) -> dict[str, Any]:
+def to_numbers(result: AnonymizationResult, earlier: Sequence[Export], heights: Mapping[str, int]) -> dict[str, Any]:
     """Return everything about a result that is shown later; no cell of the table is in it.
 
     Args:
         result: What ``anonymize`` found.
         earlier: The exports that were taken into account.
+        heights: Field -> how many levels it could have gone up.
     """
     certificate, loss, search = result.certificate, result.loss, result.search
     return {
@@ -55,6 +57,7 @@ def to_numbers(result: AnonymizationResult, earlier: Sequence[Export]) -> dict[s
             "columns": dict(loss.columns),
         },
         "levels": dict(result.levels or {}),
+        "heights": dict(heights),
         "sizes": {"before": _sizes(result.risk.before), "after": _sizes(result.risk.after)},
         "notes": list(result.notes),
         "search": {"checked": search.checked, "nodes": search.nodes, "optimal": search.optimal, "gap": _gap(search)},
@@ -80,7 +83,8 @@ def risk_of(numbers: Mapping[str, Any], when: str) -> Risk:
 def drawings(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[tuple[str, Figure, list[Any], list[Any]]]:
     """Return the owner's figures with their table twins: id, figure, heads, rows."""
     before, after = risk_of(numbers, "before"), risk_of(numbers, "after")
-    named = {titles.get(name, name): value for name, value in numbers["loss"]["columns"].items()}
+    lost = numbers["loss"]["columns"]
+    named = {title: lost[name] for name, title in titles.items() if name in lost}
     loss = Loss(**{**numbers["loss"], "columns": named})
     bins = figures.size_bins(before, after)
     chances = [label for _, _, label in figures.CHANCES]
@@ -111,6 +115,12 @@ def drawings(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[tupl
             [[name, round(100 * value, 1)] for name, value in named.items()],
         ),
     ]
+
+
+def level_rows(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[tuple[str, int, int, float]]:
+    """Return every field that was made coarser: its words, its level, the highest one, and the share of detail lost."""
+    levels, heights, lost = numbers["levels"], numbers["heights"], numbers["loss"]["columns"]
+    return [(titles[name], levels[name], heights[name], lost[name]) for name in titles if name in levels]
 
 
 def risk_rows(numbers: Mapping[str, Any]) -> list[list[str]]:
@@ -144,7 +154,7 @@ def statement_rows(numbers: Mapping[str, Any], titles: Mapping[str, str], *, own
 
 def certificate_of(export: Export) -> dict[str, Any]:
     """Return the certificate as a file for those who get the export: it speaks of the output alone."""
-    numbers = export.result
+    numbers, plan = export.result, Plan.from_dict(export.plan)
     return {
         "pydplib": "anonymization certificate 1",
         "title": export.title,
@@ -152,8 +162,8 @@ def certificate_of(export: Export) -> dict[str, Any]:
         "issuer": export.project.hospital.name,
         "released": export.released.isoformat(timespec="seconds") if export.released else None,
         "columns": export.columns,
-        "quasi_identifiers": [name for name, kind in export.plan["fields"].items() if kind == "quasi"],
-        "sensitive": [name for name, kind in export.plan["fields"].items() if kind == "sensitive"],
+        "quasi_identifiers": list(plan.named("quasi")),
+        "sensitive": list(plan.named("sensitive")),
         "kept_mixed": sorted({item["sensitive"] for item in numbers["statements"] if item["sensitive"]}),
         "rows": numbers["rows"],
         "classes": numbers["classes"],

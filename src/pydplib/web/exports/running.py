@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from pydplib._duckdb_files import exact_name, sql_text
-from pydplib.anonymity import SearchInfo, anonymize
-from pydplib.errors import DataError, ParameterError, PydplibError
+from pydplib.anonymity import AnonymizationResult, Hierarchy, SearchInfo, anonymize
+from pydplib.errors import AnonymityError, DataError, ParameterError, PydplibError
 from pydplib.schema import Schema
 from pydplib.web import jobs
 from pydplib.web.auditlog.writing import recorded
@@ -63,19 +63,7 @@ def _make(export: Export, claim: jobs.Claim) -> None:
         earlier = earlier_exports(export)
         check_earlier(plan, earlier)
         table = read_rows(export, plan, schema)
-        result = anonymize(
-            table,
-            {name: plan.hierarchy(name, schema) for name in plan.named("quasi")},
-            plan.own_rules or None,
-            models=[model for model in plan.rules if not model.needs_sensitive],
-            person=schema.person,
-            insensitive=list(plan.named("keep")),
-            suppression=plan.suppression,
-            schema=schema,
-            previous=[storing.load_trace(each) for each in earlier],
-            time_limit=limit,
-            progress=_teller(claim),
-        )
+        result, heights = _search(table, plan, schema, earlier, limit, _teller(claim))
         claim.save(progress_words="Writing the files")
         traced = plan.rows == "latest"
         stem = f"{export.key}-{claim.token}"
@@ -87,7 +75,7 @@ def _make(export: Export, claim: jobs.Claim) -> None:
             file=stem,
             sha256=digests,
             columns=list(result.data.column_names),
-            result=to_numbers(result, earlier),
+            result=to_numbers(result, earlier, heights),
             traced=traced,
             progress=None,
             progress_words="",
@@ -97,6 +85,40 @@ def _make(export: Export, claim: jobs.Claim) -> None:
         log.add(
             "export.make", export.key, models=models, suppressed_limit=plan.suppression, snapshot=export.snapshot.key
         )
+
+
+def _search(
+    table: Any, plan: Plan, schema: Schema, earlier: list[Export], limit: float, tell: Any
+) -> tuple[AnonymizationResult, dict[str, int]]:
+    """Return the anonymized table and how many levels each field could have gone up.
+
+    Numbers stay in bands if that is possible at all; else they may go too.
+    """
+    began, previous = time.monotonic(), [storing.load_trace(each) for each in earlier]
+
+    def search(trees: dict[str, Hierarchy], seconds: float) -> tuple[AnonymizationResult, dict[str, int]]:
+        found = anonymize(
+            table,
+            trees,
+            plan.own_rules or None,
+            models=[model for model in plan.rules if not model.needs_sensitive],
+            person=schema.person,
+            insensitive=list(plan.named("keep")),
+            suppression=plan.suppression,
+            schema=schema,
+            previous=previous,
+            time_limit=seconds,
+            progress=tell,
+        )
+        return found, {name: tree.height for name, tree in trees.items()}
+
+    try:
+        return search(plan.hierarchies_for(schema, bands=True), limit)
+    except AnonymityError:
+        left = limit - (time.monotonic() - began)
+        if left <= 0:
+            raise
+        return search(plan.hierarchies_for(schema, bands=False), left)
 
 
 def read_rows(export: Export, plan: Plan, schema: Schema) -> Any:

@@ -77,6 +77,8 @@ def show(plan: Plan, name: str, schema: Schema) -> Shown:
 
 
 def _cell(label: Any) -> Any:
+    if isinstance(label, bool):  # as the table will have it, and in plain words
+        return "True (yes)" if label else "False (no)"
     return label.isoformat() if isinstance(label, dt.date) else label
 
 

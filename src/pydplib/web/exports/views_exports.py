@@ -43,14 +43,14 @@ def export(request: Any) -> HttpResponse:
     """Show one export: to owners where it stands and everything about it, to others what they get."""
     item = releasing.check_concerns(request)
     schema = Schema.from_json(item.snapshot.schema)
-    titles = titles_of(schema)
+    titles, plan = titles_of(schema), Plan.from_dict(item.plan)
     values: dict[str, Any] = {
         "export": item,
         "project": item.project,
         "own": request.member.can("manage_data"),
         "breadcrumb": [("Anonymize", f"/anonymize?project={item.project.key}"), (item.title, "")],
         "columns": [titles.get(name, name) for name in item.columns],
-        "coarser": [titles.get(name, name) for name, kind in item.plan["fields"].items() if kind == "quasi"],
+        "coarser": [titles[name] for name in plan.named("quasi")],
     }
     if item.result:
         values["statements"] = results.statement_rows(item.result, titles, own=values["own"])
@@ -60,11 +60,10 @@ def export(request: Any) -> HttpResponse:
             record(request.user, "flow.refuse", item.key, project=item.project, reason=decision.reason)
         values |= {"allowed": decision.allow, "copies": item.downloads.filter(user=request.user)}
         return render(request, "exports/taken.html", values, status=200 if decision.allow else 403)
-    return render(request, "exports/export.html", values | _for_owner(item, schema, titles))
+    return render(request, "exports/export.html", values | _for_owner(item, plan, titles))
 
 
-def _for_owner(item: Export, schema: Schema, titles: dict[str, str]) -> dict[str, Any]:
-    plan = Plan.from_dict(item.plan)
+def _for_owner(item: Export, plan: Plan, titles: dict[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         "steps": STEPS,
         "step": 6 if item.has_left else 5,
@@ -76,23 +75,20 @@ def _for_owner(item: Export, schema: Schema, titles: dict[str, str]) -> dict[str
             ("Protected", ", ".join(titles[name] for name in plan.named("sensitive")) or "nothing"),
             ("Kept mixed among those who look alike", ", ".join(titles[name] for name in plan.watched) or "nothing"),
             ("Kept as they are", ", ".join(titles[name] for name in plan.named("keep")) or "nothing"),
-            ("Left out", ", ".join(titles[name] for name in schema.columns if name not in plan.columns)),
+            ("Left out", ", ".join(titles[name] for name in titles if name not in plan.columns)),
             ("Models", ", ".join(str(model) for model in plan.rules)),
             ("Rows that may be left out", f"{100 * plan.suppression:g} %"),
         ],
     }
     numbers = item.result
     if numbers:
-        levels = [
-            [titles.get(name, name), level, plan.hierarchy(name, schema).height, f"{100 * lost:.0f} %"]
-            for (name, level), lost in zip(numbers["levels"].items(), numbers["loss"]["columns"].values(), strict=False)
-        ]
+        levels = results.level_rows(numbers, titles)
         values |= {
             "numbers": numbers,
             "risk_rows": results.risk_rows(numbers),
             "drawings": results.drawings(numbers, titles),
-            "levels": levels,
-            "gone": [name for name, level, height, _ in levels if level == height],
+            "levels": [(title, level, height, f"{100 * lost:.0f} %") for title, level, height, lost in levels],
+            "gone": [title for title, *_, lost in levels if lost >= 1],
             "suppressed_share": f"{100 * numbers['suppressed']['share']:.3g} %",
             "suppressed_limit": f"{100 * numbers['suppressed']['limit']:.3g} %",
             "lost": f"{100 * numbers['loss']['granularity']:.0f} %",
