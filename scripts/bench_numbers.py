@@ -42,7 +42,10 @@ def result(root: Path, name: str) -> dict[str, Any] | None:
     path = root / "benchmarks" / "results" / f"{name}.json"
     if not path.exists():
         return None
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise NumbersError(f"{path.name} is damaged: measure anew, or take it from the history.") from None
     if found["quick"]:
         raise NumbersError(f"{path.name} is of a quick run: nothing in it is a measurement.")
     return found

@@ -76,6 +76,29 @@ def test_numbers_of_unknown_names_are_refused_and_nothing_is_written(numbers, tr
     assert words in capsys.readouterr().err and path.read_text() == before
 
 
+def test_numbers_of_a_damaged_file_are_refused(numbers, tree, capsys) -> None:
+    path = tree / "benchmarks" / "results" / "speed.json"
+    path.write_text(path.read_text()[:200])
+    readme(tree, "speed")
+    assert numbers.main([], tree) == 2 and "speed.json is damaged" in capsys.readouterr().err
+
+
+def test_result_in_which_a_peer_is_missing_does_not_replace_a_whole_one(tmp_path, capsys) -> None:
+    from argparse import Namespace
+
+    from _lines import Line, finish
+
+    options = Namespace(json=tmp_path / "speed.json", quick=False)
+    assert finish("speed", [Line("a mean", 1.0, bar=2)], options, []) == 0
+    whole = options.json.read_text()
+    lines = [Line("a mean", 1.0, bar=2), Line("faster than a peer", note="no network")]
+    assert finish("speed", lines, options, []) == 1
+    assert options.json.read_text() == whole and "1 of 2 not run" in capsys.readouterr().out
+    assert "no network" in (tmp_path / "speed.partial").read_text()
+    assert finish("speed", [Line("a mean", 3.0, bar=2)], options, []) == 1  # missed: measured whole all the same
+    assert options.json.read_text() != whole and not (tmp_path / "speed.partial").exists()
+
+
 def test_numbers_without_an_end_are_refused(numbers, tree) -> None:
     (tree / "README.md").write_text("<!-- numbers: speed -->\nno end\n")
     assert numbers.main([], tree) == 2
