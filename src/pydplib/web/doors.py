@@ -24,7 +24,7 @@ from django.core import checks
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
@@ -77,7 +77,7 @@ class Place:
 
 def public(view: View) -> View:
     """Let anybody in."""
-    return _hang(view, view, Door("public"))
+    return _hang(view, Door("public"))
 
 
 def signed_in(view: View | None = None, *, recent: bool = False) -> Any:
@@ -125,10 +125,9 @@ def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -
 
 def find(model: type[Model], key: str) -> Any:
     """Return the object of an address, or raise ``Http404``."""
-    field = "key" if any(item.name == "key" for item in model._meta.fields) else "pk"
     try:
-        return model._default_manager.get(**{field: key})
-    except (model.DoesNotExist, ValueError, TypeError):
+        return model._default_manager.get(key=key)
+    except (model.DoesNotExist, ValueError):  # no database holds some texts
         raise Http404 from None
 
 
@@ -166,10 +165,17 @@ def place_of(request: HttpRequest, project: Any) -> Place | None:
 
 def _second_factor(request: HttpRequest) -> HttpResponse | None:
     """Send owners who have no second factor in this session to where they get one."""
-    waived = settings.CONFIGURATION.demo and request.session.get("demo")
-    if waived or request.user.is_verified():
-        return None
-    return redirect("second_factor")
+    return None if has_second_factor(request) else redirect("second_factor")
+
+
+def has_second_factor(request: HttpRequest) -> bool:
+    """Return whether a second factor was given in this session, or is waived as in the demonstration."""
+    return is_demo_session(request) or bool(request.user.is_verified())
+
+
+def is_demo_session(request: HttpRequest) -> bool:
+    """Return whether somebody came in by a link of the demonstration: without a password, and without a phone."""
+    return bool(settings.CONFIGURATION.demo and request.session.get("demo"))
 
 
 def _is_recent(request: HttpRequest) -> bool:
@@ -205,7 +211,7 @@ def _decorator(view: View | None, entry: Door, check: Callable[..., HttpResponse
                 note_refusal(request, refusal, action="change.refuse")
             raise
 
-    return _hang(guarded, view, entry)
+    return _hang(guarded, entry)
 
 
 def detour_to(request: HttpRequest, name: str) -> HttpResponse:
@@ -219,30 +225,23 @@ def detour_to(request: HttpRequest, name: str) -> HttpResponse:
     else:  # a button was pressed: not its address, but its page
         back = safe_path(request, request.headers.get("HX-Current-URL") or request.headers.get("Referer"))
     if request.method == "POST" and name == "confirm" and not partial and keep(request, back):
-        back = _address("confirm_again")
-    address = f"{_address(name)}?{urlencode({'next': back})}"
+        back = reverse("confirm_again")
+    address = f"{reverse(name)}?{urlencode({'next': back})}"
     if partial:  # the whole page goes, not the part that was asked for
         return HttpResponse(status=401, headers={"HX-Redirect": address})
     return redirect(address)
 
 
-def _hang(guarded: View, view: View, entry: Door) -> View:
-    guarded.door = entry  # type: ignore[attr-defined]
-    return guarded
-
-
-def _address(name: str) -> str:
-    from django.urls import reverse
-
-    return str(reverse(name))
+def _hang(view: View, entry: Door) -> View:
+    view.door = entry  # type: ignore[attr-defined]
+    return view
 
 
 def note_refusal(request: HttpRequest, refusal: PolicyError, *, action: str = "door.refuse") -> None:
     """Write down whom a door, or the rules behind it, refused, and why."""
     from pydplib.web.auditlog.writing import record
 
-    route = request.resolver_match.route if request.resolver_match else ""
-    record(request.user, action, route, project=getattr(request, "project", None), reason=str(refusal))
+    record(request.user, action, _route(request), project=getattr(request, "project", None), reason=str(refusal))
 
 
 def note_stranger(request: HttpRequest, project: Any) -> None:
@@ -250,8 +249,11 @@ def note_stranger(request: HttpRequest, project: Any) -> None:
     from pydplib.web.auditlog.writing import record
 
     if project is not None:
-        route = request.resolver_match.route if request.resolver_match else ""
-        record(request.user, "door.refuse", route, project=project, reason="Not a member of this project.")
+        record(request.user, "door.refuse", _route(request), project=project, reason="Not a member of this project.")
+
+
+def _route(request: HttpRequest) -> str:
+    return request.resolver_match.route if request.resolver_match else ""
 
 
 def views(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, View]]:

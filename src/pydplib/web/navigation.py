@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from pydplib.policy import Power
 from pydplib.web.doors import Place, place_of
@@ -19,7 +19,7 @@ class NavItem:
 
     Args:
         label: What it says.
-        name: The name of its address; an entry whose page is not there is left out.
+        name: The name of its address.
         icon: One of the design's icons.
         group: The heading under which it stands.
         power: The power that opens it; none for everybody.
@@ -89,14 +89,15 @@ def context(request: HttpRequest) -> dict[str, Any]:
                 {"label": project.name, "url": f"/projects/{project.key}", "active": project == chosen}
                 for project in projects
             ],
-            "all_url": address_of("projects"),
+            "all_url": reverse("projects"),
         }
     if place and place.preview:
-        values |= {"preview_as": place.title, "preview_end_url": address_of("preview_end")}
+        values |= {"preview_as": place.title, "preview_end_url": reverse("preview_end")}
     return values
 
 
 def _entries(request: HttpRequest, place: Place | None) -> list[dict[str, Any]]:
+    offered = [(item, reverse(item.name)) for item in ITEMS if item.is_for(place)]
     return [
         {
             "label": item.label,
@@ -105,8 +106,7 @@ def _entries(request: HttpRequest, place: Place | None) -> list[dict[str, Any]]:
             "group": item.group,
             "active": request.path == url or (url != "/" and request.path.startswith(url + "/")),
         }
-        for item in ITEMS
-        if item.is_for(place) and (url := address_of(item.name))
+        for item, url in offered
     ]
 
 
@@ -115,16 +115,4 @@ def _user_menu(user: Any) -> list[dict[str, Any]]:
     if user.is_hospital_owner:
         menu.append(("Hospital", "hospital", "building", False))
     menu.append(("Sign out", "logout", "log-out", True))
-    return [
-        {"label": label, "url": url, "icon": icon, "post": post}
-        for label, name, icon, post in menu
-        if (url := address_of(name))
-    ]
-
-
-def address_of(name: str) -> str | None:
-    """Return the address, or none while the page is not there."""
-    try:
-        return str(reverse(name))
-    except NoReverseMatch:
-        return None
+    return [{"label": label, "url": reverse(name), "icon": icon, "post": post} for label, name, icon, post in menu]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
@@ -12,7 +11,7 @@ from pydplib.web.api import problems
 from pydplib.web.api import tokens as work
 from pydplib.web.api.forms import TokenForm
 from pydplib.web.api.models import ApiToken
-from pydplib.web.doors import public, signed_in
+from pydplib.web.doors import has_second_factor, public, signed_in
 from pydplib.web.people import second_factor as factor
 
 
@@ -28,8 +27,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it once; owners need their second factor in this session."""
-    waived = bool(settings.CONFIGURATION.demo and request.session.get("demo"))
-    if factor.must_have(request.user) and not (waived or request.user.is_verified()):
+    if factor.must_have(request.user) and not has_second_factor(request):
         return redirect("second_factor")
     form = TokenForm(request.POST or None)
     if request.method == "POST" and form.is_valid():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,7 +14,7 @@ from django_otp import login as otp_login
 
 from pydplib.errors import PolicyError
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import note_refusal, signed_in
+from pydplib.web.doors import is_demo_session, note_refusal, signed_in
 from pydplib.web.people import keeping, managing, rate_limits, signing_in
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.addresses import next_path
@@ -38,7 +37,7 @@ def account(request: HttpRequest) -> HttpResponse:
             log.add("user.rename", request.user.username)
         messages.success(request, "Saved.")
         return redirect("account")
-    people = User.objects.filter(is_active=True).order_by("pk") if _is_demo(request) else None
+    people = User.objects.filter(is_active=True).order_by("pk") if is_demo_session(request) else None
     return render(
         request,
         "people/account.html",
@@ -82,7 +81,7 @@ def password(request: HttpRequest) -> HttpResponse:
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Enrol a phone; the secret is shown as a picture and as text, and lives in the session until the code fits."""
     user = request.user
-    if factor.device_of(user) is not None and not user.is_verified() and not _is_demo(request):
+    if factor.device_of(user) is not None and not user.is_verified() and not is_demo_session(request):
         # Enrolled from another session: here the code was never given.
         logout(request)
         return redirect("login")
@@ -170,7 +169,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     """Ask for the password again before something that matters."""
     user, then = request.user, next_path(request)
     form = ConfirmForm(request.POST or None, with_code=factor.device_of(user) is not None)
-    demo = _is_demo(request)
+    demo = is_demo_session(request)
     if request.method == "POST" and (demo or form.is_valid()):
         if not rate_limits.take("confirm", user.pk):
             return _too_often(request)
@@ -201,7 +200,7 @@ def again(request: HttpRequest) -> HttpResponse:
 def demo_person(request: HttpRequest) -> HttpResponse:
     """In the demonstration: go on as another of its people."""
     chosen = User.objects.filter(username=request.POST.get("person", "").replace("\0", "?"), is_active=True).first()
-    if not _is_demo(request) or chosen is None:
+    if not is_demo_session(request) or chosen is None:
         raise Http404
     return signing_in.enter(request, chosen, how="demonstration", then="/", demo=True)
 
@@ -211,10 +210,6 @@ def _is_right(user: User, values: dict[str, str]) -> bool:
     if not user.check_password(values["password"]):
         return False
     return "code" not in values or factor.try_code(user, values["code"])[0] is not None
-
-
-def _is_demo(request: HttpRequest) -> bool:
-    return bool(settings.CONFIGURATION.demo and request.session.get("demo"))
 
 
 def _too_often(request: HttpRequest) -> HttpResponse:

@@ -97,7 +97,7 @@ def welcome(request: HttpRequest, token: str) -> HttpResponse:
     if not rate_limits.take("link", where):
         return _unsent(locked(request))
     link = links.find_link(token)
-    if link is None or (link.purpose == links.Purpose.DEMO and not _is_demo(request)):
+    if link is None or (link.purpose == links.Purpose.DEMO and not _is_demo_nearby(request)):
         return _unsent(render(request, "people/link_over.html", status=404))
     rate_limits.give_back("link", where)
     if request.method != "GET":  # a HEAD is somebody's preview
@@ -145,7 +145,7 @@ def setup(request: HttpRequest) -> HttpResponse:
     return _unsent(render(request, "people/setup.html", {"form": form}))
 
 
-def _is_demo(request: HttpRequest) -> bool:
+def _is_demo_nearby(request: HttpRequest) -> bool:
     """Return whether this is the demonstration, asked for from this very machine and through no proxy."""
     try:
         near = ipaddress.ip_address(rate_limits.address_of(request)).is_loopback

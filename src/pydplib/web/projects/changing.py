@@ -10,7 +10,8 @@ from typing import Any
 from django.http import HttpRequest
 
 from pydplib.errors import PolicyError
-from pydplib.web.auditlog.writing import Log, record, recorded
+from pydplib.web.auditlog.writing import Log, recorded
+from pydplib.web.doors import note_refusal
 from pydplib.web.projects.models import Member, Project
 
 
@@ -51,6 +52,5 @@ def noting_refusals(request: HttpRequest) -> Iterator[None]:
     try:
         yield
     except PolicyError as refusal:
-        route = request.resolver_match.route if request.resolver_match else ""
-        record(request.user, "change.refuse", route, project=request.project, reason=str(refusal))
+        note_refusal(request, refusal, action="change.refuse")
         raise

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.urls import reverse
 from django.utils import timezone
 
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
 from pydplib.web.doors import Place
-from pydplib.web.navigation import address_of
 from pydplib.web.projects.fields import fields_of, template_of
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.words import request_words
@@ -114,52 +114,43 @@ def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
 
 
 def _next_steps(project: Project, place: Place, open_requests: int) -> Iterator[Step]:
-    where = f"?project={project.key}"
+    def step(text: str, name: str, icon: str) -> Step:
+        return Step(text, f"{reverse(name)}?project={project.key}", icon)
+
     if place.can("decide_requests") and open_requests:
         words = "Decide one request" if open_requests == 1 else f"Decide {open_requests} requests"
-        yield from _step(words, "requests", "inbox", where)
+        yield step(words, "requests", "inbox")
     if place.role == "radiologist":
-        yield from _step("Write a report", "reports", "file-text", where)
-        yield from _step("Label free-text reports", "labelling", "tag", where)
+        yield step("Write a report", "reports", "file-text")
+        yield step("Label free-text reports", "labelling", "tag")
     if place.role == "owner":
-        yield from _step("Import records", "import", "upload", where)
-        yield from _step("Look at the policy", "policy", "shield", where)
+        yield step("Import records", "import", "upload")
+        yield step("Look at the policy", "policy", "shield")
     if place.can("ask") and _has_snapshot(project):  # before, there is nothing to ask
-        yield from _step("Ask for statistics", "analyses", "chart-column", where)
+        yield step("Ask for statistics", "analyses", "chart-column")
     if place.can("make_request"):
-        yield from _step("See what you get", "access", "eye", where)
-        yield from _step("Ask for more", "requests", "send", where)
+        yield step("See what you get", "access", "eye")
+        yield step("Ask for more", "requests", "send")
     if place.role == "data_protection_officer":
-        yield from _step("Read the audit log", "audit", "scroll-text", where)
-        yield from _step("Privacy rights of patients", "privacy_rights", "scale", where)
+        yield step("Read the audit log", "audit", "scroll-text")
+        yield step("Privacy rights of patients", "privacy_rights", "scale")
 
 
 def _setup(project: Project) -> list[Step]:
     where = f"?project={project.key}"
-    members = f"/projects/{project.key}/members"
+    members = reverse("members", kwargs={"key": project.key})
     owners = Member.objects.filter(project=project, role="owner").count()
-    listed = [
-        ("Choose a report template", address_of("templates"), "list-tree", project.templates.exists()),
-        ("Add the people who take part", members, "users", project.members.count() > 1),
-        ("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
-        ("Bring in records, by form or import", address_of("import"), "upload", project.data_version > 0),
-        ("Publish a snapshot for partners", address_of("snapshots"), "layers", _has_snapshot(project)),
-    ]
     return [
-        Step(text, url if url.startswith("/projects") else url + where, icon, done)
-        for text, url, icon, done in listed
-        if url
+        Step("Choose a report template", reverse("templates") + where, "list-tree", project.templates.exists()),
+        Step("Add the people who take part", members, "users", project.members.count() > 1),
+        Step("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
+        Step("Bring in records, by form or import", reverse("import") + where, "upload", project.data_version > 0),
+        Step("Publish a snapshot for partners", reverse("snapshots") + where, "layers", _has_snapshot(project)),
     ]
 
 
 def _has_snapshot(project: Project) -> bool:
     return bool(project.snapshots.filter(published__isnull=False).exists())
-
-
-def _step(text: str, name: str, icon: str, where: str) -> Iterator[Step]:
-    url = address_of(name)
-    if url:
-        yield Step(text, url + where, icon)
 
 
 def news_of(user: Any, cards: list[Card]) -> list[News]:

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.web.doors import door, hospital_owner, place_of, signed_in
-from pydplib.web.navigation import address_of
 from pydplib.web.projects.creating import can_create_project, create_project, edit_project
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
 from pydplib.web.projects.home import alerts_of, card_of, low_budgets, news_of, recalls_of
@@ -30,7 +29,6 @@ def home(request: HttpRequest) -> HttpResponse:
         "low_budgets": low_budgets(cards),
         "recalls": recalls_of(request.user),
         "can_create": can_create_project(request.user),
-        "invite_url": address_of("hospital"),
     }
     return render(request, "home.html", values)
 

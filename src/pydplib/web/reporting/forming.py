@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.http import urlencode
 
 from pydplib.web.reporting.answering import FormState, form_state, read_fields, take_step, tidy
@@ -111,13 +111,6 @@ def _values(request: HttpRequest, desk: Desk, state: FormState) -> dict[str, Any
         "state": state,
         "keep_key": desk.keep_key(request.user),
         "idle_minutes": settings.SESSION_IDLE_MINUTES,
-        "sign_in": f"{_login()}?{urlencode({'next': desk.page})}",
+        "sign_in": f"{reverse('login')}?{urlencode({'next': desk.page})}",
         **desk.beside,
     }
-
-
-def _login() -> str:
-    try:
-        return str(reverse("login"))
-    except NoReverseMatch:
-        return "/login"
