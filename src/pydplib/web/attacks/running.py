@@ -17,7 +17,7 @@ from pydplib.web.attacks.verdicts import verdict_of
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.exports.models import Export
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
-from pydplib.web.projects.fields import template_of
+from pydplib.web.projects.fields import current_template
 
 BACKGROUND = True
 """Whether attacks run in a thread of their own; tests let the page wait for them."""
@@ -98,7 +98,7 @@ def _statistics(run: AttackRun, given: Given, claim: jobs.Claim, deadline: float
 def _people(run: AttackRun) -> Any:
     if run.data == AttackRun.Data.REAL:
         return twins.published(run.project, seed=simulating.SEED)
-    snapshot, template = published_snapshot(run.project), template_of(run.project)
+    snapshot, template = published_snapshot(run.project), current_template(run.project)
     if snapshot is not None:
         schema = Schema.from_json(snapshot.schema)
     elif template is not None:

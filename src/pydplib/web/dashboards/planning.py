@@ -25,7 +25,7 @@ from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.projects.door import flow_for
-from pydplib.web.projects.fields import template_of
+from pydplib.web.projects.fields import current_template
 
 PAPER_FIELDS = {
     "2": ("age", "pirads"),
@@ -53,7 +53,7 @@ def schema_of(project: Any) -> Schema | None:
     snapshot = published_snapshot(project)
     if snapshot is not None:
         return Schema.from_json(snapshot.schema)
-    template = template_of(project)
+    template = current_template(project)
     return None if template is None else snapshot_schema(template, lineage=project.key)
 
 

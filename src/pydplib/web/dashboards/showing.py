@@ -23,7 +23,7 @@ from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
 from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.pricing import label_for
 from pydplib.web.projects.door import decide
-from pydplib.web.projects.fields import fields_of, template_of
+from pydplib.web.projects.fields import current_template, fields_of
 from pydplib.web.projects.words import plain
 
 
@@ -81,7 +81,7 @@ def panels_of(edition: Edition, place: Any, *, originals_for: Any = None) -> lis
     keys = {key for item in shown for key in item.answers}
     answers = {item.key: item for item in Analysis.objects.filter(key__in=keys).select_related("project")}
     project, schema = edition.dashboard.project, Schema.from_json(edition.snapshot.schema)
-    policy, known = project.policy, fields_of(template_of(project))
+    policy, known = project.policy, fields_of(current_template(project))
     exact: dict[str, Any] = {}
     if originals_for is not None:
         record(originals_for, "dashboard.originals", edition.dashboard.key, project=project)

@@ -51,7 +51,7 @@ def publish_scheduled(today: dt.date) -> int:
         upcoming = next_day(schedule.every, today)
         if not SnapshotSchedule.objects.filter(pk=schedule.pk, next_day=schedule.next_day).update(next_day=upcoming):
             continue
-        if not schedule.project.templates.filter(is_current=True).exists():
+        if schedule.project.template_version is None:
             continue
         # What the owner said about the number of people goes on; nothing is bought without the owner.
         said = said_before(schedule.project)

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from pydplib.policy import LABEL_MEANINGS, ROLES
 from pydplib.web.intake.models import SnapshotSchedule
+from pydplib.web.projects.fields import current_template
 
 MEASURES = (
     "Identifiers in a table of their own; all other tables know a keyed pseudonym (HMAC-SHA-256, key outside the "
@@ -23,8 +24,7 @@ MEASURES = (
 
 def record_of_processing(project: Any) -> dict[str, Any]:
     """Return the record as plain values; numbers of patients are not part of it."""
-    current = project.templates.filter(is_current=True).first()
-    template = current.template if current is not None else None
+    template = current_template(project)
     questions = [question for _, question in template.index.questions()] if template is not None else []
     schedule = SnapshotSchedule.objects.filter(project=project).first()
     return {

@@ -76,7 +76,7 @@ class Quality:
 
 def quality_of(project: Any) -> Quality:
     """Return the quality of a project's current data version; measured once per version."""
-    current = project.templates.filter(is_current=True).first()
+    current = project.template_version
     if current is None:
         return Quality()
     return _measured(project.key, project.data_version, current.key)

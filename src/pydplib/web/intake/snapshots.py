@@ -81,7 +81,7 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
     with recorded(actor, project=project) as log:
         # Whoever changes the data raises the version in this row: they wait, so version and rows belong together.
         locked = Project.objects.select_for_update().get(pk=project.pk)
-        current = project.templates.filter(is_current=True).first()
+        current = project.template_version
         if current is None:
             raise DataError("The project has no template yet: choose one, then make a snapshot.")
         schema = snapshot_schema(current.template, lineage=project.key)

@@ -32,7 +32,7 @@ from pydplib.web.projects.door import check_flow_for
 @require_GET
 def data(request: Any) -> HttpResponse:
     """Show signed reports as rows."""
-    current = request.project.templates.filter(is_current=True).first()
+    current = request.project.template_version
     if current is None:
         return render(request, "intake/data.html", {"template": None})
     questions = questions_of(current.template)
@@ -114,7 +114,7 @@ def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
 @require_POST
 def data_export(request: Any) -> HttpResponse:
     """Send raw rows as CSV to an owner: password given again, allowed by the policy, logged."""
-    current = request.project.templates.filter(is_current=True).first()
+    current = request.project.template_version
     if current is None:
         raise Http404
     template = current.template

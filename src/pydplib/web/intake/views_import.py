@@ -34,7 +34,7 @@ _PAGE = 25
 def imports(request: Any) -> HttpResponse:
     """List imports, and take an upload."""
     own = _own_department(request)
-    current = request.project.templates.filter(is_current=True).first()
+    current = request.project.template_version
     form = UploadForm(own_department=own)
     status = 200
     if request.method == "POST" and current is not None:

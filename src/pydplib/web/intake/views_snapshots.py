@@ -42,7 +42,7 @@ def snapshots(request: Any) -> HttpResponse:
         "snapshots": Snapshot.objects.filter(project=request.project).select_related("template"),
         "current": current,
         "newest": current.number if current else 0,
-        "template": request.project.templates.filter(is_current=True).first(),
+        "template": request.project.template_version,
         "schedule": schedule,
         "form": ScheduleForm(instance=schedule),
     }

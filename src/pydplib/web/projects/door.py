@@ -12,7 +12,7 @@ from django.utils import timezone
 from pydplib.errors import PolicyError
 from pydplib.policy import Audience, Decision, Output, OutputLabel, Source, may_flow
 from pydplib.web.auditlog.writing import record
-from pydplib.web.projects.fields import Field, fields_of, template_of
+from pydplib.web.projects.fields import Field, current_template, fields_of
 
 
 def flow_for(
@@ -46,7 +46,7 @@ def flow_for(
         fields=fields,
         filters=filters,
         on=on,
-        known=fields_of(template_of(project)),
+        known=fields_of(current_template(project)),
         policy=project.policy,
     )
 

@@ -45,9 +45,9 @@ class Field:
         return LABEL_WORDS.get(self.label, self.label)
 
 
-def template_of(project: Any) -> Template | None:
+def current_template(project: Any) -> Template | None:
     """Return the current template of a project, or none while it has none."""
-    version = project.templates.filter(is_current=True).order_by("-number").first()
+    version = project.template_version
     return None if version is None else version.template
 
 
@@ -69,4 +69,9 @@ def fields_of(template: Template | None) -> tuple[Field, ...]:
 
 def openable_fields(project: Any) -> tuple[Field, ...]:
     """Return the fields that a policy row may name: all but identifiers."""
-    return tuple(field for field in fields_of(template_of(project)) if not field.is_identifier)
+    return tuple(field for field in fields_of(current_template(project)) if not field.is_identifier)
+
+
+def titles_in(project: Any) -> dict[str, str]:
+    """Return name -> title of the fields of a project."""
+    return {field.name: field.title for field in fields_of(current_template(project))}

@@ -10,9 +10,10 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
+from pydplib.policy import GROUP
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
 from pydplib.web.doors import Place
-from pydplib.web.projects.fields import fields_of, template_of
+from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.words import request_words
 
@@ -170,8 +171,7 @@ def news_of(user: Any, cards: list[Card]) -> list[News]:
         if not _concerns(request, places[request.project_id].place, user):
             continue
         if request.project_id not in titles:
-            known = fields_of(template_of(request.project))
-            titles[request.project_id] = {item.name: item.title for item in known}
+            titles[request.project_id] = titles_in(request.project)
         last = max(request.approvals.all(), key=lambda word: word.time, default=None)
         mine = request.by_id == user.pk
         found.append(
@@ -183,7 +183,7 @@ def news_of(user: Any, cards: list[Card]) -> list[News]:
 def _concerns(request: AccessRequest, place: Place, user: Any) -> bool:
     if request.by_id == user.pk or request.beneficiary == user.username:
         return True
-    audiences = {place.role, *(f"group:{name}" for name in place.groups)}
+    audiences = {place.role, *(GROUP + name for name in place.groups)}
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 

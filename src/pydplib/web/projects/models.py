@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -12,6 +12,9 @@ from django.utils.text import slugify
 
 from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule
 from pydplib.web.people.models import new_key
+
+if TYPE_CHECKING:
+    from pydplib.web.reporting.models import TemplateVersion
 
 ROLE_CHOICES = [(role.name, role.title) for role in ROLES.values()]
 
@@ -51,6 +54,12 @@ class Project(models.Model):
         """The data flow policy as ``pydplib.policy`` reads it; no row means no."""
         rules = tuple(row.to_rule() for row in self.rules.all())
         return Policy(rules=rules, data_set_budget=self.data_set_budget, delta=self.delta)
+
+    @property
+    def template_version(self) -> TemplateVersion | None:
+        """The version of the template that new reports are written with; none while there is none."""
+        found: TemplateVersion | None = self.templates.filter(is_current=True).order_by("-number").first()
+        return found
 
     def dashboard_budget(self, audience: str) -> float | None:
         """Return what the dashboards of an audience may spend together; none if no row speaks of it."""

@@ -13,7 +13,7 @@ from pydplib.errors import ParameterError
 from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, ROLES, PolicyRule
 from pydplib.web.doors import door
 from pydplib.web.projects.changing import noting_refusals
-from pydplib.web.projects.fields import fields_of, template_of
+from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_policy import DataSetBudgetForm, GroupForm, RuleForm
 from pydplib.web.projects.models import Member, Project, Rule
 from pydplib.web.projects.ruling import (
@@ -34,7 +34,7 @@ def policy(request: HttpRequest) -> HttpResponse:
     """Show who gets what: all rows to owners and officers, to others those that speak of them."""
     project, place = request.project, request.member
     sees_all = place.can("edit_policy") or place.can("read_log")
-    titles = {field.name: field.title for field in fields_of(template_of(project))}
+    titles = titles_in(project)
     own = _own_place(request)
     rows = []
     for row in project.rules.all():

@@ -61,7 +61,7 @@ def project(request: HttpRequest) -> HttpResponse:
     """Show what the project is for; looking at it makes it the current one."""
     chosen, place = request.project, request.member
     request.session["project"] = chosen.key
-    version = chosen.templates.filter(is_current=True).order_by("-number").first()
+    version = chosen.template_version
     values: dict[str, Any] = {
         "project": chosen,
         "tabs": project_tabs(request, "project"),

@@ -15,7 +15,7 @@ from pydplib.errors import ParameterError
 from pydplib.web.doors import door
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.deciding import approvals_that_count, beneficiaries, decide
-from pydplib.web.projects.fields import fields_of, template_of
+from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_requests import ASKING, DecisionForm, ProposeForm
 from pydplib.web.projects.models import AccessRequest, Project
 from pydplib.web.projects.requesting import (
@@ -41,7 +41,7 @@ def requests(request: HttpRequest) -> HttpResponse:
     shown = AccessRequest.objects.filter(project=project).select_related("by").prefetch_related("approvals")
     if not _sees_all(place):
         shown = shown.filter(Q(by=request.user) | Q(beneficiary=request.user.username))
-    titles = _titles(project)
+    titles = titles_in(project)
     waiting = [_entry(item, titles) for item in shown.filter(state=AccessRequest.State.OPEN)]
     page = Paginator(shown.exclude(state=AccessRequest.State.OPEN), 20).get_page(request.GET.get("page"))
     values = {
@@ -175,10 +175,6 @@ def _sees_all(place: Any) -> bool:
     return bool(place.can("decide_requests") or place.can("read_log"))
 
 
-def _titles(project: Project) -> dict[str, str]:
-    return {field.name: field.title for field in fields_of(template_of(project))}
-
-
 def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, Any]:
     return {
         "item": item,
@@ -207,7 +203,7 @@ def _shown(request: HttpRequest, item: AccessRequest) -> dict[str, Any]:
     return {
         "item": item,
         "project": project,
-        **_entry(item, _titles(project)),
+        **_entry(item, titles_in(project)),
         "events": events,
         "counting": len(approvals_that_count(project, item)),
         "needs_two": item.kind == AccessRequest.Kind.BUDGET,

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydplib.capture import Agreement, Question, Template, reader_agreement
 from pydplib.web.reporting.models import Reading, TemplateVersion
-from pydplib.web.reporting.templating import template_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ def agreement_of(project: Any) -> list[tuple[TemplateVersion, int, list[Question
             by_template.setdefault(pair[1].template, []).append((pair[1], pair[2]))
     found = []
     for version, both in sorted(by_template.items(), key=lambda entry: -entry[0].number):
-        template: Template = template_of(version)
+        template: Template = version.template
         result = reader_agreement(template, [one.answers for one, _ in both], [other.answers for _, other in both])
         questions = [QuestionAgreement(template.question(name), value) for name, value in result.items() if value.n]
         found.append((version, len(both), questions))

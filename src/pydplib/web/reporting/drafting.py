@@ -12,7 +12,6 @@ from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.models import Patient
 from pydplib.web.intake.pseudonyms import nameless_patient, patient_for
 from pydplib.web.reporting.models import Correction, Reading, Report
-from pydplib.web.reporting.templating import current_version, template_of
 
 
 class DraftConflict(DataError):
@@ -30,10 +29,10 @@ def start_report(project: Any, *, identifier: str, author: Any, department: str)
         author: Who begins it.
         department: The author's own department.
     """
-    version = current_version(project)
+    version = project.template_version
     if version is None:
         raise TemplateError("This project has no template yet. Ask an owner to add one.")
-    person = template_of(version).person
+    person = version.template.person
     with recorded(author, project=project) as log:
         patient = patient_for(project, {person: identifier}) if person else nameless_patient(project)
         report = Report.objects.create(

@@ -19,7 +19,7 @@ from pydplib.web.reporting.drafting import DraftConflict
 from pydplib.web.reporting.free_texts import NewText
 from pydplib.web.reporting.models import FreeText, Reading, Report
 from pydplib.web.reporting.signing import Complete, complete, sign_label
-from pydplib.web.reporting.templating import capturing_template, current_version, template_of
+from pydplib.web.reporting.templating import capturing_template
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Progress:
 
 def add_texts(project: Any, texts: Sequence[NewText], *, readers: int, actor: Any) -> int:
     """Put texts into the queue in one transaction: all of them, or none."""
-    version = current_version(project)
+    version = project.template_version
     if version is None:
         raise TemplateError("This project has no template yet. Add one before texts are labelled with it.")
     if readers not in (1, 2):
         raise DataError("A text is read by one reader or by two.")
-    person = template_of(version).person
+    person = version.template.person
     with recorded(actor, project=project) as log:
         if person:
             patients = patients_for(project, [{person: each.identifier} for each in texts])
@@ -89,7 +89,7 @@ def claim_next(project: Any, reader: Any, place: Any) -> Reading | None:
     found = mine.order_by("claimed").first()
     if found is not None:
         return found
-    version = current_version(project)
+    version = project.template_version
     if version is None:
         raise TemplateError("This project has no template yet. Ask an owner to add one.")
     for _ in range(20):

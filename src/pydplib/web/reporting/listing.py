@@ -15,7 +15,6 @@ from pydplib.capture import Question
 from pydplib.web.people.models import User
 from pydplib.web.reporting.answering import headline
 from pydplib.web.reporting.models import Report
-from pydplib.web.reporting.templating import current_version, template_of
 
 
 def sees_all(request: HttpRequest) -> bool:
@@ -96,8 +95,8 @@ class ReportFilter(forms.Form):
 
 def score_question(project: Any) -> Question | None:
     """Return the question whose answer stands for a report in this project's lists."""
-    version = current_version(project)
-    return headline(template_of(version)) if version else None
+    version = project.template_version
+    return headline(version.template) if version else None
 
 
 def _scores(question: Question | None) -> list[tuple[str, str]]:

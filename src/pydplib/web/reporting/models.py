@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -31,7 +32,13 @@ class TemplateVersion(models.Model):
     @property
     def template(self) -> Template:
         """The template as ``pydplib.capture`` knows it."""
-        return Template.from_json(self.definition)
+        return _template(self.definition)
+
+
+@lru_cache(maxsize=64)
+def _template(definition: str) -> Template:
+    """Read a definition once per process: requests ask for the same few templates again and again."""
+    return Template.from_json(definition)
 
 
 class VisibleReports(models.Manager):

@@ -47,24 +47,14 @@ class Upload:
         return all(problem.severity != "error" for problem in self.problems)
 
 
-@lru_cache(maxsize=64)
-def _read(definition: str) -> Template:
-    return Template.from_json(definition)
+def capturing_template(version: TemplateVersion) -> Template:
+    """Return the template as forms use it: whose report it is, is asked before and stored elsewhere."""
+    return _capturing(version.definition)
 
 
 @lru_cache(maxsize=64)
 def _capturing(definition: str) -> Template:
-    return without_person(_read(definition))
-
-
-def template_of(version: TemplateVersion) -> Template:
-    """Return the template of a stored version; parsed once per process."""
-    return _read(version.definition)
-
-
-def capturing_template(version: TemplateVersion) -> Template:
-    """Return the template as forms use it: whose report it is, is asked before and stored elsewhere."""
-    return _capturing(version.definition)
+    return without_person(Template.from_json(definition))
 
 
 def without_person(template: Template) -> Template:
@@ -88,11 +78,6 @@ def without_person(template: Template) -> Template:
                 yield item
 
     return dataclasses.replace(template, items=tuple(kept(template.items)), person="", max_reports_per_person=1)
-
-
-def current_version(project: Project) -> TemplateVersion | None:
-    """Return the version with which new reports are written."""
-    return TemplateVersion.objects.filter(project=project, is_current=True).order_by("-number").first()
 
 
 def read_upload(data: bytes, *, version: str = "", current: Template | None = None) -> Upload:
@@ -172,7 +157,7 @@ def add_template(project: Project, template: Template, *, actor: Any, note: str 
         Project.objects.select_for_update().get(pk=project.pk)  # numbers are given one after the other
         known = list(TemplateVersion.objects.filter(project=project))
         for other in known:
-            if (template_of(other).id, template_of(other).version) == (template.id, template.version):
+            if (other.template.id, other.template.version) == (template.id, template.version):
                 raise TemplateError(
                     f"This project already has version '{template.version}' of '{template.id}'. "
                     "Give the new one another version."

@@ -29,7 +29,6 @@ from pydplib.web.reporting.forming import answer_autosave, answer_form, show_for
 from pydplib.web.reporting.listing import check_visible, prior_report, visible_reports
 from pydplib.web.reporting.models import Correction, Report
 from pydplib.web.reporting.signing import correct_report, sign_report
-from pydplib.web.reporting.templating import current_version, template_of
 from pydplib.web.reporting.words import report_words
 
 
@@ -47,8 +46,8 @@ class PatientForm(forms.Form):
 @door("capture")
 def report_new(request: HttpRequest) -> HttpResponse:
     """Ask whose report it is, then begin it."""
-    version = current_version(request.project)
-    template = template_of(version) if version else None
+    version = request.project.template_version
+    template = version.template if version else None
     person = template.person if template else ""
     form = PatientForm(request.POST if request.method == "POST" and person else None)
     if template and person:
@@ -135,7 +134,7 @@ def _desk(request: HttpRequest, report: Report) -> Desk:
     desk.beside = {
         "report": report,
         "patient": report.patient,
-        "named": bool(template_of(report.template).person),
+        "named": bool(report.template.template.person),
         "reason": getattr(desk.holder, "reason", ""),
     }
     if prior is not None:
@@ -150,7 +149,7 @@ def _desk(request: HttpRequest, report: Report) -> Desk:
 def _check_patient(request: HttpRequest, report: Report) -> None:
     """Say whether an identifier that was typed again is the patient's; a report on another one is not signed."""
     typed = request.POST.get("check_identifier", "").strip()
-    person = template_of(report.template).person
+    person = report.template.template.person
     if not typed or not person:
         return
     try:

@@ -30,7 +30,6 @@ from pydplib.web.reporting.labelling import (
     texts_for,
 )
 from pydplib.web.reporting.models import FreeText, Reading
-from pydplib.web.reporting.templating import current_version
 
 
 class TextsForm(forms.Form):
@@ -90,7 +89,7 @@ def labelling(request: HttpRequest) -> HttpResponse:
         "open_reading": mine.filter(finished=None).exclude(number=Reading.JUDGE).first(),
         "read": mine.exclude(finished=None).count(),
         "owner": owner,
-        "version": current_version(request.project),
+        "version": request.project.template_version,
     }
     if owner:
         values |= {"progress": progress_of(request.project), "differing": differing_texts(request.project)[:20]}
@@ -109,7 +108,7 @@ def labelling_add(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, f"{count} texts are in the queue." if count > 1 else "The text is in the queue.")
             return redirect("labelling")
-    values = {"form": form, "version": current_version(request.project), "breadcrumb": _way("Add texts")}
+    values = {"form": form, "version": request.project.template_version, "breadcrumb": _way("Add texts")}
     return render(request, "reporting/labelling_add.html", values, status=422 if form.is_bound else 200)
 
 

@@ -19,7 +19,7 @@ from pydplib.web.intake.pseudonyms import find_patient
 from pydplib.web.projects.door import check_flow_for
 from pydplib.web.reporting.listing import ReportFilter, check_visible, sees_all, visible_reports
 from pydplib.web.reporting.models import Correction, Report
-from pydplib.web.reporting.templating import capturing_template, current_version, template_of
+from pydplib.web.reporting.templating import capturing_template
 from pydplib.web.reporting.views_form import PatientForm
 from pydplib.web.reporting.words import history, report_words
 
@@ -40,8 +40,8 @@ def reports(request: HttpRequest) -> HttpResponse:
 @require_POST
 def report_find(request: HttpRequest) -> HttpResponse:
     """Find the reports of one patient by the exact identifier; by POST, so that it is in no address and no log."""
-    version = current_version(request.project)
-    person = template_of(version).person if version else ""
+    version = request.project.template_version
+    person = version.template.person if version else ""
     form = PatientForm(request.POST)
     found = Report.objects.none()
     if person and form.is_valid():
@@ -73,13 +73,13 @@ def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
 def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, Any]:
     drafts = visible_reports(request).filter(author=request.user, state=Report.State.DRAFT)
     corrections = Correction.objects.filter(author=request.user, report__project=request.project)
-    version = current_version(request.project)
+    version = request.project.template_version
     return {
         "filters": filters,
         "score": filters.question,
         "drafts": drafts.select_related("patient")[:10],
         "corrections": corrections.select_related("report", "report__patient")[:10],
-        "finder": PatientForm() if version and template_of(version).person else None,
+        "finder": PatientForm() if version and version.template.person else None,
         "version": version,
         "sees_all": sees_all(request),
     }

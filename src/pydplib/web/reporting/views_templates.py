@@ -21,9 +21,7 @@ from pydplib.web.reporting.templating import (
     MOST_BYTES,
     Upload,
     add_template,
-    current_version,
     read_upload,
-    template_of,
     use_template,
     without_person,
 )
@@ -85,7 +83,7 @@ class UploadForm(forms.Form):
 def templates(request: HttpRequest) -> HttpResponse:
     """List the versions of the project's template."""
     versions = [
-        {"row": version, "template": template_of(version)}
+        {"row": version, "template": version.template}
         for version in TemplateVersion.objects.filter(project=request.project)
     ]
     values = {"versions": versions, "may_edit": request.member.can("edit_templates")}
@@ -96,7 +94,7 @@ def templates(request: HttpRequest) -> HttpResponse:
 def template(request: HttpRequest) -> HttpResponse:
     """Show one version: its tree, what the linter says, and what a report would read like."""
     version: TemplateVersion = request.target
-    shown = template_of(version)
+    shown = version.template
     others = TemplateVersion.objects.filter(project=request.project).exclude(pk=version.pk)
     values = _shown(shown) | {
         "version": version,
@@ -128,8 +126,8 @@ def template_difference(request: HttpRequest) -> HttpResponse:
     values = {
         "version": version,
         "other": other,
-        "template": template_of(version),
-        "changes": compare(template_of(other), template_of(version)) if other else (),
+        "template": version.template,
+        "changes": compare(other.template, version.template) if other else (),
         "breadcrumb": [("Templates", "/templates"), ("Difference", "")],
     }
     return render(request, "reporting/difference.html", values)
@@ -142,7 +140,7 @@ def template_download(request: HttpRequest) -> HttpResponse:
     wanted = request.GET.get("format", "toml")
     if wanted not in FORMATS:
         raise Http404
-    shown = template_of(version)
+    shown = version.template
     _, ending, kind = FORMATS[wanted]
     if wanted == "toml":
         text = shown.to_toml()
@@ -162,8 +160,8 @@ def template_download(request: HttpRequest) -> HttpResponse:
 @door("edit_templates")
 def template_new(request: HttpRequest) -> HttpResponse:
     """Read an upload and show what it is; nothing is kept until it is accepted."""
-    current = current_version(request.project)
-    compared = template_of(current) if current else None
+    current = request.project.template_version
+    compared = current.template if current else None
     if request.method == "POST" and "accept" in request.POST:
         return _accept(request, compared)
     form = UploadForm(request.POST or None, request.FILES or None)
