@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pydplib.errors import ParameterError
+from pydplib.web.private_files import write_once
 
 DEFAULT_HOME = "pydplib-data"
 LOOKS_LIKE = "DATABASE_URL must look like postgresql://USER:PASSWORD@HOST:5432/DATABASE. Leave it out for SQLite."
@@ -71,19 +72,7 @@ class Configuration:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = keys / f"{name}.key"
         if not path.exists():
-            # Written aside and linked into place: of two servers starting at once, one key wins for both.
-            draft = keys / f".{name}.{secrets.token_hex(8)}"
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secrets.token_hex(32).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            try:
-                os.link(draft, path)
-            except FileExistsError:
-                pass
-            finally:
-                draft.unlink()
+            write_once(path, secrets.token_hex(32).encode())
         value = path.read_bytes().strip()
         if len(value) < 32:
             raise ParameterError(f"The key file '{path.name}' is damaged: restore it from a backup.")

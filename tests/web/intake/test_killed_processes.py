@@ -14,7 +14,8 @@ import datetime as dt
 from pydplib.capture import builtin
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake import accepting, checking, erasing, jobs, recording, snapshots, uploads
+from pydplib.web import jobs
+from pydplib.web.intake import accepting, checking, erasing, recording, snapshots, uploads
 from pydplib.web.intake.models import Identifier, ImportBatch, Patient, Snapshot
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project, project_key
@@ -256,9 +257,10 @@ def test_memory_test_notices_rows_that_are_held(run: Steps) -> None:
 
 IN_THE_BACKGROUND = """
 import time
-jobs.INLINE_ROWS = 0
+from pydplib.web.intake import jobs as imports
+imports.INLINE_ROWS = 0
 batch = ImportBatch.objects.get(key=sys.argv[1])
-jobs.start(accepting.accept_batch, batch)
+imports.start(accepting.accept_batch, batch)
 seen = set()
 for _ in range(600):
     batch.refresh_from_db()

@@ -11,7 +11,7 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.intake.models import Identifier, Patient
-from pydplib.web.intake.pseudonyms import clean, find_patient, patient_for, patients_for, put_back, set_apart
+from pydplib.web.intake.pseudonyms import clean, find_patient, patient_for, patients_for
 from pydplib.web.intake.recording import accept_rows, row_values
 from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import Report, ReportVersion
@@ -50,14 +50,6 @@ def test_identifier_that_names_nobody_is_refused_without_quoting_it(value: str) 
     with pytest.raises(DataError) as error:
         clean(value)
     assert "xxx" not in str(error.value)
-
-
-def test_identifier_is_set_apart_and_put_back(project) -> None:
-    template = builtin("pirads-paper")
-    identifiers, answers = set_apart(template, {"patient_id": "A 17", "age": 64})
-    patient = patient_for(project, identifiers)
-    assert answers == {"age": 64}
-    assert put_back(template, answers, patient) == {"patient_id": "A 17", "age": 64}
 
 
 def test_row_values_have_no_identifier_column() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +9,7 @@ from django.conf import settings
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt, key_id, new_signing_key, public_key_text
+from pydplib.web.private_files import write_once
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -78,18 +77,7 @@ def _make() -> Ed25519PrivateKey:
     key = new_signing_key()
     number = max((int(path.stem) for path in _files()), default=0) + 1
     path = _folder() / f"{number:06d}.key"
-    draft = _folder() / f".{secrets.token_hex(8)}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(key.private_bytes_raw().hex().encode())
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+    write_once(path, key.private_bytes_raw().hex().encode())
     return _read(path)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +19,7 @@ from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.pausing import PausedLedgerError, UnreadableLedgerError, UnsoundLedgerError
 from pydplib.web.ledger.store import DatabaseStore
 from pydplib.web.locks import locked
+from pydplib.web.private_files import replace_whole
 
 
 class DatabaseLedger(StoreLedger):
@@ -67,7 +66,7 @@ class DatabaseLedger(StoreLedger):
 
     def pause(self, why: str) -> None:
         """Write nothing from now on, and answer no new question."""
-        _replace(self.damage_file, why)
+        replace_whole(self.damage_file, why.encode())
 
     def go_on(self) -> None:
         """End a pause: the ledger was verified and agrees."""
@@ -150,7 +149,7 @@ class DatabaseLedger(StoreLedger):
         with transaction.atomic():
             head = rows.Head.objects.select_for_update().get(id=1)
             now = Head(head.name, head.number, head.hash)
-            _replace(self.head_file, now.to_json())
+            replace_whole(self.head_file, now.to_json().encode())
         return now
 
     def _write_head(self, head: Head) -> None:
@@ -159,7 +158,7 @@ class DatabaseLedger(StoreLedger):
             with locked(self.head_file):
                 known = self._known_head()
                 if known is None or known.ledger != head.ledger or known.entries < head.entries:
-                    _replace(self.head_file, head.to_json())
+                    replace_whole(self.head_file, head.to_json().encode())
         except OSError:
             raise LedgerError(
                 f"The file '{self.head_file.name}' cannot be written. The debit stands; ask again once it can."
@@ -184,16 +183,3 @@ def _reading() -> Iterator[None]:
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
-
-
-def _replace(file: Path, text: str) -> None:
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
-            output.write(text)
-            output.flush()
-            os.fsync(output.fileno())
-        os.replace(draft, file)
-    finally:
-        draft.unlink(missing_ok=True)
