@@ -53,13 +53,12 @@ class Claim:
         row: The row.
         state: The state in which it is while it is worked on.
         among: The states from which work may begin.
-        stale: After how long a silent worker is taken for gone.
     """
 
-    def __init__(self, row: Any, state: str, *, among: Iterable[str], stale: dt.timedelta | None = None) -> None:
+    def __init__(self, row: Any, state: str, *, among: Iterable[str]) -> None:
         self.token, self.pk, self.state = secrets.token_hex(8), row.pk, state
         self.rows = type(row)._default_manager
-        claimed = self.rows.filter(is_free(stale), pk=row.pk, state__in=tuple(among)).update(
+        claimed = self.rows.filter(is_free(), pk=row.pk, state__in=tuple(among)).update(
             worker=self.token, heartbeat=timezone.now(), state=state, problem=""
         )
         if not claimed:
@@ -77,19 +76,18 @@ class Claim:
         self.rows.filter(pk=self.pk, worker=self.token).update(worker="", **values)
 
     @contextmanager
-    def beating(self, *, most: float, every: float | None = None) -> Iterator[None]:
+    def beating(self, *, most: float) -> Iterator[None]:
         """Give signs of life from a thread of its own while something long runs.
 
         Args:
             most: Seconds after which no further sign is given: whatever still runs then has got stuck.
-            every: Seconds between two signs.
         """
         ended = threading.Event()
 
         def beat() -> None:
             begun = time.monotonic()
             try:
-                while not ended.wait(BEAT if every is None else every) and time.monotonic() - begun < most:
+                while not ended.wait(BEAT) and time.monotonic() - begun < most:
                     try:
                         self.save()
                     except LostClaimError:
@@ -108,24 +106,21 @@ class Claim:
             thread.join(timeout=5)
 
 
-def is_free(stale: dt.timedelta | None = None) -> Q:
+def is_free() -> Q:
     """Return the condition that nobody works on a row, or somebody who is gone."""
-    old = timezone.now() - (STALE if stale is None else stale)
-    return Q(worker="") | Q(heartbeat__isnull=True) | Q(heartbeat__lt=old)
+    return Q(worker="") | Q(heartbeat__isnull=True) | Q(heartbeat__lt=timezone.now() - STALE)
 
 
-def is_stalled(row: Any, states: Iterable[str], *, stale: dt.timedelta | None = None) -> bool:
+def is_stalled(row: Any, states: Iterable[str]) -> bool:
     """Return whether a step was begun and nobody works on it any more.
 
     Args:
         row: The row.
         states: The states in which it should be worked on.
-        stale: After how long a silent worker is taken for gone.
     """
     if row.state not in tuple(states):
         return False
-    old = timezone.now() - (STALE if stale is None else stale)
-    return not row.worker or row.heartbeat is None or row.heartbeat < old
+    return not row.worker or row.heartbeat is None or row.heartbeat < timezone.now() - STALE
 
 
 def start(step: Callable[[Any], None], row: Any, *, inline: bool, related: Iterable[str] = ()) -> None:

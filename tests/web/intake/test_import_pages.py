@@ -417,19 +417,20 @@ def test_uploaded_rows_are_readable_by_the_server_alone(project, version, row, m
 def test_one_worker_at_a_time(project, version, row, member, monkeypatch) -> None:
     import datetime as dt
 
-    from pydplib.web.intake import jobs
+    from pydplib.web import jobs
+    from pydplib.web.intake.jobs import is_stalled
 
     owner = member("owner")
     batch = go_through(owner, table([row("P1")]))
-    first = jobs.Worker(batch, "accepting", among=("checked", "accepting"))
+    first = jobs.Claim(batch, "accepting", among=("checked", "accepting"))
     batch.refresh_from_db()
-    assert not jobs.is_stalled(batch)
+    assert not is_stalled(batch)
     with pytest.raises(jobs.LostClaimError):
-        jobs.Worker(batch, "accepting", among=("checked", "accepting"))
+        jobs.Claim(batch, "accepting", among=("checked", "accepting"))
     assert owner.post(f"/import/{batch.key}/accept").status_code == 302
     assert not Report.all_objects.exists()
     monkeypatch.setattr(jobs, "STALE", dt.timedelta(0))
-    assert jobs.is_stalled(batch)
+    assert is_stalled(batch)
     page = owner.get(f"/import/{batch.key}").content.decode()
     assert "Nobody works on this import" in page and "Go on" in page
     assert owner.get(f"/import/{batch.key}/progress")["HX-Refresh"] == "true"

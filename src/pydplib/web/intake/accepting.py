@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -12,10 +11,10 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake import uploads
 from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.jobs import Worker
 from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient
-from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of
+from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
 from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, prepare, write_reports
+from pydplib.web.jobs import Claim
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
@@ -30,10 +29,10 @@ def accept_batch(batch: ImportBatch) -> None:
     transaction shows them all, raises the data version and writes the line. Killed anywhere, the import is either
     not taken in (and can be resumed or discarded) or taken in whole.
     """
-    worker = _claim(batch)
+    claim = _claim(batch)
     batch.refresh_from_db()
     if not uploads.path_of(batch.key).exists():
-        worker.release(problem="The uploaded file is gone: files are kept for a day. Discard this import.")
+        claim.release(problem="The uploaded file is gone: files are kept for a day. Discard this import.")
         return
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template, batch)
@@ -41,27 +40,27 @@ def accept_batch(batch: ImportBatch) -> None:
     begun_at = batch.done if Report.all_objects.filter(batch=batch, state=Report.State.STAGED).exists() else 0
     done, rows = 0, reader.rows()
     if not begun_at:
-        worker.save(done=0)
+        claim.save(done=0)
     for chunk in chunks(rows, CHUNK):
         done += len(chunk)
         ready = _ready(batch, reader, duplicates, decided, chunk)
         if done <= begun_at:
             continue  # written before the break; looked at again only for duplicates in later rows
         with transaction.atomic():
-            worker.save(done=done)
+            claim.save(done=done)
             write_reports(batch.project, batch.template, ready, author=batch.by, staged_in=batch)
-    _show(batch, worker)
+    _show(batch, claim)
     uploads.remove(batch.key)
 
 
-def _claim(batch: ImportBatch) -> Worker:
+def _claim(batch: ImportBatch) -> Claim:
     """Take one import of a project at a time: of two, neither would see the reports of the other as duplicates."""
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=batch.project_id)
         others = ImportBatch.objects.filter(project=batch.project_id, state=_State.ACCEPTING).exclude(pk=batch.pk)
         if others.exists():
             raise DataError("Another import of this project is being taken in. Let it finish, then try again.")
-        return Worker(batch, _State.ACCEPTING, among=(_State.CHECKED, _State.ACCEPTING))
+        return Claim(batch, _State.ACCEPTING, among=(_State.CHECKED, _State.ACCEPTING))
 
 
 def _ready(
@@ -75,9 +74,7 @@ def _ready(
             if decision.decision == _Decision.LEAVE_OUT:
                 continue
             if decision.decision == _Decision.FIXED:
-                special = {name: text for name, text in decision.fields.items() if name.startswith("@")}
-                fields = {name: text for name, text in decision.fields.items() if name not in special}
-                row = reader.evaluated(row.number, fields, special)
+                row = reader.evaluated(row.number, *split_fields(decision.fields))
         elif row.number in repeated:
             continue
         if row.ok:
@@ -93,31 +90,30 @@ def _ready(
     return ready
 
 
-def _show(batch: ImportBatch, worker: Worker) -> None:
+def _show(batch: ImportBatch, claim: Claim) -> None:
     with recorded(batch.by, project=batch.project) as log:
         now = timezone.now()
-        worker.save(state=_State.ACCEPTED, ended=now)
+        claim.save(state=_State.ACCEPTED, ended=now)
         staged = Report.all_objects.filter(batch=batch, state=Report.State.STAGED)
         written = staged.update(state=Report.State.SIGNED, created=now, changed=now, signed=now)
         number = new_data_version(batch.project) if written else batch.project.data_version
         batch.problem_rows.all().delete()  # they hold cells of the file
-        ImportBatch.objects.filter(pk=batch.pk).update(worker="", good=written, bad=batch.rows - written)
+        claim.release(good=written, bad=batch.rows - written)
         log.add("import.accept", batch.key, reports=written, rows=batch.rows, data_version=number)
 
 
 def discard_batch(batch: ImportBatch, *, actor: object = None) -> None:
     """Throw an import away: file, staged reports, patients whom only it brought."""
-    among = tuple(state for state in _State.values if state not in (_State.ACCEPTED, _State.DISCARDED))
-    worker = Worker(batch, _State.DISCARDING, among=among)
+    claim = Claim(batch, _State.DISCARDING, among=set(_State.values).difference(ImportBatch.ENDED))
     staged = Report.all_objects.filter(batch=batch, state=Report.State.STAGED).order_by("pk")
-    while part := list(islice(staged.values_list("pk", "patient_id")[:CHUNK], CHUNK)):
+    while part := list(staged.values_list("pk", "patient_id")[:CHUNK]):
         with transaction.atomic():
-            worker.save()
+            claim.save()
             Report.all_objects.filter(pk__in=[pk for pk, _ in part]).delete()
             _unused({patient for _, patient in part}).delete()
     with recorded(actor or batch.by, project=batch.project) as log:
-        worker.save(state=_State.DISCARDED, ended=timezone.now())
-        ImportBatch.objects.filter(pk=batch.pk).update(worker="")
+        claim.save(state=_State.DISCARDED, ended=timezone.now())
+        claim.release()
         batch.problem_rows.all().delete()
         log.add("import.discard", batch.key, rows=batch.rows)
     uploads.remove(batch.key)

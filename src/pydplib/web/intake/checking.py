@@ -11,12 +11,12 @@ from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.jobs import Worker
 from pydplib.web.intake.mapping import titles_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
-from pydplib.web.intake.reading import FileRow, Reader
+from pydplib.web.intake.reading import FileRow, Reader, split_fields
 from pydplib.web.intake.recording import CHUNK, chunks
 from pydplib.web.intake.repeats import repeated_in_file
+from pydplib.web.jobs import Claim
 
 MOST_PROBLEM_ROWS = 2000
 """Rows with problems that are kept for a decision; further ones are counted and left out."""
@@ -27,13 +27,13 @@ _State: Any = ImportBatch.State
 
 def check_rows(batch: ImportBatch) -> None:
     """Try every row of an import and keep what is wrong with it."""
-    worker = Worker(batch, _State.CHECKING, among=(_State.UPLOADED, _State.CHECKING, _State.CHECKED))
+    claim = Claim(batch, _State.CHECKING, among=(_State.UPLOADED, _State.CHECKING, _State.CHECKED))
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
     columns = _names(batch, template)
     good = bad = kept = done = 0
     with transaction.atomic():
-        worker.save(done=0, good=0, bad=0)
+        claim.save(done=0, good=0, bad=0)
         batch.problem_rows.all().delete()
     for chunk in chunks(reader.rows(), CHUNK):
         repeated = duplicates.find(chunk)
@@ -50,11 +50,10 @@ def check_rows(batch: ImportBatch) -> None:
         done += len(chunk)
         with transaction.atomic():
             ImportRow.objects.bulk_create(rows)
-            worker.save(done=done, good=good, bad=bad)
+            claim.save(done=done, good=good, bad=bad)
     with recorded(batch.by, project=batch.project) as log:
-        worker.save(state=_State.CHECKED)
-        worker.state = _State.CHECKED
-        worker.release()
+        claim.save(state=_State.CHECKED)
+        claim.release()
         log.add("import.check", batch.key, rows=done, bad=bad)
 
 
@@ -70,8 +69,8 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
     unknown = [name for name in fields if name not in reader.readers]
     if unknown:
         raise DataError("A mended row has fields that the template does not know.")
-    special = {name: text for name, text in row.fields.items() if name.startswith("@")}
-    merged = {name: text for name, text in row.fields.items() if not name.startswith("@")} | dict(fields)
+    own, special = split_fields(row.fields)
+    merged = own | dict(fields)
     tried = reader.evaluated(row.number, merged, special)
     duplicates = Duplicates(row.batch.project, template)
     repeated = duplicates.find([tried]).get(row.number, "") or repeated_in_file(reader, duplicates, tried)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -85,7 +84,7 @@ def overdue(project: Project, *, today: dt.date | None = None) -> dict[str, Any]
         "patients": patients.count() if due else 0,
         "reports": reports.count() if due else 0,
         "snapshots": project.snapshots.exclude(file="").count() if due else 0,
-        "imports": ImportBatch.objects.filter(project=project, state__in=_OPEN).count() if due else 0,
+        "imports": open_imports(project) if due else 0,
     }
 
 
@@ -107,16 +106,9 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
     return gone
 
 
-_OPEN: Sequence[str] = [
-    state
-    for state in ImportBatch.State.values
-    if state not in (ImportBatch.State.ACCEPTED, ImportBatch.State.DISCARDED)
-]
-
-
 def open_imports(project: Any) -> int:
     """Return how many uploads are waiting: they may hold rows of a person who is erased now."""
-    return ImportBatch.objects.filter(project=project, state__in=_OPEN).count()
+    return ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
 
 
 def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:

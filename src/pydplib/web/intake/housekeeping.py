@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import logging
 
-from django.db.models import Q
 from django.utils import timezone
 
+from pydplib.web import jobs
 from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import discard_batch
-from pydplib.web.intake.jobs import STALE, LostClaimError
 from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
 from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files, said_before
-
-_log = logging.getLogger("pydplib.web")
-_State = ImportBatch.State
 
 
 def tidy(today: dt.date | None = None) -> None:
@@ -29,16 +24,15 @@ def tidy(today: dt.date | None = None) -> None:
 def discard_old_imports() -> int:
     """Discard imports that were left open for a day: their files and cells are not kept any longer."""
     old = timezone.now() - uploads.KEPT
-    free = Q(worker="") | Q(heartbeat__isnull=True) | Q(heartbeat__lt=timezone.now() - STALE)
-    found = ImportBatch.objects.filter(free, made__lt=old).exclude(state__in=(_State.ACCEPTED, _State.DISCARDED))
+    found = ImportBatch.objects.filter(jobs.is_free(), made__lt=old).exclude(state__in=ImportBatch.ENDED)
     gone = 0
     for batch in found.select_related("project__hospital", "by"):
         try:
             discard_batch(batch, actor="system")
             gone += 1
-        except LostClaimError:
+        except jobs.LostClaimError:
             continue
-    busy = ImportBatch.objects.filter(heartbeat__gte=timezone.now() - STALE).values_list("key", flat=True)
+    busy = ImportBatch.objects.filter(heartbeat__gte=timezone.now() - jobs.STALE).values_list("key", flat=True)
     uploads.remove_old(keep=busy)
     return gone
 

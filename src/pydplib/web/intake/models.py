@@ -118,6 +118,8 @@ class ImportBatch(models.Model):
         EXCEL = "excel", "Excel"
         FHIR = "fhir", "FHIR"
 
+    ENDED: ClassVar = (State.ACCEPTED, State.DISCARDED)
+
     key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="imports")
     template = models.ForeignKey("reporting.TemplateVersion", on_delete=models.PROTECT, related_name="+")
@@ -149,7 +151,7 @@ class ImportBatch(models.Model):
     @property
     def is_open(self) -> bool:
         """Whether it is neither taken in nor discarded."""
-        return self.state not in (self.State.ACCEPTED, self.State.DISCARDED)
+        return self.state not in self.ENDED
 
 
 class ImportRow(models.Model):

@@ -1,7 +1,7 @@
 """From what names a patient to a keyed pseudonym, and back only through the identifiers' own table.
 
 Stored answers never hold the answer to the template's person question: ``set_apart`` takes it out before a
-report is written, ``put_back`` adds it again for the form of somebody who may see it.
+report is written.
 """
 
 from __future__ import annotations
@@ -118,15 +118,6 @@ def set_apart(template: Template, answers: Mapping[str, Any]) -> tuple[dict[str,
     if not person or person not in answers:
         return {}, dict(answers)
     return {person: str(answers[person])}, {name: value for name, value in answers.items() if name != person}
-
-
-def put_back(template: Template, answers: Mapping[str, Any], patient: Patient) -> dict[str, Any]:
-    """Return stored answers with the patient's identifier in its place; who calls this writes down the look."""
-    person = template.person
-    if not person:
-        return dict(answers)
-    value = Identifier.objects.filter(patient=patient, field=person).values_list("value", flat=True).first()
-    return dict(answers) if value is None else {person: value, **answers}
 
 
 def _first(identifiers: Mapping[str, str]) -> str:

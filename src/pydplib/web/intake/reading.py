@@ -77,16 +77,14 @@ class Reader:
                     break
         return found
 
-    def rows(self, *, start: int = 0) -> Iterator[FileRow]:
-        """Yield the rows from a place on, each evaluated."""
+    def rows(self) -> Iterator[FileRow]:
+        """Yield the rows, each evaluated."""
         if self.batch.format == "fhir":
             for number, resource in enumerate(uploads.resources(self.batch.key), start=1):
-                if number > start:
-                    yield self.resource(number, resource)
+                yield self.resource(number, resource)
             return
-        for place, cells in enumerate(uploads.table_rows(self.batch.key)):
-            if place >= start:
-                yield self.evaluated(place + 2, *self.fields_of(cells))
+        for number, cells in enumerate(uploads.table_rows(self.batch.key), start=2):
+            yield self.evaluated(number, *self.fields_of(cells))
 
     def fields_of(self, cells: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the fields of a row, and what goes elsewhere."""
@@ -135,6 +133,17 @@ class Reader:
         except RecursionError:
             raise DataError(f"Response {number} is nested too deeply.") from None
         return FileRow(number, _flat(read.answers), read.answers, read.problems, special)
+
+
+def split_fields(held: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what an ``ImportRow`` holds: the fields of the template, and what goes elsewhere.
+
+    Examples:
+        >>> split_fields({"age": "64", "@number": "7"})
+        ({'age': '64'}, {'@number': '7'})
+    """
+    special = {name: text for name, text in held.items() if name.startswith("@")}
+    return {name: text for name, text in held.items() if name not in special}, special
 
 
 def department_of(row: FileRow, own: str) -> str:

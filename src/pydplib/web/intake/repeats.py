@@ -11,7 +11,7 @@ from pydplib.web.intake import uploads
 from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.mapping import NUMBER
 from pydplib.web.intake.models import ImportRow
-from pydplib.web.intake.reading import FileRow, Reader
+from pydplib.web.intake.reading import FileRow, Reader, split_fields
 
 _Decision: Any = ImportRow.Decision
 
@@ -38,9 +38,7 @@ def _others(reader: Reader, row: FileRow) -> Iterator[FileRow]:
     decided = {each.number: each for each in reader.batch.problem_rows.exclude(number=row.number)}
     for each in decided.values():
         if each.decision == _Decision.FIXED:
-            special = {name: text for name, text in each.fields.items() if name.startswith("@")}
-            fields = {name: text for name, text in each.fields.items() if name not in special}
-            yield reader.evaluated(each.number, fields, special)
+            yield reader.evaluated(each.number, *split_fields(each.fields))
     left = {number for number, each in decided.items() if each.decision != _Decision.KEEP} | {row.number}
     if reader.batch.format == "fhir":
         yield from (other for other in reader.rows() if other.number not in left)

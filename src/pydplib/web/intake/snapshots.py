@@ -77,7 +77,7 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
 
     The file is written first and named in the database last; a crash leaves a file that nobody knows, which goes.
     """
-    key, schema = new_key(), None
+    key = new_key()
     with recorded(actor, project=project) as log:
         # Whoever changes the data raises the version in this row: they wait, so version and rows belong together.
         locked = Project.objects.select_for_update().get(pk=project.pk)

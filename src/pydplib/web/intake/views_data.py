@@ -68,14 +68,14 @@ def data(request: Any) -> HttpResponse:
 
 @door("see_raw", of=Patient)
 @require_GET
-def patient(request: Any, **kwargs: Any) -> HttpResponse:
+def patient(request: Any) -> HttpResponse:
     """Show one patient with all reports."""
     return _patient_page(request, {})
 
 
 @door("manage_data", of=Patient, recent=True)
 @require_POST
-def patient_identifiers(request: Any, **kwargs: Any) -> HttpResponse:
+def patient_identifiers(request: Any) -> HttpResponse:
     """Show what names a patient; asked for on purpose, with the password, and logged."""
     held = list(request.target.identifiers.order_by("field").values_list("field", "value"))
     record(request.user, "patient.identifiers", request.target.key, project=request.project, fields=len(held))

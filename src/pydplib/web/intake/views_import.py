@@ -20,7 +20,7 @@ from pydplib.web.intake.accepting import accept_batch, discard_batch
 from pydplib.web.intake.checking import MOST_PROBLEM_ROWS, check_rows, decide, mend_row, tally
 from pydplib.web.intake.forms import MappingForm, UploadForm
 from pydplib.web.intake.housekeeping import discard_old_imports
-from pydplib.web.intake.mapping import guess, missing_fields, targets_of
+from pydplib.web.intake.mapping import DEPARTMENT, guess, missing_fields, targets_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.people.models import new_key
 
@@ -83,7 +83,7 @@ def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> Impo
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_batch(request: Any, **kwargs: Any) -> HttpResponse:
+def import_batch(request: Any) -> HttpResponse:
     """Show an import where it stands."""
     batch = _mine(request)
     if batch.state == _State.UPLOADED:
@@ -116,7 +116,7 @@ def import_batch(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_progress(request: Any, **kwargs: Any) -> HttpResponse:
+def import_progress(request: Any) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     batch = _mine(request)
     response = render(request, "intake/_progress.html", {"batch": batch, "stalled": jobs.is_stalled(batch)})
@@ -127,7 +127,7 @@ def import_progress(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_mapping(request: Any, **kwargs: Any) -> HttpResponse:
+def import_mapping(request: Any) -> HttpResponse:
     """Take the mapping and begin the dry run."""
     batch = _mine(request)
     if batch.state not in (_State.UPLOADED, _State.CHECKED) or batch.format == "fhir":
@@ -144,7 +144,7 @@ def import_mapping(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_rematch(request: Any, **kwargs: Any) -> HttpResponse:
+def import_rematch(request: Any) -> HttpResponse:
     """Go back to the matching of columns."""
     batch = _mine(request)
     if batch.format != "fhir":
@@ -154,7 +154,7 @@ def import_rematch(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_row(request: Any, number: int, **kwargs: Any) -> HttpResponse:
+def import_row(request: Any, number: int) -> HttpResponse:
     """Mend one row, leave it out, or take it in all the same."""
     batch = _mine(request)
     row = batch.problem_rows.filter(number=number).first()
@@ -184,7 +184,7 @@ def import_row(request: Any, number: int, **kwargs: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_accept(request: Any, **kwargs: Any) -> HttpResponse:
+def import_accept(request: Any) -> HttpResponse:
     """Take the import in, or go on with taking it in."""
     batch = _mine(request)
     if batch.state == _State.CHECKING:
@@ -198,7 +198,7 @@ def import_accept(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
-def import_discard(request: Any, **kwargs: Any) -> HttpResponse:
+def import_discard(request: Any) -> HttpResponse:
     """Throw the import away."""
     batch = _mine(request)
     if batch.is_open:
@@ -232,7 +232,7 @@ def _own_department(request: Any) -> str | None:
 
 
 def _allowed(mapping: list[str], own: str | None) -> list[str]:
-    return mapping if own is None else ["" if name == "@department" else name for name in mapping]
+    return mapping if own is None else ["" if name == DEPARTMENT else name for name in mapping]
 
 
 def _mapping_form(request: Any, batch: ImportBatch, data: Any = None) -> MappingForm:

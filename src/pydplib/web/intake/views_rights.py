@@ -57,7 +57,7 @@ def _rights_page(request: Any, *, not_found: bool = False, status: int = 200) ->
 
 @door("erase", of=Patient)
 @require_GET
-def rights_patient(request: Any, **kwargs: Any) -> HttpResponse:
+def rights_patient(request: Any) -> HttpResponse:
     """Show what can be done for one person; no identifier, no answer."""
     patient = request.target
     record(request.user, "patient.look", patient.key, project=request.project)
@@ -74,7 +74,7 @@ def rights_patient(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_GET
-def rights_access(request: Any, **kwargs: Any) -> HttpResponse:
+def rights_access(request: Any) -> HttpResponse:
     """Show everything that is held about one person; with values for owners, who answer for them."""
     held = _access(request)
     return render(request, "intake/access.html", {"held": held, "patient": request.target})
@@ -82,12 +82,9 @@ def rights_access(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_GET
-def rights_access_json(request: Any, **kwargs: Any) -> HttpResponse:
+def rights_access_json(request: Any) -> HttpResponse:
     """Send the same as a file."""
-    held = _access(request)
-    response = JsonResponse(held, json_dumps_params={"indent": 2, "ensure_ascii": False})
-    response["Content-Disposition"] = f'attachment; filename="access-{request.target.key}.json"'
-    return response
+    return _json_file(_access(request), f"access-{request.target.key}.json")
 
 
 def _access(request: Any) -> dict[str, Any]:
@@ -97,7 +94,7 @@ def _access(request: Any) -> dict[str, Any]:
 
 @door("erase", of=Patient, recent=True)
 @require_POST
-def rights_consent(request: Any, **kwargs: Any) -> HttpResponse:
+def rights_consent(request: Any) -> HttpResponse:
     """Note consent or its withdrawal."""
     form = ConsentForm(request.POST)
     if form.is_valid():
@@ -108,7 +105,7 @@ def rights_consent(request: Any, **kwargs: Any) -> HttpResponse:
 
 @door("erase", of=Patient, recent=True)
 @require_POST
-def rights_erase(request: Any, **kwargs: Any) -> HttpResponse:
+def rights_erase(request: Any) -> HttpResponse:
     """Erase one person."""
     if request.POST.get("confirm_word", "").strip() != WORD:
         messages.error(request, f"Nothing was erased: type {WORD} to confirm.")
@@ -141,7 +138,10 @@ def rights_processing(request: Any) -> HttpResponse:
 @require_GET
 def rights_processing_json(request: Any) -> HttpResponse:
     """Send the record of processing as a file."""
-    held = record_of_processing(request.project)
+    return _json_file(record_of_processing(request.project), f"processing-{request.project.key}.json")
+
+
+def _json_file(held: dict[str, Any], name: str) -> HttpResponse:
     response = JsonResponse(held, json_dumps_params={"indent": 2, "ensure_ascii": False})
-    response["Content-Disposition"] = f'attachment; filename="processing-{request.project.key}.json"'
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -51,7 +51,7 @@ def snapshots(request: Any) -> HttpResponse:
 
 @door("manage_data", of=Snapshot)
 @require_http_methods(["GET", "POST"])
-def snapshot_publish(request: Any, **kwargs: Any) -> HttpResponse:
+def snapshot_publish(request: Any) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
     item: Snapshot = request.target
     before = said_before(item.project)

@@ -82,10 +82,7 @@ class UploadForm(forms.Form):
 @door("read_templates")
 def templates(request: HttpRequest) -> HttpResponse:
     """List the versions of the project's template."""
-    versions = [
-        {"row": version, "template": version.template}
-        for version in TemplateVersion.objects.filter(project=request.project)
-    ]
+    versions = TemplateVersion.objects.filter(project=request.project)
     values = {"versions": versions, "may_edit": request.member.can("edit_templates")}
     return render(request, "reporting/templates.html", values)
 
