@@ -15,6 +15,9 @@ from pydplib.errors import PydplibError
 Handler = Callable[[HttpRequest], HttpResponse]
 _log = logging.getLogger("pydplib.web")
 
+FAULT = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
+"""What users are told about a fault of ours, on pages and by the API."""
+
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -98,7 +101,7 @@ class DomainErrors:
             message, heading = words_for(request, exception), HEADING
         elif status >= 500:
             _log.error("%s at %s", type(exception).__name__, request.resolver_match and request.resolver_match.route)
-            message = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
+            message = FAULT
         else:
             message = str(exception)
         if request.headers.get("Accept", "").startswith("application/json"):

@@ -9,8 +9,9 @@ import pytest
 import pydplib as dp
 from pydplib.errors import BudgetError, PolicyError
 from pydplib.receipt import Receipt
-from pydplib.web.analyses.asking import Noise, ask, price, release_of, stored_payload
+from pydplib.web.analyses.asking import Noise, ask, release_of, stored_payload
 from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.signing import public_keys, rotate
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
@@ -21,8 +22,8 @@ COUNT = dp.Count(by="pirads")
 
 def test_price_spends_nothing_and_opens_nothing(study: Any, partner: Any) -> None:
     tara = partner()
-    told = price(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
-    assert told.epsilon == pytest.approx(0.2)
+    told = quote(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    assert told.price.epsilon == pytest.approx(0.2)
     assert not rows.Account.objects.exists()
     assert not rows.Entry.objects.exists()
 
@@ -84,7 +85,7 @@ def test_without_a_published_snapshot_there_is_nothing_to_ask(study: Any, partne
     tara = partner()
     study.project.snapshots.update(published=None)
     with pytest.raises(PolicyError, match="not published"):
-        price(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.1))
+        quote(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.1))
 
 
 def test_receipt_is_genuine_before_and_after_a_new_key(study: Any, partner: Any) -> None:

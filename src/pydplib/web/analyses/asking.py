@@ -1,4 +1,4 @@
-"""Price a question, or pay for it and keep the answer: the only way from the data to a page of a partner."""
+"""Pay for a question and keep the answer: the only way from the data to a page of a partner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 from pydplib.budget.workflow import read_payload
 from pydplib.errors import BudgetError, LedgerError, PolicyError
 from pydplib.receipt import Receipt
-from pydplib.release import Price, Question, Release, Session
+from pydplib.release import Question, Release, Session
 from pydplib.release.words import words_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import open_session
@@ -41,13 +41,6 @@ class Noise:
         """Return what ``Session.price`` and ``Session.release`` take."""
         values = {"noise_factor": self.noise_factor, "epsilon": self.epsilon, "margin": self.margin}
         return {name: value for name, value in values.items() if value is not None}
-
-
-def price(project: Any, user: Any, place: Any, question: Question, noise: Noise) -> Price:
-    """Return cost, expected margin and what would be left, from public facts: no row is read, nothing is spent."""
-    session, _ = open_session(project, user, place, preview=True)
-    with session.table:
-        return session.price(question, **noise.options())
 
 
 def ask(project: Any, user: Any, place: Any, question: Question, noise: Noise, *, title: str = "") -> Analysis:

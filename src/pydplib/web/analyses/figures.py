@@ -15,8 +15,8 @@ from pydplib.plot import Box, Figure
 from pydplib.release import Release
 from pydplib.release.axes import Axis
 from pydplib.release.words import is_count, show_margin, show_number, small_groups
+from pydplib.web.analyses.questions import UNITS
 
-UNITS = {"rows": "records", "persons": "people"}
 _LONGEST = 24
 """Words longer than these have no room on an axis: the codes stay."""
 

@@ -9,6 +9,7 @@ from django import forms
 from pydplib.engine import Bins, Condition
 from pydplib.errors import PydplibError
 from pydplib.release import Question
+from pydplib.release.grids import nice_edges
 from pydplib.schema import Column, Date
 from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.offering import Offer
@@ -19,7 +20,6 @@ from pydplib.web.analyses.questions import (
     build_question,
     can_be_about,
     check_cells,
-    default_edges,
     edges_text,
     is_binned,
     make_condition,
@@ -107,7 +107,7 @@ class QuestionForm(forms.Form):
                 continue
             key = f"bins_{name}"
             if not self.data.get(key, "").strip():
-                self.data[key] = edges_text(default_edges(column))
+                self.data[key] = edges_text(nice_edges(column))
             unit = getattr(column, "unit", "")
             field = forms.CharField(
                 label=f"Bins of {self.titles[name]}{f' ({unit})' if unit else ''}",

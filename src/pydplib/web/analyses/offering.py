@@ -21,8 +21,8 @@ from pydplib.policy import (
     may_flow,
 )
 from pydplib.schema import Column, Schema, Text
+from pydplib.web.analyses.sessions import asked_snapshot
 from pydplib.web.intake.models import Snapshot
-from pydplib.web.intake.snapshots import published_snapshot
 
 _SMALL = 1e-6  # within any cap: this asks what is open, not what it costs
 
@@ -64,9 +64,7 @@ def offer_for(project: Any, place: Any) -> Offer:
     Raises:
         PolicyError: If nothing is published, or no rule lets the role ask.
     """
-    snapshot = published_snapshot(project)
-    if snapshot is None:
-        raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
+    snapshot = asked_snapshot(project)
     schema, policy = Schema.from_json(snapshot.schema), project.policy
     terms = policy.terms(place.role, groups=tuple(place.groups), project=project.key, on=timezone.localdate())
     own = ROLES[place.role].noise_factor

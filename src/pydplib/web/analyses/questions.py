@@ -13,12 +13,14 @@ from pydplib.engine import Bins, Condition
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Count, Crosstab, Histogram, Mean, Median, Quantiles, Question, Sum, Variance
 from pydplib.release.axes import show_key
-from pydplib.release.grids import nice_edges
 from pydplib.release.questions import MOST_INTEGER_KEYS
 from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Schema, Text
 
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The five numbers of a box: nine tenths of the records lie between the whiskers."""
+
+UNITS: Mapping[str, str] = MappingProxyType({"rows": "records", "persons": "people"})
+"""What is counted -> its words for readers."""
 
 MOST_EDGES = 201
 MOST_CONDITIONS = 3
@@ -117,11 +119,6 @@ def can_be_about(kind: Kind, column: Column) -> bool:
     if isinstance(column, Text) or kind.of is None:
         return False
     return kind.of == "all" or is_number(column)
-
-
-def default_edges(column: Column) -> tuple[Any, ...]:
-    """Return public bins from the declared bounds: about ten, at round numbers."""
-    return nice_edges(column)
 
 
 def edges_text(edges: Iterable[Any]) -> str:
@@ -299,7 +296,7 @@ def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     ask = str(question.get("ask", ""))
     groups = [titles.get(entry["column"], entry["column"]) for entry in question.get("by", ())]
     if ask == "count":
-        words = f"How many {'people' if question.get('of') == 'persons' else 'records'}"
+        words = f"How many {UNITS.get(question.get('of', ''), 'records')}"
     elif ask == "crosstab":
         words, groups = " against ".join(groups), []
     else:

@@ -25,6 +25,14 @@ def recipient_of(user: Any) -> str:
     return key
 
 
+def asked_snapshot(project: Any) -> Snapshot:
+    """Return the snapshot that questions are answered from; raise ``PolicyError`` while nothing is published."""
+    snapshot = published_snapshot(project)
+    if snapshot is None:
+        raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
+    return snapshot
+
+
 def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) -> tuple[Session, Snapshot]:
     """Return a session of the user's organisation on the project's published snapshot.
 
@@ -38,9 +46,7 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
         PolicyError: If the owner has published nothing yet, or the role may not ask.
         PausedLedgerError: The ledger is not known to be right.
     """
-    snapshot = published_snapshot(project)
-    if snapshot is None:
-        raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
+    snapshot = asked_snapshot(project)
     ledger = RaisedLedger() if preview else DatabaseLedger()
     ledger.check_sound()  # a price would be a promise
     session = Session(

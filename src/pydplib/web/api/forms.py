@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 
 from pydplib.web.api.tokens import SCOPES
@@ -23,7 +21,3 @@ class TokenForm(forms.Form):
         help_text="Never more than your own role allows at that moment.",
     )
     days = forms.TypedChoiceField(choices=list(DAYS.items()), coerce=int, initial=90, label="It works for")
-
-    def clean(self) -> dict[str, Any]:
-        """Return the values."""
-        return super().clean() or {}

@@ -12,10 +12,10 @@ from ninja.errors import HttpError, ValidationError
 from pydplib.errors import BudgetError, PydplibError
 from pydplib.web.api.tokens import NoToken, TooOften
 from pydplib.web.ledger.pausing import FOR_OTHERS, PausedLedgerError
+from pydplib.web.middleware import FAULT
 
 _log = logging.getLogger("pydplib.web.api")
 
-FAULT = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
 UNKNOWN_CALLER = (
     "A token is needed that works: send 'Authorization: Bearer TOKEN'. Make one on your account page "
     "(/account/tokens). Tokens end when they expire or are revoked, and with the password."

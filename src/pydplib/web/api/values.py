@@ -11,7 +11,6 @@ from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from pydplib.budget.rules import Remaining
-from pydplib.policy import ROLES
 from pydplib.schema import Schema as PublicSchema
 from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.models import Analysis
@@ -275,8 +274,3 @@ class KeysOut(BaseModel):
     """The public keys, the newest first; retired ones still verify old receipts."""
 
     keys: list[KeyOut]
-
-
-def role_title(role: str) -> str:
-    """Return a role for readers."""
-    return ROLES[role].title

@@ -23,7 +23,6 @@ from pydplib.web.api.values import (
     TokenOut,
     answers,
     reply,
-    role_title,
 )
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.models import Member, Project
@@ -69,7 +68,7 @@ def read_project(request: HttpRequest, key: str) -> HttpResponse:
     return reply(
         ProjectOut(
             **_brief(project, place.role).model_dump(),
-            role_title=role_title(place.role),
+            role_title=place.title,
             offer=offer,
             left=_own(project, request.user, place),
         )
