@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import click
 
+from pydplib._csv_text import csv_pieces
 from pydplib.budget import Account, Entry, Head, SqliteLedger, remaining, spent
 from pydplib.budget.units import show_atto, show_nano
 from pydplib.errors import LedgerError
@@ -277,18 +276,7 @@ def _one_format(as_json: bool, as_csv: bool) -> None:
 
 
 def _to_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_safe_cell(row[column]) for column in columns])
-    return out.getvalue()
-
-
-def _safe_cell(value: Any) -> str:
-    """Return a cell that a spreadsheet does not run as a formula."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    return "".join(csv_pieces(columns, ([row[column] for column in columns] for row in rows), end="\n"))
 
 
 def _print(

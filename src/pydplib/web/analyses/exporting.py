@@ -1,13 +1,10 @@
-"""Released values as files: CSV that no spreadsheet runs, and the very bytes that the ledger keeps."""
+"""Released values as CSV that no spreadsheet runs."""
 
 from __future__ import annotations
 
-import csv
-import io
-
+from pydplib._csv_text import csv_pieces
 from pydplib.release import Release
 from pydplib.release.frames import release_columns
-from pydplib.web.intake.exporting import safe_cell
 
 
 def to_csv(release: Release) -> str:
@@ -19,9 +16,4 @@ def to_csv(release: Release) -> str:
         'value,low95,high95,margin95'
     """
     columns = release_columns(release)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([safe_cell(name) for name in columns])
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([safe_cell(cell) for cell in row])
-    return out.getvalue()
+    return "".join(csv_pieces(list(columns), zip(*columns.values(), strict=True)))

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pydplib._csv_text import csv_pieces
 from pydplib.web.auditlog.models import Head, Line
 from pydplib.web.auditlog.words import words_of
 
 COLUMNS = ("number", "time", "hospital", "project", "actor", "action", "words", "subject", "details", "hash")
 HEAD_FORMAT = "pydplib audit log head 1"
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_CHUNK = 1000
-
-
-def safe_cell(value: Any) -> str:
-    """Return a cell that no spreadsheet runs as a formula.
-
-    Examples:
-        >>> safe_cell("=HYPERLINK()"), safe_cell(" @x"), safe_cell(7), safe_cell("ada")
-        ("'=HYPERLINK()", "' @x", '7', 'ada')
-    """
-    text = str(value)
-    return f"'{text}" if text.startswith(_DANGEROUS) or text.lstrip(" ").startswith(_DANGEROUS) else text
 
 
 def to_csv(lines: Iterable[Line]) -> Iterator[str]:
     """Yield the lines as CSV, piece by piece."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    for number, line in enumerate(lines, start=1):
-        values = {**_values(line), "words": words_of(line.action)}
-        writer.writerow([safe_cell(values[name]) for name in COLUMNS])
-        if number % _CHUNK == 0:
-            yield out.getvalue()
-            out.seek(0)
-            out.truncate()
-    yield out.getvalue()
+    found = ({**_values(line), "words": words_of(line.action)} for line in lines)
+    return csv_pieces(COLUMNS, ([values[name] for name in COLUMNS] for values in found))
 
 
 def to_json(lines: Iterable[Line]) -> Iterator[str]:
@@ -52,8 +29,7 @@ def to_json(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def _values(line: Line) -> dict[str, Any]:
-    names = ("number", "time", "hospital", "project", "actor", "action", "subject", "details", "hash")
-    return {name: getattr(line, name) for name in names}
+    return {name: getattr(line, name) for name in COLUMNS if name != "words"}
 
 
 def head_to_json() -> str:

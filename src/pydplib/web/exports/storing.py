@@ -12,10 +12,10 @@ from typing import Any
 
 from django.conf import settings
 
+from pydplib._csv_text import safe_cell
 from pydplib.anonymity import Trace
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.exports.models import Export
-from pydplib.web.intake.exporting import safe_cell
 
 KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 """Kinds of files that may leave, with their types."""
