@@ -36,14 +36,13 @@ def list_people(home: Path | None) -> None:
 
     table = Table("Name", "Full name", "Hospital", "Manages it", "Second factor", "State")
     for user in User.objects.select_related("hospital").order_by("hospital__name", "username"):
-        state = "disabled" if not user.is_active else "active" if user.has_usable_password() else "invited"
         table.add_row(
             user.username,
             user.full_name,
             user.hospital.name,
             "yes" if user.is_hospital_owner else "",
             "yes" if device_of(user) else "",
-            state,
+            user.state,
         )
     Console().print(table)
 

@@ -30,6 +30,18 @@ def test_list_shows_who_can_sign_in(run, owner, make_user, phone) -> None:
     assert "ada" in said and "St. Example" in said and "disabled" in said
 
 
+def test_list_says_as_the_pages_do_who_has_been_in_by_a_link(run, hospital) -> None:
+    from django.utils import timezone
+
+    from pydplib.web.people.models import User
+
+    User.objects.create_user("rosa", hospital=hospital)
+    assert "invited" in run("list").output
+    User.objects.update(last_login=timezone.now())
+    said = run("list").output
+    assert "active" in said and "invited" not in said
+
+
 def test_link_lets_a_locked_out_owner_in_again(run, owner, client, phone, sign_in, lines) -> None:
     phone(owner)
     session = sign_in(owner)

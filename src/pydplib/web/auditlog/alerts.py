@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db.models import Q
-
-from pydplib.web.auditlog.models import Line
+from pydplib.web.auditlog.reading import lines_of
 from pydplib.web.auditlog.words import REFUSING
 
 REFUSALS = 5
@@ -35,9 +33,7 @@ class Alert:
     last: dt.datetime
 
 
-def repeated_refusals(
-    projects: Iterable[str], *, hospital: str | None = None, now: dt.datetime | None = None
-) -> list[Alert]:
+def repeated_refusals(projects: Collection[str], *, hospital: str = "", now: dt.datetime | None = None) -> list[Alert]:
     """Return who was refused too often, newest first.
 
     Args:
@@ -47,10 +43,7 @@ def repeated_refusals(
     """
     now = now or dt.datetime.now(dt.UTC)
     since = (now - dt.timedelta(days=DAYS)).isoformat(timespec="milliseconds")
-    place = Q(project__in=list(projects))
-    if hospital:
-        place |= Q(project="", hospital=hospital)
-    refusals = Line.objects.filter(place, action__in=REFUSING, time__gte=since).order_by("number")
+    refusals = lines_of(projects, hospital=hospital).filter(action__in=REFUSING, time__gte=since).order_by("number")
     times: dict[tuple[str, str], list[dt.datetime]] = defaultdict(list)
     for actor, project, time in refusals.values_list("actor", "project", "time"):
         times[actor, project].append(dt.datetime.fromisoformat(time))

@@ -7,10 +7,8 @@ from typing import Any, ClassVar
 
 from django.db import models
 
+from pydplib.budget.chain import GENESIS
 from pydplib.budget.keys import canonical_json, sha256_hex
-
-GENESIS = "0" * 64
-"""What the first line names as the hash before it."""
 
 
 class Line(models.Model):

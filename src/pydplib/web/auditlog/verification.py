@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydplib.web.auditlog.models import GENESIS, Head, Line
+from pydplib.budget.chain import GENESIS
+from pydplib.web.auditlog.models import Head, Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,13 @@ class User(AbstractBaseUser):
         """How addresses name this user."""
         return self.username
 
+    @property
+    def state(self) -> str:
+        """``"disabled"``, ``"invited"`` (never in, and no way in but a link), or ``"active"``."""
+        if not self.is_active:
+            return "disabled"
+        return "active" if self.has_usable_password() or self.last_login else "invited"
+
 
 class OneTimeLink(models.Model):
     """A link that works once: to set the first password, to reset it, or (demonstration only) to sign in.

@@ -84,7 +84,9 @@ def remove(user: User) -> bool:
 
 def new_recovery_codes(user: User) -> list[str]:
     """Return fresh recovery codes, to be shown once; earlier ones work no more."""
-    codes = ["-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(3)) for _ in range(10)]
+    codes = [
+        "-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(3)) for _ in range(RECOVERY_CODES)
+    ]
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         RecoveryCode.objects.bulk_create(

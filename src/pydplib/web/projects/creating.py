@@ -80,15 +80,11 @@ def edit_project(actor: Any, project: Project, **values: Any) -> list[str]:
         if "retention_until" in changed:
             _check_retention(values["retention_until"])
         for name in changed:
-            change.log.add("project.edit", project.key, what=name, before=_plain(change.project, name))
+            change.log.add("project.edit", project.key, what=name, before=str(getattr(change.project, name)))
             setattr(change.project, name, values[name])
         if changed:
             change.project.save(update_fields=changed)
     return changed
-
-
-def _plain(project: Project, name: str) -> str:
-    return str(getattr(project, name))
 
 
 def _check_retention(day: dt.date) -> None:

@@ -52,7 +52,7 @@ def decide(actor: Any, request: AccessRequest, *, agrees: bool, reason: str) -> 
         Approval.objects.create(request=found, by=actor, agrees=agrees, reason=reason.strip())
         if not agrees:
             change.log.add("request.refuse", found.key, kind=found.kind)
-            _close(found, State.REFUSED)
+            found.close(State.REFUSED)
         else:
             _agree(change, found)
     return found
@@ -124,7 +124,7 @@ def _agree(change: Change, request: AccessRequest) -> None:
         _apply_fields(change, request)
     else:
         _apply_role(change, request)
-    _close(request, State.APPROVED)
+    request.close(State.APPROVED)
 
 
 def _apply_budget(change: Change, request: AccessRequest, owners: list[str]) -> None:
@@ -195,8 +195,3 @@ def _row(change: Change, audience: str) -> Rule:
     if row is None:
         raise ParameterError("The policy changed since this was asked: the row is gone. Refuse it.")
     return row
-
-
-def _close(request: AccessRequest, state: object) -> None:
-    request.state, request.decided = state, timezone.now()
-    request.save(update_fields=["state", "decided"])

@@ -106,8 +106,7 @@ def remove_member(actor: Any, member: Member) -> None:
             project=change.project, by=subject.user, state=AccessRequest.State.OPEN
         )
         for request in open_requests.select_for_update():
-            request.state, request.decided = AccessRequest.State.WITHDRAWN, timezone.now()
-            request.save(update_fields=["state", "decided"])
+            request.close(AccessRequest.State.WITHDRAWN)
             change.log.add("request.withdraw", request.key, because="the member was removed")
         change.log.add("member.remove", subject.user.username, role=subject.role)
         subject.delete()

@@ -179,6 +179,11 @@ class AccessRequest(models.Model):
         ]
         ordering = ("-made", "-id")
 
+    def close(self, state: object) -> None:
+        """End an open request; the caller holds it locked."""
+        self.state, self.decided = state, timezone.now()
+        self.save(update_fields=["state", "decided"])
+
 
 class Approval(models.Model):
     """One owner's word on a request; raising a budget takes two."""

@@ -93,6 +93,7 @@ def propose_budget(actor: Any, project: Project, *, audience: str, budget: float
             raise ParameterError(f"The budget is {before:g} already. Make it smaller on the policy page, at once.")
         if _is_own(change.project, actor, audience):
             check_edit_rights(change.role, editor=actor.username, subject=actor.username)
+        _check_none_open(change, actor, Kind.BUDGET, beneficiary=audience)
         asked = {"budget": budget, "from": before, "proposal": True}
         request = _save(change, actor, audience, Kind.BUDGET, asked, reason)
         Approval.objects.create(request=request, by=actor, agrees=True, reason=reason)
@@ -118,16 +119,20 @@ def withdraw(actor: Any, request: AccessRequest) -> None:
             raise PolicyError("A request is withdrawn by whoever made it; owners refuse it instead.")
         if found.state != State.OPEN:
             raise ParameterError("This request was decided in the meantime.")
-        found.state, found.decided = State.WITHDRAWN, timezone.now()
-        found.save(update_fields=["state", "decided"])
+        found.close(State.WITHDRAWN)
         change.log.add("request.withdraw", found.key)
 
 
 def _asker(change: Change, actor: Any, kind: object) -> Member:
     check_use(change.role, "make_request")
-    if AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, state=State.OPEN).exists():
-        raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
+    _check_none_open(change, actor, kind)
     return Member.objects.get(project=change.project, user=actor)
+
+
+def _check_none_open(change: Change, actor: Any, kind: object, **more: str) -> None:
+    mine = AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, state=State.OPEN, **more)
+    if mine.exists():
+        raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
 
 
 def _is_own(project: Project, actor: Any, audience: str) -> bool:
@@ -141,9 +146,6 @@ def _save(
 ) -> AccessRequest:
     if not reason.strip():
         raise ParameterError("Say why, in a sentence: the owners decide by it.")
-    open_ones = AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, beneficiary=beneficiary)
-    if open_ones.filter(state=State.OPEN).exists():
-        raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
     request = AccessRequest.objects.create(
         project=change.project, by=actor, beneficiary=beneficiary, kind=kind, asked=asked, reason=reason.strip()
     )

@@ -65,29 +65,20 @@ class Desk:
 
 def desk_of_report(report: Report) -> Desk:
     """Return the form of a draft that was never signed."""
-    return Desk(
-        report,
-        "report",
-        capturing_template(report.template),
-        reverse("report_edit", args=[report.key]),
-        reverse("report_autosave", args=[report.key]),
-        reverse("reports"),
-        "Sign",
-    )
+    return _desk(report, "report", report, leave=reverse("reports"), finish="Sign")
 
 
 def desk_of_correction(correction: Correction) -> Desk:
     """Return the form that corrects a signed report."""
     report = correction.report
-    return Desk(
-        correction,
-        "correction",
-        capturing_template(report.template),
-        reverse("report_edit", args=[report.key]),
-        reverse("report_autosave", args=[report.key]),
-        reverse("report", args=[report.key]),
-        "Sign the correction",
-    )
+    leave = reverse("report", args=[report.key])
+    return _desk(correction, "correction", report, leave=leave, finish="Sign the correction")
+
+
+def _desk(holder: Report | Correction, kind: str, report: Report, *, leave: str, finish: str) -> Desk:
+    """Return a form on the pages of a report."""
+    page, autosave = reverse("report_edit", args=[report.key]), reverse("report_autosave", args=[report.key])
+    return Desk(holder, kind, capturing_template(report.template), page, autosave, leave, finish)
 
 
 def desk_of_reading(reading: Reading) -> Desk:
