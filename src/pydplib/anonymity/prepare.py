@@ -25,7 +25,25 @@ from pydplib.schema import Column, Schema
 
 @dataclass(eq=False)
 class Task:
-    """Everything about one call of ``anonymize``."""
+    """Everything about one call of ``anonymize``, checked and coded.
+
+    Attributes:
+        frame: The table.
+        quasi: The quasi-identifiers.
+        hierarchies: Per quasi-identifier, its hierarchy.
+        rules: The models with their sensitive columns.
+        sensitive: The sensitive columns.
+        identifiers: Identifier -> its pseudonym, or None where it is dropped.
+        insensitive: Columns to keep as they are.
+        suppression: The largest share of rows that may be left out.
+        person: The column that says whose row it is.
+        linked: Whether the output shows which rows belong together.
+        problem: The table as the search sees it.
+        coded: Quasi-identifiers and sensitive columns as codes.
+        reference: Per sensitive column, value -> share in the table.
+        person_of_row: Whose row each is, where somebody has several.
+        notes: Remarks for the owner.
+    """
 
     frame: Frame
     quasi: tuple[str, ...]

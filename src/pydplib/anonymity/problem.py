@@ -60,7 +60,25 @@ class Persons:
 
 @dataclass(eq=False)
 class Problem:
-    """All that a search needs; private data live here and never in its repr."""
+    """All that a search needs; private data live here and never in its repr.
+
+    Attributes:
+        columns: The quasi-identifiers, met by their hierarchies.
+        codes: Per quasi-identifier, the value of every distinct tuple.
+        weight: Rows per distinct tuple.
+        rules: What has to hold.
+        limit: How many rows may be suppressed.
+        of_row: The distinct tuple of every row; None where the rows stayed in an engine.
+        sensitive: Per sensitive column, the table's distribution.
+        pairs: Per sensitive column, its values in every distinct tuple.
+        persons: Who owns which rows, where somebody has several.
+        population: Per model with a population (by its id), codes and people of the population's distinct tuples.
+        history: What earlier releases showed, where there were any (``previous.History``).
+        fixed: Per distinct tuple, its combination of earlier classes, which no generalization may join.
+        heights: Per quasi-identifier, its highest level.
+        monotone: The rules that, where a class passes them, every class that it becomes part of passes too.
+        other: All other rules.
+    """
 
     columns: Sequence[Resolved]
     codes: Sequence[Ints]
@@ -74,7 +92,7 @@ class Problem:
     population: dict[int, tuple[Sequence[Ints], Ints]] = field(default_factory=dict)
     history: Any = None
     fixed: Ints | None = None
-    heights: tuple[int, ...] = ()
+    heights: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.heights = tuple(column.height for column in self.columns)

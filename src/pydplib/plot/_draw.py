@@ -24,9 +24,10 @@ def draw(released: Any, *, original: Any = None, **options: Any) -> Figure:
     naming them: ``original=``.
 
     Args:
-        released: What a session released, or what ``dp_calculate`` returned.
-        original: For the owner's eyes only: the column that was made noisy, drawn beside it (as
-            aggregates). Whoever gets the figure then has exact statistics of private data.
+        released: What a session released, or what ``dp_calculate`` or ``anonymize`` returned.
+        original: For the owner's eyes only: what is drawn beside it, as aggregates. The column that was made noisy;
+            the exact values of a release; for an anonymized table ``True``. Whoever gets the figure then has exact
+            statistics of private data.
         options: ``title=`` and whatever else the kind of release understands.
 
     Raises:
@@ -38,7 +39,8 @@ def draw(released: Any, *, original: Any = None, **options: Any) -> Figure:
         Traceback (most recent call last):
         ...
         pydplib.errors.ParameterError: plot.draw takes what may leave: a release of a session, or a result of \
-dp_calculate. Got list. Make a release of it first; raw values enter a figure only as original=, for the owner.
+dp_calculate or anonymize. Got list. Make a release of it first; raw values enter a figure only as original=, for \
+the owner.
     """
     for kind in type(released).__mro__:
         if kind.__module__.split(".")[0] == "pydplib" and kind.__name__ in _DRAWERS:
@@ -47,7 +49,7 @@ dp_calculate. Got list. Make a release of it first; raw values enter a figure on
             figure: Figure = drawer(released, original=original, **options)
             return figure
     raise ParameterError(
-        "plot.draw takes what may leave: a release of a session, or a result of dp_calculate. "
+        "plot.draw takes what may leave: a release of a session, or a result of dp_calculate or anonymize. "
         f"Got {type(released).__name__}. "
         "Make a release of it first; raw values enter a figure only as original=, for the owner."
     )

@@ -266,49 +266,8 @@ def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
     """
     place = _places(found)
     figure = empty_figure("", "levels above the original", "", "", 460)
-    edges: tuple[list[float | None], list[float | None]] = ([], [])
-    for node in found.nodes:
-        for above in _parents(node.levels, found.heights):
-            for axis, (start, end) in zip(edges, zip(place[node.levels], place[above], strict=True), strict=True):
-                axis.extend((start, end, None))
-    grey = TONES["original"]
-    line_style = {"color": faint(grey, 0.35 if len(found.nodes) <= 80 else 0.2), "width": 1}
-    figure.add_trace(
-        go.Scatter(x=edges[0], y=edges[1], mode="lines", line=line_style, hoverinfo="skip", showlegend=False)
-    )
-    widest = max(sum(1 for _, y in place.values() if y == row) for row in {y for _, y in place.values()})
-    size = max(5, min(14, round(260 / widest)))
-    blue, orange = COLORWAY[0], TONES["high"]
-    kinds: tuple[tuple[str, dict[str, Any], list[LatticeNode]], ...] = (
-        (
-            "models fail",
-            {"symbol": "circle", "color": faint(grey, 0.55), "size": max(size - 2, 4), "line": {"width": 0}},
-            [node for node in found.nodes if node.loss is None],
-        ),
-        (
-            "models hold",
-            {"symbol": "circle", "color": blue, "size": size, "line": {"width": 0}},
-            [node for node in found.nodes if node.loss is not None and not node.chosen],
-        ),
-        (
-            "chosen",
-            {"symbol": "diamond", "color": orange, "size": size + 5, "line": {"width": 0}},
-            [node for node in found.nodes if node.chosen],
-        ),
-    )
-    for name, marker, nodes in kinds:
-        if nodes:
-            trace = go.Scatter(
-                x=[place[node.levels][0] for node in nodes],
-                y=[place[node.levels][1] for node in nodes],
-                text=[_say(node, found) for node in nodes],
-                name=name,
-                mode="markers",
-                marker=marker,
-                hovertemplate="%{text}<extra></extra>",
-                cliponaxis=False,
-            )
-            figure.add_trace(trace)
+    figure.add_trace(_edges(found, place))
+    figure.add_traces(_points(found, place))
     figure.update_xaxes(showticklabels=False, ticks="", showline=False, zeroline=False)
     figure.update_yaxes(dtick=1 if sum(found.heights) <= 12 else 2, zeroline=False)
     words = caption or (
@@ -318,6 +277,55 @@ def lattice(found: Lattice, *, title: str = "", caption: str = "") -> Figure:
         showlegend=True, margin={"b": 20}, meta={"title": title or "Where the released table lies", "caption": words}
     )
     return figure
+
+
+def _edges(found: Lattice, place: Mapping[tuple[int, ...], tuple[float, float]]) -> Any:
+    """Return the lines that lead from every combination of levels one level up."""
+    edges: tuple[list[float | None], list[float | None]] = ([], [])
+    for node in found.nodes:
+        for above in _parents(node.levels, found.heights):
+            for axis, (start, end) in zip(edges, zip(place[node.levels], place[above], strict=True), strict=True):
+                axis.extend((start, end, None))
+    style = {"color": faint(TONES["original"], 0.35 if len(found.nodes) <= 80 else 0.2), "width": 1}
+    return go.Scatter(x=edges[0], y=edges[1], mode="lines", line=style, hoverinfo="skip", showlegend=False)
+
+
+def _points(found: Lattice, place: Mapping[tuple[int, ...], tuple[float, float]]) -> list[Any]:
+    """Return the combinations of levels as points: where the models fail, where they hold, and the chosen one."""
+    rows = [y for _, y in place.values()]
+    size = max(5, min(14, round(260 / max(rows.count(row) for row in set(rows)))))
+    grey = faint(TONES["original"], 0.55)
+    kinds: tuple[tuple[str, dict[str, Any], list[LatticeNode]], ...] = (
+        (
+            "models fail",
+            {"symbol": "circle", "color": grey, "size": max(size - 2, 4)},
+            [node for node in found.nodes if node.loss is None],
+        ),
+        (
+            "models hold",
+            {"symbol": "circle", "color": COLORWAY[0], "size": size},
+            [node for node in found.nodes if node.loss is not None and not node.chosen],
+        ),
+        (
+            "chosen",
+            {"symbol": "diamond", "color": TONES["high"], "size": size + 5},
+            [node for node in found.nodes if node.chosen],
+        ),
+    )
+    return [
+        go.Scatter(
+            x=[place[node.levels][0] for node in nodes],
+            y=[place[node.levels][1] for node in nodes],
+            text=[_say(node, found) for node in nodes],
+            name=name,
+            mode="markers",
+            marker={**marker, "line": {"width": 0}},
+            hovertemplate="%{text}<extra></extra>",
+            cliponaxis=False,
+        )
+        for name, marker, nodes in kinds
+        if nodes
+    ]
 
 
 def _places(found: Lattice) -> dict[tuple[int, ...], tuple[float, float]]:

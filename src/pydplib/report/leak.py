@@ -127,17 +127,16 @@ def _summary(report: LeakReport) -> Section:
 
 def _tried(report: LeakReport, original: str) -> Section:
     kinds = list(dict.fromkeys(result.name.split(",")[0] for result in report.results))
-    words = [f"The attackers knew what outsiders may know; {original} was only used to see whether they were right."]
-    known = ", ".join(report.quasi_identifiers)
     points: list[str | tuple[str, str]] = []
-    if known:
-        points.append(("Known of a person:", f"{known}."))
+    if report.quasi_identifiers:
+        points.append(("Known of a person:", f"{', '.join(report.quasi_identifiers)}."))
     if report.sensitive:
         points.append(("Wanted:", f"{', '.join(report.sensitive)}."))
     if report.guarantee:
         points.append(("What the release promises:", report.guarantee))
     rows = [[kind, *EXPLAINED.get(kind, ("", ""))] for kind in kinds]
-    blocks: list[Block] = [Text(*words), Points(points)] if points else []
+    words = f"The attackers knew what outsiders may know; {original} was only used to see whether they were right."
+    blocks: list[Block] = [Text(words), Points(points)] if points else []
     blocks.append(Table(["attack", "what it does", "what helps"], rows, caption="What was tried"))
     blocks.append(
         Text(

@@ -87,7 +87,8 @@ def test_recipes_of_other_methods_hold_diversity_too(method):
     recipe = recipe_of([KAnonymity(3), LDiversity(3)], method=method)
     out = recipe.apply(table(5, 60))
     found = verify(out, ["q"], "ill")
-    assert not len(out) or (found.k >= 3 and found.sensitive["ill"].l_distinct >= 3)
+    assert 0 < len(out) < 60  # some classes fail on this table, some do not
+    assert found.k >= 3 and found.sensitive["ill"].l_distinct >= 3
 
 
 def test_people_are_counted_where_the_recipe_knows_them():
