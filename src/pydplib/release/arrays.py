@@ -263,9 +263,9 @@ def _quantiles(
     at, between = point_counts(as_values(values), grid_points(exact(low), width, points))
     noisy = noise.apply(at, between)
     assert noisy.margins is not None
-    chosen = Noisy(
-        np.array([tidy(exact(low) + int(place) * width) for place in noisy.values[0]]), margins=noisy.margins[0]
-    )
+    # A step that does not divide the range ends beyond it; what comes out never does.
+    found = [tidy(min(exact(low) + int(place) * width, exact(high))) for place in noisy.values[0]]
+    chosen = Noisy(np.array(found), margins=noisy.margins[0])
     asked: dict[str, Any] = {"bounds": [low, high], "step": tidy(width)}
     axes: tuple[Axis, ...] = ()
     if ask == "quantiles":

@@ -140,6 +140,11 @@ def test_median_of_ties_is_the_tied_value():
     assert dp.quantiles(AGES, [0.2, 0.5, 0.8], bounds=(18, 100), epsilon=9.0, step=1).value.tolist() == [61, 67, 70]
 
 
+def test_quantiles_whose_step_does_not_divide_the_range_stay_within_the_bounds():
+    found = [dp.median([1.0] * 900, bounds=(0, 1), epsilon=5.0, step=0.4).value for _ in range(60)]
+    assert max(found) == 1  # not 1.2; the last of four points is as likely as the others, so it is among 60
+
+
 def test_histogram_of_values_beyond_the_edges_counts_none_of_them():
     assert exact(lambda: dp.histogram([1, 5, 20, 30, 31], edges=[10, 20, 30], epsilon=1.0)) == [0, 2]
 
