@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
 from types import ModuleType
 from typing import ClassVar
 
@@ -258,8 +259,6 @@ def import_extra(module: str, *, what: str, extra: str) -> ModuleType:
         what: What the user was about to do, as the start of a sentence, e.g. ``"Drawing a figure"``.
         extra: The extra of pydplib that brings it.
     """
-    from importlib import import_module
-
     try:
         return import_module(module)
     except ImportError as error:

@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import ParameterError, did_you_mean
-
-Backend: TypeAlias = Literal["pandas", "polars", "pyarrow", "numpy"]
-"""The libraries a cohort can come back in; ``"numpy"`` is a dict of arrays."""
 
 
 @dataclass(frozen=True, slots=True)

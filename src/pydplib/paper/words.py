@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -102,8 +103,6 @@ def parse_data_type(data_type: object) -> str:
         >>> parse_data_type("numpy_integer"), parse_data_type(int), parse_data_type(np.float32)
         ('numpy integer', 'int', 'numpy float')
     """
-    import datetime
-
     builtin: dict[object, str] = {
         bool: "bool",
         int: "int",

@@ -138,7 +138,8 @@ class Policy:
             label = label_of_noise_factor(factor)
             rules = [rule for rule in self.rules if rule.audience == factor.role]
             caps = [rule.epsilon_per_question for rule in rules if rule.epsilon_per_question is not None]
-            if epsilon <= min(caps) if caps else any(is_within(label, rule.label) for rule in rules):
+            fits = epsilon <= min(caps) if caps else any(is_within(label, rule.label) for rule in rules)
+            if fits:
                 return label
         return "dp_low"
 

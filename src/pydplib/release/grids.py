@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -145,8 +146,6 @@ def nice_edges(column: Column) -> tuple[float | str, ...]:
         (18, 30, 40, 50, 60, 70, 80, 90, 100)
     """
     if isinstance(column, Date):
-        import datetime as dt
-
         days = max(1, math.ceil(column.width / 12))
         found = [column.low + dt.timedelta(days=days * i) for i in range(math.ceil(column.width / days))]
         return tuple(day.isoformat() for day in (*found, column.high))

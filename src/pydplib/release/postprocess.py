@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import ParameterError
+from pydplib.release.frames import build_frame
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
@@ -141,8 +142,6 @@ def points(release: Release, *, backend: str | None = None) -> Any:
         >>> 850 < len(points(release, backend="pandas")) < 950
         True
     """
-    from pydplib.release.frames import build_frame
-
     _check_counts(release)
     if not release.axes:
         raise ParameterError("points() needs a table with at least one axis; this release is a single number.")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
+import numpy as np
+
 from pydplib.engine import Bins, Condition, public_keys
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, did_you_mean
@@ -374,8 +376,6 @@ def plain_scalar(value: Any) -> Any:
         >>> plain_scalar(np.float64(20.0)), plain_scalar("a")
         (20.0, 'a')
     """
-    import numpy as np
-
     return value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import product
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,7 +15,10 @@ from pydplib.budget.costs import Cost
 from pydplib.errors import DataError, ParameterError
 from pydplib.guarantee import ApproxDP, Guarantee, LocalDP, PureDP, Relation
 from pydplib.release.axes import Axis
+from pydplib.release.frames import release_frame
+from pydplib.release.postprocess import box_data, points, tidy_table
 from pydplib.release.stored import check_stored
+from pydplib.release.words import release_html, release_text
 
 FORMAT = "pydplib-release/1"
 """The first word of a stored release: readers refuse what they do not know."""
@@ -138,8 +142,6 @@ class Release:
     @property
     def keys(self) -> tuple[tuple[Any, ...], ...]:
         """The public key of each value, in the order of ``values``; one empty key for a single number."""
-        from itertools import product
-
         return tuple(product(*(axis.keys for axis in self.axes)))
 
     @property
@@ -238,26 +240,18 @@ class Release:
             >>> list(frame.columns)
             ['from', 'to', 'value', 'low95', 'high95', 'margin95']
         """
-        from pydplib.release.frames import release_frame
-
         return release_frame(self, backend or self.backend)
 
     def tidy(self) -> Release:
         """Return a table of counts as whole numbers of at least 0 that keep the noisy total; costs no privacy."""
-        from pydplib.release.postprocess import tidy_table
-
         return tidy_table(self)
 
     def boxes(self) -> Any:
         """Return box plots of a binned column per group, from this table of counts; costs no privacy."""
-        from pydplib.release.postprocess import box_data
-
         return box_data(self)
 
     def points(self, *, backend: str | None = None) -> Any:
         """Return made-up rows spread over the cells of this table, for any plotting tool; costs no privacy."""
-        from pydplib.release.postprocess import points
-
         return points(self, backend=backend)
 
     def plot(self, **options: Any) -> Any:
@@ -267,16 +261,12 @@ class Release:
         return draw(self, **options)
 
     def __str__(self) -> str:
-        from pydplib.release.words import release_text
-
         return release_text(self)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from pydplib.release.words import release_html
-
         return release_html(self)
 
     def __float__(self) -> float:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pydplib.release.words import words_of
+
 if TYPE_CHECKING:
     from pydplib.release.release import Release
 
@@ -53,8 +55,6 @@ def _check_question(question: Any) -> None:
         entries = question.get(part, ())
         _demand(isinstance(entries, list | tuple))
         _demand(all(isinstance(entry, Mapping) and isinstance(entry.get("column"), str) for entry in entries))
-    from pydplib.release.words import words_of
-
     words_of(question)  # what readers are shown; raises where a condition is none
 
 

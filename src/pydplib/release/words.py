@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from pydplib.engine import Condition
+
 if TYPE_CHECKING:
     from pydplib.release.release import Release
 
@@ -59,14 +61,8 @@ def words_of(question: Mapping[str, Any]) -> str:
     if columns:
         words.append("by " + ", ".join(columns))
     if question.get("where"):
-        words.append("where " + " and ".join(_condition(entry) for entry in question["where"]))
+        words.append("where " + " and ".join(str(Condition.from_dict(entry)) for entry in question["where"]))
     return " ".join(words)
-
-
-def _condition(entry: Mapping[str, Any]) -> str:
-    from pydplib.engine import Condition
-
-    return str(Condition.from_dict(entry))
 
 
 def is_count(release: Release) -> bool:
