@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flip_law import flip_chances
 from scipy import stats
 
 # The chi-square law is an approximation; a threshold of 1e-9 keeps the true false alarm below 1e-6.
@@ -95,16 +96,8 @@ class Fit:
 
     @staticmethod
     def flip_chances(scores: np.ndarray, unit: Fraction | float) -> np.ndarray:
-        """Permute-and-flip's exact chances: uniformly among the heads."""
-        weights = np.exp(float(unit) * (np.asarray(scores) - np.max(scores)))
-        chances = np.empty(len(weights))
-        for i in range(len(weights)):
-            others = np.ones(1)
-            for j in range(len(weights)):
-                if j != i:
-                    others = np.convolve(others, [1 - weights[j], weights[j]])
-            chances[i] = weights[i] * (others / np.arange(1, len(others) + 1)).sum()
-        return chances
+        """Permute-and-flip's exact chances."""
+        return flip_chances(np.exp(float(unit) * (np.asarray(scores) - np.max(scores))))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flip_law import flip_chances
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,16 +86,7 @@ def _chance_below(mechanism, steps: np.ndarray, least: float) -> float:
     """P(the chosen score is below ``least``), in steps, computed: exponential mechanism or permute-and-flip."""
     _, sensitivity = mechanism._on_grid(np.zeros(1))
     weights = np.exp(mechanism.epsilon / (2 * sensitivity) * (steps - steps.max()))
-    if isinstance(mechanism, Exponential):
-        chances = weights / weights.sum()
-    else:  # uniformly among the heads: sum over how many of the others fall heads
-        chances = np.empty(len(steps))
-        for i in range(len(steps)):
-            others = np.ones(1)
-            for j in range(len(steps)):
-                if j != i:
-                    others = np.convolve(others, [1 - weights[j], weights[j]])
-            chances[i] = weights[i] * (others / np.arange(1, len(others) + 1)).sum()
+    chances = weights / weights.sum() if isinstance(mechanism, Exponential) else flip_chances(weights)
     assert chances.sum() == pytest.approx(1)
     return float(chances[steps < least].sum())
 
