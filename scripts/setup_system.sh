@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the Debian packages that tests need, where that is allowed; say how otherwise. Never fails:
 # tests that need a missing part are skipped and named at the end of the run.
-# Usage: scripts/setup_system.sh chromium postgresql java groff python
+# Usage: scripts/setup_system.sh chromium postgresql java groff nginx python
 set -uo pipefail
 
 missing=()
@@ -11,6 +11,7 @@ for part in "$@"; do
     postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null 2>&1 || missing+=(postgresql) ;;
     java) command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless) ;;
     groff) command -v groff >/dev/null 2>&1 || missing+=(groff-base) ;;
+    nginx) PATH=$PATH:/usr/sbin command -v nginx >/dev/null 2>&1 || missing+=(nginx-light) ;;
     python) missing+=(python3 python3-venv) ;;
     *) echo "unknown part: $part" >&2 ;;
   esac
@@ -29,7 +30,14 @@ command -v apt-get >/dev/null 2>&1 || { echo "NOT INSTALLED (no apt-get here): $
 echo "Installing Debian packages: ${missing[*]} ..."
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq >/dev/null 2>&1
-# A database package would start a server of its own on install; the tests start theirs.
+# A database and a proxy would start servers of their own on install; the tests start theirs. Debian asks this file first.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+  trap '"${as_root[@]}" rm -f $policy' EXIT
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null && "${as_root[@]}" chmod 755 $policy
+fi
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
   echo "NOT INSTALLED (apt-get failed): ${missing[*]}. Try: apt-get install ${missing[*]}" >&2
+# Nor does a proxy that was asked for by nobody but the tests start with the machine.
+case " ${missing[*]} " in *" nginx-light "*) "${as_root[@]}" systemctl disable -q nginx >/dev/null 2>&1 ;; esac
 exit 0

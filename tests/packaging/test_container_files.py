@@ -17,6 +17,17 @@ DEPLOY = ROOT / "deploy"
 CONTAINER = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+PINS = {"PYTHON_IMAGE": "python", "POSTGRES_IMAGE": "postgres", "NGINX_IMAGE": "nginx-unprivileged"}
+"""Variable of the environment -> the image that an operator pins with it."""
+
+
+def image_of(text: str) -> str:
+    """Return an image's name with its tag: what stands there, or stands in for an unset variable."""
+    variable = re.fullmatch(r"\$\{([A-Z_]+):-(\S+)\}", text)
+    if variable is None:
+        return text
+    assert PINS[variable[1]] in variable[2]
+    return variable[2]
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
@@ -33,8 +44,9 @@ def faults(steps: list[tuple[str, str]]) -> list[str]:
     """Return what is wrong with a container file, as its last stage will run."""
     found = []
     last = max(number for number, (word, _) in enumerate(steps) if word == "FROM")
+    given = dict(rest.split("=", 1) for word, rest in steps if word == "ARG")
     for word, rest in steps:
-        image = rest.split()[0]
+        image = re.sub(r"^\$\{(\w+)\}$", lambda name: given.get(name[1], "unset"), rest.split()[0])
         if word == "FROM" and (":" not in image.rsplit("/", 1)[-1] or image.endswith(":latest")):
             found.append(f"no fixed version: {image}")
         if word == "ADD" or re.search(r"curl[^|]*\|\s*(ba)?sh", rest):
@@ -56,7 +68,9 @@ def test_container_file_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("spoil", "fault"),
     [
-        (("python:3.13-slim-bookworm AS run", "python:latest AS run"), "no fixed version"),
+        (("python:3.13-slim-bookworm", "python:latest"), "no fixed version"),
+        (("python:3.13-slim-bookworm", "python"), "no fixed version"),
+        (("FROM ${PYTHON_IMAGE} AS run", "FROM ${OTHER_IMAGE} AS run"), "no fixed version"),
         (("USER 10001:10001", "USER root"), "runs as root"),
         (("HEALTHCHECK", "LABEL"), "no health check"),
         (("PYDPLIB_HOME=/data", "PYDPLIB_HOME=/data DATABASE_PASSWORD=hunter2"), "a secret"),
@@ -112,8 +126,28 @@ def test_image_is_tagged_with_the_version() -> None:
 def test_container_has_the_database_client_of_the_database() -> None:
     # Debian bookworm's client is PostgreSQL 15; pg_dump refuses a newer server.
     assert any("postgresql-client" in rest for word, rest in STEPS if word == "RUN")
-    assert all("bookworm" in rest for word, rest in STEPS if word == "FROM")
-    assert SERVICES["database"]["image"].split("/")[-1].startswith("postgres:15-")
+    (base,) = (rest.split("=", 1)[1] for word, rest in STEPS if word == "ARG")
+    assert "bookworm" in base and all(rest.startswith("${PYTHON_IMAGE} ") for word, rest in STEPS if word == "FROM")
+    assert image_of(SERVICES["database"]["image"]).split("/")[-1].startswith("postgres:15-")
+
+
+def test_images_from_elsewhere_can_be_pinned_and_the_page_says_how() -> None:
+    args = SERVICES["platform"]["build"]["args"]
+    (base,) = (rest for word, rest in STEPS if word == "ARG")
+    assert base == f"PYTHON_IMAGE={image_of(args['PYTHON_IMAGE'])}", "the same with compose and without"
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "deploy-behind-tls.md").read_text(encoding="utf-8")
+    images = [args["PYTHON_IMAGE"], *(SERVICES[name]["image"] for name in ("database", "proxy"))]
+    for variable, image in zip(PINS, images, strict=True):
+        assert image.startswith(f"${{{variable}:-") and image_of(image) in page
+        assert f"{variable}=" in page and text.count(f"${{{variable}:-") == 1
+
+
+def test_user_of_the_image_is_the_one_that_owns_its_folder() -> None:
+    user = re.findall(r"--uid (\d+) --gid (\d+)", CONTAINER)
+    assert user == [("10001", "10001")] and "groupadd --gid 10001 pydplib" in CONTAINER
+    assert [rest for word, rest in STEPS if word == "USER"] == ["10001:10001"] == [SERVICES["platform"]["user"]]
+    assert "install -d -m 700 -o pydplib -g pydplib /data" in CONTAINER
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -122,21 +156,25 @@ def test_service_is_healthy_restarted_and_held_tight(name) -> None:
     assert service["healthcheck"]["test"] and service["restart"] == "unless-stopped"
     assert service["read_only"] is True and service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"] and not service.get("privileged")
-    image = service["image"].rsplit("/", 1)[-1]
+    image = image_of(service["image"]).rsplit("/", 1)[-1]
     assert ":" in image and not image.endswith(":latest")
 
 
 def test_only_the_proxy_is_reached_from_outside_and_only_by_tls() -> None:
     assert {name: service["ports"] for name, service in SERVICES.items() if "ports" in service} == {
-        "proxy": ["443:8443"]
+        "proxy": ["443:8443", "80:8080"]
     }
     assert SERVICES["database"]["networks"] == ["inside"] and COMPOSE["networks"]["inside"]["internal"] is True
     conf = (DEPLOY / "proxy.conf").read_text(encoding="utf-8")
-    assert "listen 8443 ssl;" in conf and not re.search(r"listen \d+;", conf)
-    assert conf.count("{") == conf.count("}")
-    for block in re.findall(r"location[^{]*\{(.*?)\}", conf, re.S):
-        assert "proxy_set_header X-Forwarded-Proto https;" in block
-        assert "proxy_set_header X-Forwarded-For $remote_addr;" in block  # set anew: what a visitor claims is dropped
+    plain, secure = re.findall(r"^server \{.*?^\}", conf, re.S | re.M)
+    assert "listen 8443 ssl http2;" in secure and not re.search(r"listen \d+;", secure)
+    assert "listen 8080;" in plain and "return 308 https://" in plain and "proxy_pass" not in plain
+    # Set once for every location: nginx would drop all of them where a location sets one of its own.
+    assert secure.count("proxy_set_header") == 3 and "proxy_set_header" not in "".join(
+        re.findall(r"location[^{]*\{(.*?)\}", secure, re.S)
+    )
+    assert "proxy_set_header X-Forwarded-Proto https;" in secure
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in secure  # set anew: what a visitor claims is dropped
 
 
 def test_proxy_is_the_one_that_the_platform_believes() -> None:
@@ -146,7 +184,9 @@ def test_proxy_is_the_one_that_the_platform_believes() -> None:
     (subnet,) = COMPOSE["networks"]["edge"]["ipam"]["config"]
     from ipaddress import ip_address, ip_network
 
-    assert ip_address(address) in ip_network(subnet["subnet"])
+    platform = SERVICES["platform"]["networks"]["edge"]["ipv4_address"]
+    assert len({address, platform}) == 2
+    assert all(ip_address(one) in ip_network(subnet["subnet"]) for one in (address, platform))
 
 
 def test_secrets_come_from_files_that_are_not_in_the_repository() -> None:
