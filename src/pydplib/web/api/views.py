@@ -14,13 +14,16 @@ from pydplib.web.api.models import ApiToken
 from pydplib.web.doors import has_second_factor, public, signed_in
 from pydplib.web.people import second_factor as factor
 
+_ACCOUNT = ("Account", "/account")
+
 
 @signed_in
 @require_safe
 def tokens(request: HttpRequest) -> HttpResponse:
     """List the user's tokens."""
     rows = [(token, work.state_of(token), _words(token)) for token in work.tokens_of(request.user)]
-    return render(request, "api/tokens.html", {"rows": rows, "per_minute": work.USES_PER_MINUTE})
+    values = {"rows": rows, "per_minute": work.USES_PER_MINUTE, "breadcrumb": [_ACCOUNT, ("API tokens", "")]}
+    return render(request, "api/tokens.html", values)
 
 
 @signed_in(recent=True)
@@ -40,7 +43,8 @@ def new_token(request: HttpRequest) -> HttpResponse:
         )
         values = {"made": made, "token": token, "address": request.build_absolute_uri("/").rstrip("/")}
         return render(request, "api/token.html", values)
-    return render(request, "api/token_new.html", {"form": form}, status=422 if form.is_bound else 200)
+    values = {"form": form, "breadcrumb": [_ACCOUNT, ("API tokens", "/account/tokens"), ("New", "")]}
+    return render(request, "api/token_new.html", values, status=422 if form.is_bound else 200)
 
 
 @signed_in

@@ -14,7 +14,7 @@ from pydplib import plot
 from pydplib.web.design.badges import BADGES
 from pydplib.web.doors import public
 
-ERRORS = (400, 403, 404, 429, 500)
+ERRORS = (400, 403, 404, 500)
 
 
 class SampleForm(forms.Form):

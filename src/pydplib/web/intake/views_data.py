@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.views.decorators.http import require_GET, require_POST
@@ -107,7 +108,10 @@ def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
         cells = zip(questions.values(), row["cells"], strict=True)
         pairs = [(question.text, words) for question, (words, _) in cells if words]
         shown.append({"report": report, "title": f"Signed {date_format(report.signed, 'j F Y')}", "pairs": pairs})
-    return render(request, "intake/patient.html", {"patient": request.target, "reports": shown, **more})
+    way = [("Data", reverse("data")), ("Patient", "")]
+    return render(
+        request, "intake/patient.html", {"patient": request.target, "reports": shown, "breadcrumb": way, **more}
+    )
 
 
 @door("manage_data", recent=True)

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from pydplib.web.auditlog.writing import record
@@ -68,6 +69,7 @@ def rights_patient(request: Any) -> HttpResponse:
         "open_imports": open_imports(request.project),
         "consent": ConsentForm(initial={"consent": patient.consent}),
         "word": WORD,
+        "breadcrumb": [_rights(), ("Patient", "")],
     }
     return render(request, "intake/rights_patient.html", context)
 
@@ -76,8 +78,10 @@ def rights_patient(request: Any) -> HttpResponse:
 @require_GET
 def rights_access(request: Any) -> HttpResponse:
     """Show everything that is held about one person; with values for owners, who answer for them."""
-    held = _access(request)
-    return render(request, "intake/access.html", {"held": held, "patient": request.target})
+    patient = request.target
+    way = [_rights(), ("Patient", reverse("rights_patient", args=[patient.key])), ("Access report", "")]
+    values = {"held": _access(request), "patient": patient, "breadcrumb": way}
+    return render(request, "intake/access.html", values)
 
 
 @door("erase", of=Patient, recent=True)
@@ -131,7 +135,11 @@ def rights_purge(request: Any) -> HttpResponse:
 @require_GET
 def rights_processing(request: Any) -> HttpResponse:
     """Show the record of processing."""
-    return render(request, "intake/processing.html", {"record": record_of_processing(request.project)})
+    values = {
+        "record": record_of_processing(request.project),
+        "breadcrumb": [_rights(), ("Record of processing", "")],
+    }
+    return render(request, "intake/processing.html", values)
 
 
 @door("erase")
@@ -139,6 +147,10 @@ def rights_processing(request: Any) -> HttpResponse:
 def rights_processing_json(request: Any) -> HttpResponse:
     """Send the record of processing as a file."""
     return _json_file(record_of_processing(request.project), f"processing-{request.project.key}.json")
+
+
+def _rights() -> tuple[str, str]:
+    return "Privacy rights", reverse("privacy_rights")
 
 
 def _json_file(held: dict[str, Any], name: str) -> HttpResponse:

@@ -65,7 +65,7 @@ def invite(request: HttpRequest) -> HttpResponse:
             form.add_error("organisation" if organisation else "username", str(problem))
         else:
             return _show_link(request, user, token, links.Purpose.WELCOME)
-    return render(request, "people/invite.html", {"form": form})
+    return render(request, "people/invite.html", {"form": form, "breadcrumb": _way("Invite")})
 
 
 @hospital_owner
@@ -81,6 +81,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
             "device": factor.device_of(subject),
             "places": subject.memberships.select_related("project").filter(project__hospital=request.user.hospital_id),
             "is_self": subject.pk == request.user.pk,
+            "breadcrumb": _way(str(subject)),
         },
     )
 
@@ -129,6 +130,10 @@ def second_factor(request: HttpRequest, subject: User) -> HttpResponse:
     managing.remove_second_factor(request.user, subject)
     messages.success(request, f"{subject} signs in without a phone until a new one is enrolled.")
     return redirect("hospital_person", key=subject.key)
+
+
+def _way(here: str) -> list[tuple[str, str]]:
+    return [("Hospital", "/hospital"), (here, "")]
 
 
 def _show_link(request: HttpRequest, user: User, token: str, purpose: str) -> HttpResponse:

@@ -12,7 +12,10 @@ from pydplib.web.projects.models import Project
 from pydplib.web.projects.requesting import closed_fields
 from pydplib.web.projects.words import audience_words
 
-_NUMBER = {"step": "any", "class": "short", "inputmode": "decimal"}
+
+def _budget() -> forms.FloatField:
+    widget = forms.NumberInput(attrs={"step": "any", "class": "short", "inputmode": "decimal"})
+    return forms.FloatField(label="New budget (epsilon)", min_value=0.000001, max_value=1000, widget=widget)
 
 
 def _reason(help_text: str) -> forms.CharField:
@@ -24,9 +27,7 @@ def _reason(help_text: str) -> forms.CharField:
 class AskBudgetForm(forms.Form):
     """A larger budget for the asker's audience."""
 
-    budget = forms.FloatField(
-        label="New budget (epsilon)", min_value=0.000001, max_value=1000, widget=forms.NumberInput(attrs=_NUMBER)
-    )
+    budget = _budget()
     reason = _reason("What you want to find out with it. Two owners decide.")
 
     def __init__(self, *args: Any, project: Project, user: Any, role: str, **kwargs: Any) -> None:
@@ -67,9 +68,7 @@ class ProposeForm(forms.Form):
     """An owner proposes a larger budget."""
 
     audience = forms.ChoiceField(label="For whom")
-    budget = forms.FloatField(
-        label="New budget (epsilon)", min_value=0.000001, max_value=1000, widget=forms.NumberInput(attrs=_NUMBER)
-    )
+    budget = _budget()
     reason = _reason("The other owners read it. Your proposal is the first of the two votes it takes.")
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:

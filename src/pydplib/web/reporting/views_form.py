@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from pydplib.errors import DataError
@@ -52,7 +53,8 @@ def report_new(request: HttpRequest) -> HttpResponse:
     form = PatientForm(request.POST if request.method == "POST" and person else None)
     if template and person:
         form.fields["identifier"].label = template.question(person).text
-    values: dict[str, Any] = {"form": form, "version": version, "person": person}
+    way = [("Reports", reverse("reports")), ("New", "")]
+    values: dict[str, Any] = {"form": form, "version": version, "person": person, "breadcrumb": way}
     if request.method == "POST" and version and (not person or form.is_valid()):
         identifier = form.cleaned_data["identifier"] if person else ""
         open_draft = None if "anyway" in request.POST else _open_draft(request, person, identifier)
