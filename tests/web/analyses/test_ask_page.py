@@ -253,3 +253,25 @@ def test_a_title_of_any_signs_is_kept_as_plain_words(tara: Any, button: Any) -> 
     answer = tara.post("/analyses/new", button(page) | {"title": "My\x00 \x1b[31mfirst\u202e\r\n question\ufeff  "})
     assert answer.status_code == 302
     assert Analysis.objects.get().title == "My [31mfirst question"
+
+
+def test_a_mean_whose_accuracy_is_unknown_says_why_and_what_to_do(tara: Any, owner: Any, pay: Any) -> None:
+    words = _price(tara.get("/analyses/new", MEAN).content.decode())
+    assert "which is not public" in words and "first ask something with your role&#x27;s usual noise" in words
+    assert "when you publish" in _price(owner.get("/analyses/new", MEAN).content.decode())
+    pay(tara, kind="count", accuracy="high")  # buys the number of records along
+    words = _price(tara.get("/analyses/new", MEAN).content.decode())
+    assert "the noise moves a number by at most" in words and "first ask something" not in words
+    filtered = {**MEAN, "where1": "bph", "op1": "is", "values1": ["0"]}
+    assert "leave out the conditions" in _price(tara.get("/analyses/new", filtered).content.decode())
+
+
+def test_a_figure_that_nobody_could_read_is_warned_of_before_it_is_paid(study: Any, tara: Any) -> None:
+    snapshot = study.project.snapshots.get()
+    snapshot.schema = json.dumps({**json.loads(snapshot.schema), "size": 100})
+    snapshot.save(update_fields=["schema"])
+    boxes = {"kind": "quantiles", "field": "age", "by1": "pirads", "accuracy": "epsilon"}
+    words = _price(tara.get("/analyses/new", {**boxes, "epsilon": "0.4"}).content.decode())
+    assert "Hardly readable" in words and "fewer groups" in words
+    words = _price(tara.get("/analyses/new", {**COUNT, "epsilon": "0.4"}).content.decode())
+    assert "Hardly readable" not in words

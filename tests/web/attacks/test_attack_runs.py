@@ -210,3 +210,11 @@ def test_attacks_on_a_project_without_data_say_so(study: Any, partner: Any) -> N
     Snapshot.objects.filter(project=study.project).update(published=None)
     run = run_for(study, "audience:third_party", data="real")
     assert "Nothing is published" in " ".join(run.result["verdict"]["reasons"])
+
+
+def test_heads_of_losses_are_words_with_a_hint(study: Any, partner: Any) -> None:
+    ask(study, partner(), 0.25)
+    page = study.client.get("/attacks").content.decode()
+    assert "ε (epsilon) is the privacy loss" in page
+    for head in ("Own questions (ε)", "Shown by the owner (ε)", "Dashboards (ε)", "In all (ε)"):
+        assert f">{head}</abbr></th>" in page and f'data-head="{head}"' in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import pytest
@@ -131,3 +133,15 @@ def test_a_question_with_too_many_cells_is_not_put_on_the_plan(
     monkeypatch.setattr("pydplib.web.analyses.questions.MOST_CELLS", 4)
     assert owner.post(f"/dashboards/{dashboard.key}/question", sent).status_code == 302
     assert dashboard.figures.count() == 1
+
+
+def test_what_is_left_is_the_same_number_everywhere_on_the_page(planned: Any, browser: Any) -> None:
+    dashboard = planned(names=("age-by-year",))
+    browser("owner").post(f"/dashboards/figures/{dashboard.figures.get().key}/price", {"epsilon": "0.123456"})
+    left = bill_for(dashboard).left.epsilon
+    page = browser("owner").get(f"/dashboards/{dashboard.key}/edit").content.decode()
+    stat = re.search(r"Left for this audience</dt>\s*<dd[^>]*>([\d.]+)", page)
+    bar = re.search(r"<strong>([\d.]+)</strong> left", page)
+    assert stat and bar
+    assert float(stat[1]) == math.floor(left * 1e4 + 1e-6) / 1e4
+    assert float(bar[1]) == math.floor((left - 0.123456) * 1e4 + 1e-6) / 1e4

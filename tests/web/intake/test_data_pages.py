@@ -199,6 +199,7 @@ def test_access_report_holds_everything_and_who_looked(project, filled) -> None:
     assert {"data.look", "patient.identifiers", "patient.access"} <= set(looks)
     page = filled.get(f"/privacy-rights/patients/{patient.key}/access").content.decode()
     assert "P3" in page and "Looked at a patient" in page and "PIRADS score" in page
+    assert "patient_id" not in page and "Anonym_" in page, "the template's words, not its names"
     other = Patient.objects.get(identifiers__value="P4")
     held = json.loads(filled.get(f"/privacy-rights/patients/{other.key}/access.json").content)
     assert "patient.identifiers" not in [line["what"] for line in held["history"]]

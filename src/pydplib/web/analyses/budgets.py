@@ -23,6 +23,7 @@ from pydplib.policy import ROLES, Policy, can_use
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import limit_today, recipient_of
+from pydplib.web.design.values import epsilon, epsilon_left
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
@@ -41,16 +42,6 @@ KINDS = {
     "no_dp": "Given without a guarantee",
 }
 """Entries of the ledger that readers see, in words."""
-
-
-def show_amount(value: float) -> str:
-    """Return an epsilon with up to four decimals.
-
-    Examples:
-        >>> show_amount(1.7), show_amount(0.12346), show_amount(2.0)
-        ('1.7', '0.1235', '2')
-    """
-    return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def recipient_names() -> dict[str, str]:
@@ -87,8 +78,8 @@ class Purse:
     @property
     def most_words(self) -> str:
         """The dearest question for readers, rounded down; empty where it is what is left."""
-        shown = show_amount(math.floor(1e4 * self.most + 1e-6) / 1e4)
-        return "" if shown == show_amount(self.left) else shown
+        shown = epsilon_left(self.most)
+        return "" if shown == epsilon_left(self.left) else shown
 
     def pays(self, price: float) -> int:
         """Return how many further questions of one price it pays, each as the ledger would; at most 999."""
@@ -106,7 +97,7 @@ class Purse:
     @property
     def words(self) -> dict[str, str]:
         """The amounts as tables show them."""
-        return {name: show_amount(getattr(self, name)) for name in ("spent", "left", "total")}
+        return {"spent": epsilon(self.spent), "left": epsilon_left(self.left), "total": epsilon(self.total)}
 
     @property
     def percent(self) -> int:
@@ -136,7 +127,7 @@ class Forecast:
     @property
     def usual_words(self) -> str:
         """The usual price as a page shows it."""
-        return "" if self.usual is None else show_amount(self.usual)
+        return "" if self.usual is None else epsilon(self.usual)
 
 
 @dataclass(frozen=True, slots=True)

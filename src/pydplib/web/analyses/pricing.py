@@ -21,6 +21,8 @@ _WEIGHS = (
     "After many small questions, which add up to less than their sum, a large one takes more of the budget than its "
     "own epsilon."
 )
+READABLE = 20
+"""Noise in percent beyond which figures show little but noise; that of the noisiest role is 15."""
 UNITS = {"rows": "records", "persons": "people"}
 
 
@@ -56,10 +58,9 @@ class Quoted:
         return self.price.free
 
     @property
-    def left_after(self) -> str:
-        """What would be left."""
-        gone, asked, total = self.bar
-        return f"{max(0.0, total - gone - asked):.4g}"
+    def too_noisy(self) -> bool:
+        """Whether hardly anything can be read from the answer, so that it is money for nothing."""
+        return self.price.noise_percent is not None and self.price.noise_percent > READABLE
 
 
 def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise) -> Quoted:
@@ -85,7 +86,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
         cost=("at most " if price.at_most and not price.free else "") + show_nano(nano),
         nano_cost=nano,
         extra=show_nano(nano_extra) if buys else "",
-        margin=margin_words(price),
+        margin=margin_words(price) if price.margin95 is not None else _unknown_margin(session, question),
         noise="" if price.noise_percent is None else f"about {price.noise_percent:.2g} %",
         bar=(gone, asked, total),
         affordable=price.affordable and (price.free or gone + asked <= total + 1e-12),
@@ -111,6 +112,19 @@ def margin_words(price: Price) -> str:
         shown = f"{show_margin(price.margin95, whole=whole)} {unit}".strip()
         words = f"{often} such answers the noise moves a number by at most {shown}"
     return f"{words}; if the answer costs less, by more." if top else f"{words}."
+
+
+def _unknown_margin(session: Session, question: Question) -> str:
+    """Return why nobody can tell the accuracy beforehand, and what to do about it."""
+    why = "How far the noise moves the answer depends on how many records answer it, which is not public."
+    if question.conditions:
+        return f"{why} The answer comes with its margin. To see one beforehand, leave out the conditions."
+    if session.cap is None:
+        return f"{why} To see it beforehand, give the number of people, or have a noisy one bought, when you publish."
+    return (
+        f"{why} To see it beforehand, first ask something with your role's usual noise and without conditions: a noisy "
+        "number of records is bought along, once. The answer comes with its margin in any case."
+    )
 
 
 def budget_state(session: Session) -> tuple[State, Limit]:

@@ -14,7 +14,7 @@ from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema
 from pydplib.web.analyses.asking import release_of, stored_payload
-from pydplib.web.analyses.figures import figure_of, table_of
+from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.analyses.seeing import decision_for
@@ -97,7 +97,7 @@ def panels_of(edition: Edition, place: Any, *, originals_for: Any = None) -> lis
         if denied:
             panels.append(Panel(**facts, closed=denied))
             continue
-        panels.append(_panel(item, mine, exact, facts))
+        panels.append(_panel(item, mine, exact, facts, edition.snapshot.template))
     return panels
 
 
@@ -115,33 +115,41 @@ def _denied(answers: Iterable[Analysis], place: Any, policy: Any, schema: Schema
     return ""
 
 
-def _panel(item: Shown, answers: list[Analysis], exact: Mapping[str, Any], facts: dict[str, Any]) -> Panel:
+def _panel(
+    item: Shown, answers: list[Analysis], exact: Mapping[str, Any], facts: dict[str, Any], version: Any
+) -> Panel:
     digests = tuple(answer.digest for answer in answers)
     payloads = tuple(stored_payload(digest) for digest in digests)
     drawing: Mapping[str, Any]
     if exact:
         releases = [Release.from_json(payload) for payload in payloads]
-        drawing = _draw(item.kind, item.name, item.title, releases, [exact[answer.key] for answer in answers])
+        originals = [exact[answer.key] for answer in answers]
+        drawing = _draw(item.kind, item.name, item.title, releases, version, originals)
     else:
-        drawing = _drawing(item.kind, item.name, item.title, payloads)
+        drawing = _drawing(item.kind, item.name, item.title, payloads, version)
     return Panel(**facts, **drawing, receipts=digests)
 
 
 @lru_cache(maxsize=256)
-def _drawing(kind: str, name: str, title: str, payloads: tuple[bytes, ...]) -> Mapping[str, Any]:
+def _drawing(kind: str, name: str, title: str, payloads: tuple[bytes, ...], version: Any) -> Mapping[str, Any]:
     """Return the drawing of released values, made once: it is the same whoever looks and how often."""
     releases = [Release.from_json(payload) for payload in payloads]
-    return MappingProxyType(_draw(kind, name, title, releases, None))
+    return MappingProxyType(_draw(kind, name, title, releases, version, None))
 
 
-def _draw(kind: str, name: str, title: str, releases: list[Release], originals: list[Any] | None) -> dict[str, Any]:
+def _draw(
+    kind: str, name: str, title: str, releases: list[Release], version: Any, originals: list[Any] | None
+) -> dict[str, Any]:
+    """Return figure and table of released values; ``version`` is the template that has the words for their codes."""
     if kind == "ready":
         drawn = SOUND_FIGURES[name].draw(releases, originals)
         figure, columns, rows = drawn.figure, list(drawn.table.columns), [list(row) for row in drawn.table.rows]
     else:
         original = None if originals is None else originals[0]
-        figure = figure_of(releases[0], title=title, original=original)
-        columns, rows = table_of(releases[0], original=original)
+        shown = in_words(releases[0], version.template)
+        figure = figure_of(shown, title=title, original=original)
+        figure = figure.with_words(caption=" ".join((figure.words[1], rest_words(shown))).strip())
+        columns, rows = table_of(shown, original=original)
     words = guarantee_of(releases)
     return {"figure": figure.with_words(title=title), "columns": columns, "rows": rows, "cost": words}
 

@@ -59,10 +59,10 @@ def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: 
 
     return component(
         "budget_bar",
-        spent=_number(spent),
-        asked=_number(asked) if asked else "",
-        left=_number(max(left, 0), up=False),
-        total=_number(total),
+        spent=epsilon(spent),
+        asked=epsilon(asked) if asked else "",
+        left=epsilon_left(max(left, 0)),
+        total=epsilon(total),
         too_much=left < 0,
         spent_percent=percent(spent),
         asked_percent=percent(min(asked, total - spent)),
@@ -71,7 +71,17 @@ def budget_bar(spent: float, asked: float, total: float, unit: str = "", words: 
     )
 
 
-def _number(value: float, *, up: bool = True) -> str:
+def epsilon_left(value: float) -> str:
+    """Return what is left of a budget as all pages show it: rounded down.
+
+    Examples:
+        >>> epsilon(1.64405), epsilon_left(1.64405), epsilon_left(2.0)
+        ('1.6441', '1.644', '2')
+    """
+    return epsilon(value, up=False)
+
+
+def epsilon(value: float, *, up: bool = True) -> str:
     """Return an epsilon with at most four decimals, never to the reader's favour: costs up, what is left down."""
     steps = round(value * 1e9) / 1e5
     whole = math.ceil(steps) if up else math.floor(steps)

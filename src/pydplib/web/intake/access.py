@@ -13,6 +13,7 @@ from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.words import words_of
 from pydplib.web.intake.models import Patient
 from pydplib.web.intake.snapshots import snapshots_with
+from pydplib.web.projects.fields import current_template
 from pydplib.web.reporting.models import FreeText, Report, ReportVersion
 
 _LOOKS = ("look", "export", "identifiers", "access", "show", "read", "open", "fhir", "print")
@@ -51,7 +52,10 @@ def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
         "history": history_of(project, keys),
     }
     if with_values:
-        content["identifiers"] = dict(patient.identifiers.values_list("field", "value"))
+        found = dict(patient.identifiers.values_list("field", "value"))
+        template = current_template(project)
+        content["identifiers"] = found
+        content["identifiers_in_words"] = list(found.items()) if template is None else in_words(template, found)
         for held, text in zip(content["free_texts"], texts, strict=True):
             held["text"] = text.text
     return content

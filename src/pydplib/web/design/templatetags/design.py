@@ -33,6 +33,8 @@ for _tag in (
 ):
     register.simple_tag(_tag)
 register.simple_tag(ways.pagination, takes_context=True)
+register.filter(values.epsilon)
+register.filter(values.epsilon_left)
 
 THEME_COOKIE = "pydplib_theme"
 _PARTS = re.compile(r"(?<=_)(?!_)|(?<=[a-z])(?=[A-Z])")
