@@ -16,16 +16,21 @@ Node: TypeAlias = tuple[int, ...]
 _CACHE_CELLS = 8_000_000
 
 
-class Classes(Protocol):
-    """The classes of one node: their rows, people, sensitive values and costs."""
+class Counted(Protocol):
+    """Classes as models look at them: their people and sensitive values, however the classes were made."""
 
-    node: Node
-    rows: Ints
     size: Ints
 
     def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
         """Sensitive values of the kept classes, and which of them have a value that everybody has."""
         ...
+
+
+class Classes(Counted, Protocol):
+    """The classes of one node: also their rows, labels and costs."""
+
+    node: Node
+    rows: Ints
 
     def costs(self, tables: Sequence[Floats], which: Bools) -> Floats:
         """Per column, the cost of the rows in some classes; ``tables[a]`` is the cost per code."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from pydplib.anonymity.classes import Classes, Evaluator, Node
+from pydplib.anonymity.classes import Classes, Counted, Evaluator, Node
 from pydplib.anonymity.grouping import combine, group
 from pydplib.anonymity.models import DeltaPresence
 from pydplib.anonymity.problem import Problem, Rule
@@ -69,7 +69,7 @@ class Judge:
         return Verdict(classes, failing, suppressed, failing_rows, rows)
 
 
-def passing(problem: Problem, classes: Classes, rules: Sequence[Rule], among: Bools) -> Bools:
+def passing(problem: Problem, classes: Counted, rules: Sequence[Rule], among: Bools) -> Bools:
     """Return which classes pass all rules; those not ``among`` are not looked at and fail."""
     out = among.copy()
     for rule in rules:
@@ -79,12 +79,14 @@ def passing(problem: Problem, classes: Classes, rules: Sequence[Rule], among: Bo
     return out
 
 
-def class_stats(problem: Problem, classes: Classes, rule: Rule, keep: Bools) -> ClassStats:
+def class_stats(problem: Problem, classes: Counted, rule: Rule, keep: Bools) -> ClassStats:
     """Collect what one rule needs to know about the kept classes."""
     size = classes.size[keep]
     population: dict[int, Ints] = {}
     if id(rule.model) in problem.population:
-        population[id(rule.model)] = population_sizes(problem, classes, id(rule.model))[keep]
+        # Only nodes of the lattice are met with a population; ``find_recoding`` refuses the other methods.
+        at_node = cast("Classes", classes)
+        population[id(rule.model)] = population_sizes(problem, at_node, id(rule.model))[keep]
     if rule.sensitive is None:
         return ClassStats(size, population=population)
     histogram, certain = classes.histogram(rule.sensitive, keep)

@@ -70,14 +70,14 @@ class Remaining:
                 keys = keys + part
         else:
             keys, _ = combine(parts, self.cards, len(self.tuples))
-        return RemainingClasses(self, tuple(node), group(keys))
+        return RemainingClasses(self, group(keys))
 
 
 class RemainingClasses:
     """Classes of remaining tuples, as models look at them."""
 
-    def __init__(self, remaining: Remaining, node: Node, groups: Groups) -> None:
-        self._remaining, self.node, self.groups = remaining, node, groups
+    def __init__(self, remaining: Remaining, groups: Groups) -> None:
+        self._remaining, self.groups = remaining, groups
         self.rows = groups.sums(remaining.weight)
         self.size = self.rows
 
@@ -152,7 +152,7 @@ def recode_locally(
             node = problem.heights
         checked += 1
         classes = remaining.at(node)
-        fine = passing(problem, classes, problem.rules, np.ones(len(classes.rows), dtype=bool))  # type: ignore[arg-type]
+        fine = passing(problem, classes, problem.rules, np.ones(len(classes.rows), dtype=bool))
         if fine.any():
             out = remaining.release(fine[classes.groups.into])
             at_node[out] = len(nodes)

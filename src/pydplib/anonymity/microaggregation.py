@@ -38,7 +38,7 @@ def recode_microaggregation(problem: Problem) -> tuple[Recoding, SearchInfo]:
     number = 0
     for block in _blocks(points, problem.weight, k):
         number = _mdav(points, problem.weight, block, k, part, number)
-    fine = passing(problem, Parts(problem, part, number), problem.rules, np.ones(number, dtype=bool))  # type: ignore[arg-type]
+    fine = passing(problem, Parts(problem, part, number), problem.rules, np.ones(number, dtype=bool))
     gone = ~fine
     if int(problem.weight[gone[part]].sum()) > problem.limit:
         raise AnonymityError(

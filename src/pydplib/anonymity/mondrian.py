@@ -29,7 +29,6 @@ class Parts:
         self.problem, self.part = problem, part
         self.rows = np.bincount(part, weights=problem.weight, minlength=number).astype(np.int64)
         self.size = self.rows
-        self.node = ()
 
     def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
         """Sensitive values of the kept parts."""
@@ -102,7 +101,7 @@ def partition(problem: Problem) -> tuple[Ints, int, list[Any]]:
     """Cut until no cut leaves two parts that satisfy the models; return part per tuple and their number."""
     part = np.zeros(len(problem.weight), dtype=np.int64)
     number = 1 if len(part) else 0
-    if number and not passing(problem, Parts(problem, part, 1), problem.rules, np.ones(1, dtype=bool)).all():  # type: ignore[arg-type]
+    if number and not passing(problem, Parts(problem, part, 1), problem.rules, np.ones(1, dtype=bool)).all():
         raise AnonymityError(f"Not even the whole table as one class satisfies {problem.asked}. Use weaker models.")
     ranks = np.stack([value_ranks(column)[codes] for column, codes in zip(problem.columns, problem.codes, strict=True)])
     sizes_only = all(isinstance(rule.model, KAnonymity) for rule in problem.rules)
@@ -202,7 +201,7 @@ def _try(problem: Problem, part: Ints, number: int, ranks: Ints, choice: Ints, c
     halves = np.where(possible[part], part * 2 + side, 2 * number)
     trial = Parts(problem, halves, 2 * number + 1)
     among = np.append(np.repeat(possible, 2), False)
-    fine = passing(problem, trial, problem.rules, among)[:-1].reshape(-1, 2).all(axis=1)  # type: ignore[arg-type]
+    fine = passing(problem, trial, problem.rules, among)[:-1].reshape(-1, 2).all(axis=1)
     return np.asarray(possible & fine)
 
 

@@ -177,7 +177,7 @@ def prepare(
     kept = names_of(insensitive, "insensitive columns")
     person, linked = _read_person(person, hidden)
     roles = {"quasi-identifier": quasi, "sensitive": watched, "identifier": tuple(hidden), "insensitive": kept}
-    _check_roles(frame, roles, person)
+    check_roles(frame.columns, roles, person)
     coded = {name: frame.coded(name) for name in (*quasi, *watched)}
     given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {}
     hierarchies = {n: read_hierarchy(n, given.get(n), coded[n].values, schema) for n in quasi}
@@ -213,16 +213,17 @@ def _read_person(person: str | None, hidden: dict[str, Pseudonym | None]) -> tup
     return linking[0], True
 
 
-def _check_roles(frame: Frame, roles: Mapping[str, Sequence[str]], person: str | None) -> None:
+def check_roles(columns: Sequence[str], roles: Mapping[str, Sequence[str]], person: str | None) -> None:
+    """Raise ``ParameterError`` for a name that is no column, or a column that has two roles."""
     seen: dict[str, str] = {}
     for role, names in roles.items():
-        frame.check_columns(names, role)
+        check_names(columns, names, role)
         for name in names:
             if name in seen:
                 raise ParameterError(f"Column '{name}' is named as {seen[name]} and as {role}. Choose one.")
             seen[name] = role
     if person is not None:
-        frame.check_columns([person], "person")
+        check_names(columns, [person], "person")
         if seen.get(person, "identifier") != "identifier":
             raise ParameterError(f"The person column '{person}' cannot also be {seen[person]}.")
 

@@ -20,6 +20,7 @@ from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.models import Model
 from pydplib.anonymity.prepare import (
     add_populations,
+    check_roles,
     data_notes,
     read_hierarchy,
     read_identifiers,
@@ -34,7 +35,7 @@ from pydplib.anonymity.result import AnonymizationResult, RiskChange, Suppressio
 from pydplib.anonymity.risks import risk_of_sizes
 from pydplib.anonymity.search import SearchInfo
 from pydplib.anonymity.verification import names_of
-from pydplib.errors import DataError, ParameterError, column_hint
+from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Schema
 
 
@@ -178,14 +179,13 @@ def _hand_over(own: Any, full: Path, number: str | None, target: Path | None) ->
 def _check(relation: Any, roles: Roles, previous: Sequence[Any]) -> None:
     if not roles.quasi:
         raise ParameterError("Name at least one quasi-identifier: anonymize(..., quasi_identifiers=['age', ...]).")
-    named = (*roles.quasi, *roles.watched, *roles.kept, *roles.hidden)
-    for name in (*named, *(() if roles.person is None else (roles.person,))):
-        if name not in relation.columns:
-            raise ParameterError(f"The table has no column '{name}'.{column_hint(name, relation.columns)}")
-    if len(set(named)) < len(named):
-        raise ParameterError("A column is named in two roles. Choose one.")
-    if roles.person in (*roles.quasi, *roles.watched, *roles.kept):
-        raise ParameterError(f"The person column '{roles.person}' cannot have another role, but identifier.")
+    named = {
+        "quasi-identifier": roles.quasi,
+        "sensitive": roles.watched,
+        "identifier": tuple(roles.hidden),
+        "insensitive": roles.kept,
+    }
+    check_roles(relation.columns, named, roles.person)
     linked = any(pseudonym is not None and pseudonym.consistent for pseudonym in roles.hidden.values())
     if linked or previous:
         raise ParameterError(

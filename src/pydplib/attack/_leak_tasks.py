@@ -21,13 +21,13 @@ from pydplib.attack._released import Classes, plain_column
 from pydplib.attack.background import judge_background
 from pydplib.attack.complementary import judge_complementary
 from pydplib.attack.homogeneity import judge_homogeneity
-from pydplib.attack.linkage import judge_linkage
+from pydplib.attack.linkage import Attacker, judge_linkage
 from pydplib.attack.matching import judge_order
-from pydplib.attack.minimality import judge_minimality
+from pydplib.attack.minimality import Recoding, judge_minimality
 from pydplib.attack.result import AttackResult
 from pydplib.attack.similarity import judge_similarity
 from pydplib.attack.skewness import judge_skewness
-from pydplib.attack.temporal import judge_temporal
+from pydplib.attack.temporal import Change, judge_temporal
 from pydplib.errors import PydplibError
 
 Progress: TypeAlias = Callable[[int, int, str], None]
@@ -115,12 +115,12 @@ class Shared:
         return match_columns(classes, [known[name] for name in classes.names], number, truth, self.trees, person)
 
 
-def _linkage(shared: Shared, attacker: str) -> AttackResult:
+def _linkage(shared: Shared, attacker: Attacker) -> AttackResult:
     if attacker == "prosecutor" or shared.population is None:
-        return judge_linkage(shared.candidates, attacker=attacker)  # type: ignore[arg-type]
+        return judge_linkage(shared.candidates, attacker=attacker)
     assert shared.classes is not None
     outside = shared.match(shared.classes, shared.population)
-    return judge_linkage(outside, attacker=attacker)  # type: ignore[arg-type]
+    return judge_linkage(outside, attacker=attacker)
 
 
 def _order(shared: Shared) -> AttackResult:
@@ -134,21 +134,21 @@ def _complementary(shared: Shared, column: str) -> AttackResult:
     return judge_complementary(parts, column, shared.candidates.classes.names)
 
 
-def _temporal(shared: Shared, column: str, change: str) -> AttackResult:
+def _temporal(shared: Shared, column: str, change: Change) -> AttackResult:
     assert shared.classes is not None
     before, after = shared.previous[-1], shared.classes
     present = replace(after if change == "inserted" else before, person_of_row=None)
     people = shared.match(present, shared.changed[change], column, shared.changed_person.get(change))
-    return judge_temporal(before, after, people, column, shared.trees, change=change)  # type: ignore[arg-type]
+    return judge_temporal(before, after, people, column, shared.trees, change=change)
 
 
-def _minimality(shared: Shared, column: str, most: float, k: int, recoding: str) -> AttackResult:
+def _minimality(shared: Shared, column: str, most: float, k: int, recoding: Recoding) -> AttackResult:
     cases, found = shared.cases(column), shared.candidates
     # The rule guards every value alike; the one that is most common in some class is the one that drove it.
     share = cases.entries.count / np.maximum(cases.size[cases.entries.owner], 1e-9)
     top = cases.entries.domain[int(cases.entries.value[share.argmax()])] if len(share) else ""
     groups = number_rows([shared.known[name] for name in found.classes.names], shared.people)
-    return judge_minimality(found, column, groups, value=top, most=most, k=k, recoding=recoding)  # type: ignore[arg-type]
+    return judge_minimality(found, column, groups, value=top, most=most, k=k, recoding=recoding)
 
 
 RUNS: dict[str, Callable[..., AttackResult]] = {

@@ -158,3 +158,18 @@ def test_nothing_but_the_output_is_left_behind(tmp_path, person):
     assert list(tmp_path.iterdir()) == [target]
     assert rows_of(result.data) == rows_of(duckdb.read_parquet(str(target)))
     assert result.data.columns == ["age", "sex", "ill"]
+
+
+@pytest.mark.parametrize("make", [lambda table: table, relation_of], ids=["frame", "relation"])
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        ({"sensitive": "age"}, "Column 'age' is named as quasi-identifier and as sensitive. Choose one."),
+        ({"person": "ill", "sensitive": "ill"}, "The person column 'ill' cannot also be sensitive."),
+        ({"insensitive": ["ills"]}, "The table has no column 'ills' (insensitive). Did you mean 'ill'?"),
+    ],
+)
+def test_columns_are_refused_in_the_same_words_wherever_the_table_is(make, words, refusal):
+    with pytest.raises(ParameterError) as caught:
+        anonymize(make(visits(1)), TREES, models=[KAnonymity(2)], **words)
+    assert str(caught.value).startswith(refusal)
