@@ -1,13 +1,12 @@
-"""Writing plain values as TOML that people like to read (the standard library only reads it)."""
+"""Templates as TOML that people like to read: nested items, long lists on several lines."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+from pydplib._toml import toml_key, toml_value
+
 _WIDTH = 110
 
 
@@ -26,7 +25,7 @@ def write_toml(table: Mapping[str, Any]) -> str:
 
 
 def _table(table: Mapping[str, Any], name: str) -> list[str]:
-    lines = [f"{_key(key)} = {_entry(value)}" for key, value in table.items() if key != "items"]
+    lines = [f"{toml_key(key)} = {_entry(value)}" for key, value in table.items() if key != "items"]
     items = table.get("items")
     if items is None:
         return lines
@@ -37,30 +36,9 @@ def _table(table: Mapping[str, Any], name: str) -> list[str]:
     return lines
 
 
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
 def _entry(value: Any) -> str:
     """Write a value; a long list goes on several lines."""
-    line = _value(value)
+    line = toml_value(value)
     if isinstance(value, list) and value and len(line) > _WIDTH:
-        return "[\n" + "".join(f"  {_value(each)},\n" for each in value) + "]"
+        return "[\n" + "".join(f"  {toml_value(each)},\n" for each in value) + "]"
     return line
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, list):
-        return "[" + ", ".join(_value(each) for each in value) + "]"
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items()) + " }"
-    return repr(value)
-
-
-def _text(text: str) -> str:
-    # JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -8,10 +8,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from pydplib.capture import pirads
-from pydplib.capture.functions import NUMBERS, Parameter
+from pydplib.capture.functions import EXTENSIONS, NUMBERS, SCORES, Parameter
 from pydplib.capture.model import Value
 
-_SCORES = frozenset({"1", "2", "3", "4", "5", "X"})
 _CHOICE = frozenset({"choice", "integer choice"})
 Found: TypeAlias = tuple[int, str]
 """A warning, and at which of the items that the check reads it stands."""
@@ -54,15 +53,10 @@ _ALL = (
         "pirads_scores",
         "A score of 4 or 5 contradicts the lesion's size or extension.",
         (
-            Parameter("t2w", _CHOICE, values=_SCORES),
-            Parameter("dwi", _CHOICE, values=_SCORES),
+            Parameter("t2w", _CHOICE, values=frozenset(SCORES)),
+            Parameter("dwi", _CHOICE, values=frozenset(SCORES)),
             Parameter("size", NUMBERS, optional=True),
-            Parameter(
-                "extension",
-                frozenset({"choice"}),
-                optional=True,
-                values=frozenset({"none", "possible", "definite"}),
-            ),
+            Parameter("extension", frozenset({"choice"}), optional=True, values=frozenset(EXTENSIONS)),
         ),
         _scores,
     ),

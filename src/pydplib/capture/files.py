@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,8 +78,8 @@ def from_dict(values: object) -> Template:
         raise TemplateError("A template is a table with id, version, title and items.")
     table = dict(values)
     items = _items(table.pop("items", None), "The template", level=0)
-    checks = _list(table.pop("checks", []), "The template: checks", _check)
-    return _build(Template, "The template", table, items=items, checks=checks)
+    checks = _list(table.pop("checks", []), "The template: checks", partial(_call, Check))
+    return _build(Template, table, "The template", items=items, checks=checks)
 
 
 def _items(values: object, where: str, level: int) -> tuple[Item, ...]:
@@ -99,18 +100,18 @@ def _item(value: object, where: str, level: int) -> Item:
     is_group = table.get("kind") == "group"
     here = f"{'Group' if is_group else 'Item'} '{shorten(name)}'"
     parts: dict[str, Any] = {
-        "enable_when": _list(table.pop("enable_when", []), f"{here}: enable_when", _condition),
-        "codes": _list(table.pop("codes", []), f"{here}: codes", _code),
+        "enable_when": _list(table.pop("enable_when", []), f"{here}: enable_when", partial(_build, Condition)),
+        "codes": _list(table.pop("codes", []), f"{here}: codes", partial(_build, Code)),
     }
     if is_group:
         del table["kind"]
         parts["items"] = _items(table.pop("items", None), here, level + 1)
-        parts["checks"] = _list(table.pop("checks", []), f"{here}: checks", _check)
-        return _build(Group, here, table, **parts)
+        parts["checks"] = _list(table.pop("checks", []), f"{here}: checks", partial(_call, Check))
+        return _build(Group, table, here, **parts)
     parts["options"] = _list(table.pop("options", []), f"{here}: options", _option)
     if "computed" in table:
-        parts["computed"] = _computed(table.pop("computed"), f"{here}: computed")
-    return _build(Question, here, table, **parts)
+        parts["computed"] = _call(Computed, table.pop("computed"), f"{here}: computed")
+    return _build(Question, table, here, **parts)
 
 
 def _list(values: object, where: str, build: Callable[[Any, str], T]) -> tuple[T, ...]:
@@ -122,27 +123,14 @@ def _list(values: object, where: str, build: Callable[[Any, str], T]) -> tuple[T
 def _option(value: object, where: str) -> Option:
     if isinstance(value, str | int) and not isinstance(value, bool):  # short form: options = [1, 2, 3]
         return Option(value)
-    return _build(Option, where, value)
+    return _build(Option, value, where)
 
 
-def _condition(value: object, where: str) -> Condition:
-    return _build(Condition, where, value)
-
-
-def _code(value: object, where: str) -> Code:
-    return _build(Code, where, value)
-
-
-def _computed(value: object, where: str) -> Computed:
+def _call(cls: type[T], value: object, where: str) -> T:
+    """Read a computed field or a check: a function, and the ids of its inputs."""
     table = dict(value) if isinstance(value, Mapping) else value
     inputs = _list(table.pop("inputs", []), f"{where}: inputs", _text) if isinstance(table, dict) else ()
-    return _build(Computed, where, table, inputs=inputs)
-
-
-def _check(value: object, where: str) -> Check:
-    table = dict(value) if isinstance(value, Mapping) else value
-    inputs = _list(table.pop("inputs", []), f"{where}: inputs", _text) if isinstance(table, dict) else ()
-    return _build(Check, where, table, inputs=inputs)
+    return _build(cls, table, where, inputs=inputs)
 
 
 def _text(value: object, where: str) -> str:
@@ -151,7 +139,7 @@ def _text(value: object, where: str) -> str:
     return value
 
 
-def _build(cls: type[T], where: str, values: object, **parts: Any) -> T:
+def _build(cls: type[T], values: object, where: str, **parts: Any) -> T:
     """Make a value from a table: known names, right types, everything needed."""
     if not isinstance(values, Mapping):
         raise TemplateError(f"{where} must be a table.")

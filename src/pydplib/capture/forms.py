@@ -39,11 +39,6 @@ def answers_from_fields(template: Template, fields: Mapping[str, object]) -> Ans
     loops_of = template.plan.loops_of
     levels: dict[Path, Answers] = {(): {}}
 
-    def level(path: Path) -> Answers:
-        if path not in levels:
-            levels[path] = {}
-        return levels[path]
-
     for name, value in fields.items():
         steps = [unquote(step) for step in name.split("/")]
         loops, numbers, key = tuple(steps[:-1:2]), steps[1::2], steps[-1]
@@ -52,8 +47,8 @@ def answers_from_fields(template: Template, fields: Mapping[str, object]) -> Ans
             continue
         path: Path = tuple(part for pair in zip(loops, map(int, numbers), strict=True) for part in pair)
         for end in range(2, len(path) + 1, 2):
-            level(path[:end])
-        level(path)[key] = value
+            levels.setdefault(path[:end], {})
+        levels[path][key] = value
     # Inner levels first, so that each is complete when it is put into its parent.
     for path in sorted(levels, key=lambda p: (-len(p), *(str(s).zfill(8) for s in p))):
         if path:

@@ -13,7 +13,11 @@ from pydplib.capture import pirads
 from pydplib.capture.model import Value
 
 NUMBERS = frozenset({"integer", "decimal", "integer choice"})
-"""Kinds that a number can be read from; a choice counts if its options are whole numbers."""
+"""Kinds that a number can be read from, and written to; a choice counts if its options are whole numbers."""
+
+SCORES = ("1", "2", "3", "4", "5", "X")
+EXTENSIONS = ("none", "possible", "definite")
+"""What PI-RADS functions and checks understand as a score of a sequence, and as extension beyond the prostate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,51 +76,48 @@ def _one(name: str, *kinds: str, optional: bool = False, values: Sequence[str] =
     return Parameter(name, frozenset(kinds), optional, frozenset(values))
 
 
-def _numbers(name: str = "numbers") -> Parameter:
-    return Parameter(name, NUMBERS, many=True)
-
-
-_ANY_NUMBER = frozenset({"decimal", "integer", "integer choice"})
+_ALL_NUMBERS = (Parameter("numbers", NUMBERS, many=True),)
+_ALL_FLAGS = (Parameter("answers", frozenset({"boolean"}), many=True),)
+_TWO_NUMBERS = (Parameter("first", NUMBERS), Parameter("second", NUMBERS))
+_TWO_PATTERNS = (Parameter("primary", NUMBERS), Parameter("secondary", NUMBERS))
 _DECIMAL = frozenset({"decimal"})
-_WHOLE = frozenset({"integer", "integer choice", "decimal"})
 _FLAG = frozenset({"boolean"})
-_SCORES = ("1", "2", "3", "4", "5", "X")
 
 _ALL = (
-    Function("sum", "Adds all answers.", (_numbers(),), _ANY_NUMBER, sum),
-    Function("mean", "Mean of all answers.", (_numbers(),), _DECIMAL, lambda values: math.fsum(values) / len(values)),
-    Function("minimum", "Smallest of all answers.", (_numbers(),), _ANY_NUMBER, min),
-    Function("maximum", "Largest of all answers.", (_numbers(),), _ANY_NUMBER, max),
+    Function("sum", "Adds all answers.", _ALL_NUMBERS, NUMBERS, sum),
+    Function("mean", "Mean of all answers.", _ALL_NUMBERS, _DECIMAL, lambda values: math.fsum(values) / len(values)),
+    Function("minimum", "Smallest of all answers.", _ALL_NUMBERS, NUMBERS, min),
+    Function("maximum", "Largest of all answers.", _ALL_NUMBERS, NUMBERS, max),
     Function(
         "difference",
         "First minus second.",
-        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
-        _ANY_NUMBER,
+        _TWO_NUMBERS,
+        NUMBERS,
         lambda first, second: first - second,
     ),
     Function(
         "product",
         "First times second.",
-        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
-        _ANY_NUMBER,
+        _TWO_NUMBERS,
+        NUMBERS,
         lambda first, second: first * second,
     ),
     Function(
         "ratio",
         "First divided by second; nothing if the second is 0.",
-        (Parameter("first", NUMBERS), Parameter("second", NUMBERS)),
+        _TWO_NUMBERS,
         _DECIMAL,
         lambda first, second: first / second if second else None,
     ),
-    Function("count", "Number of repetitions of a group.", (_one("group", "group"),), _WHOLE, lambda group: group),
-    Function("any_yes", "Yes if one of the answers is yes.", (Parameter("answers", _FLAG, many=True),), _FLAG, any),
-    Function("all_yes", "Yes if all answers are yes.", (Parameter("answers", _FLAG, many=True),), _FLAG, all),
-    Function("year_of", "The year of a day.", (_one("day", "date"),), _WHOLE, lambda day: int(day[:4])),
+    Function("count", "Number of repetitions of a group.", (_one("group", "group"),), NUMBERS, lambda group: group),
+    Function("any_yes", "Yes if one of the answers is yes.", _ALL_FLAGS, _FLAG, any),
+    Function("all_yes", "Yes if all answers are yes.", _ALL_FLAGS, _FLAG, all),
+    Function("year_of", "The year of a day.", (_one("day", "date"),), NUMBERS, lambda day: int(day[:4])),
     Function(
         "years_between",
         "Full years from the first day to the second; nothing if the second is earlier.",
         (_one("first", "date"), _one("second", "date")),
-        _WHOLE,
+        NUMBERS,
         _years_between,
     ),
     Function(
@@ -124,26 +125,26 @@ _ALL = (
         "PI-RADS 2.1 category of a lesion.",
         (
             _one("zone", "choice", values=tuple(pirads.ZONES)),
-            _one("t2w", "choice", "integer choice", values=_SCORES),
-            _one("dwi", "choice", "integer choice", values=_SCORES),
+            _one("t2w", "choice", "integer choice", values=SCORES),
+            _one("dwi", "choice", "integer choice", values=SCORES),
             _one("dce", "choice", values=pirads.DCE),
             _one("origin", "choice", optional=True, values=pirads.SCORED_ZONES),
         ),
-        _WHOLE,
+        NUMBERS,
         _category,
     ),
     Function(
         "pirads_overall",
         "The highest category of all lesions.",
         (Parameter("categories", frozenset({"integer", "integer choice"}), many=True),),
-        _WHOLE,
+        NUMBERS,
         pirads.patient_category,
     ),
     Function(
         "pirads_staging_only",
         "Yes if neither diffusion nor contrast can be judged, so that there is no category.",
         (
-            _one("dwi", "choice", "integer choice", values=_SCORES),
+            _one("dwi", "choice", "integer choice", values=SCORES),
             _one("dce", "choice", values=pirads.DCE),
         ),
         _FLAG,
@@ -159,15 +160,15 @@ _ALL = (
     Function(
         "gleason_score",
         "Sum of the two Gleason patterns; nothing until both are known.",
-        (Parameter("primary", NUMBERS), Parameter("secondary", NUMBERS)),
-        _WHOLE,
+        _TWO_PATTERNS,
+        NUMBERS,
         lambda primary, secondary: primary + secondary,
     ),
     Function(
         "isup_grade",
         "ISUP grade group of two Gleason patterns.",
-        (Parameter("primary", NUMBERS), Parameter("secondary", NUMBERS)),
-        _WHOLE,
+        _TWO_PATTERNS,
+        NUMBERS,
         pirads.isup_grade,
     ),
     Function(
@@ -176,13 +177,7 @@ _ALL = (
         (
             Parameter("gleason", NUMBERS, optional=True),
             Parameter("volumes", NUMBERS, optional=True, many=True),
-            Parameter(
-                "extensions",
-                frozenset({"choice"}),
-                optional=True,
-                values=frozenset({"none", "possible", "definite"}),
-                many=True,
-            ),
+            Parameter("extensions", frozenset({"choice"}), optional=True, values=frozenset(EXTENSIONS), many=True),
         ),
         _FLAG,
         _significant,

@@ -129,8 +129,8 @@ class Check:
     """A warning that is looked for: a check of the closed set, and the items it reads.
 
     Examples:
-        >>> Check("pirads_size", ("category", "size", "extension")).function
-        'pirads_size'
+        >>> Check("pirads_sector", ("sector", "zone")).function
+        'pirads_sector'
     """
 
     function: str

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 from collections.abc import Iterable
-from typing import Any
 
+from pydplib._toml import toml_key, toml_value
 from pydplib.cli._guesses import Guess, person_of
 
 _HEAD = """\
@@ -117,22 +115,3 @@ def _listed(key: str, guesses: Iterable[Guess]) -> list[str]:
 def one_line(text: str) -> str:
     """Return a name for a comment, which ends with its line."""
     return " ".join(text.split())
-
-
-def toml_key(name: str) -> str:
-    """Return a column's name as a TOML key.
-
-    Examples:
-        >>> toml_key("zip"), toml_key("marital status")
-        ('zip', '"marital status"')
-    """
-    plain = name.isascii() and bool(name) and all(letter.isalnum() or letter in "-_" for letter in name)
-    return name if plain else toml_value(name)
-
-
-def toml_value(value: Any) -> str:
-    """Return a plain value as TOML."""
-    if isinstance(value, dt.date):
-        return f'"{value.isoformat()}"'
-    # TOML's texts, numbers, truth values and lists are written as JSON's; DEL alone is escaped here only.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pydplib import anonymity as room
+from pydplib._toml import toml_key, toml_value
 from pydplib.cli._anonymize_config import MODELS, read_config
-from pydplib.cli._anonymize_init import config_text, toml_key, toml_value
+from pydplib.cli._anonymize_init import config_text
 from pydplib.cli._guesses import Guess, guess_columns, person_of
 from pydplib.cli._hierarchy_specs import KINDS, to_table
 from pydplib.cli._tables import open_tables
