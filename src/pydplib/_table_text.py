@@ -22,11 +22,15 @@ _WINDOWS = {
 }
 
 
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is a gzip, whatever it is called."""
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file for reading, unpacked where it is packed by gzip."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+    return gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # type: ignore[return-value]
 
 
 def encoding_of(path: Path) -> Literal["utf-8", "utf-16", "latin-1"]:

@@ -96,6 +96,7 @@ def _mark_examples(command: click.Command) -> None:
 
 @click.group(
     cls=LazyGroup,
+    # Every command below inherits these.
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Shell completion: pydplib completion bash|zsh|fish --help.",
 )

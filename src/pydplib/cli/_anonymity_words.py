@@ -27,6 +27,17 @@ def read_names(ctx: click.Context, param: click.Parameter, values: Sequence[str]
     return tuple(name.strip() for row in csv.reader(values, skipinitialspace=True) for name in row if name.strip())
 
 
+def read_pairs(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Split the values of an option into column -> what is said about it."""
+    out = {}
+    for text in values:
+        column, equals, rest = text.partition("=")
+        if not equals or not column.strip() or not rest.strip():
+            raise click.BadParameter(f"'{text}' is not COLUMN=..., such as {param.metavar}.")
+        out[column.strip()] = rest.strip()
+    return out
+
+
 def percent(share: float) -> str:
     """Return a share as people read it."""
     return "< 0.001 %" if 0 < share < 1e-5 else f"{100 * share:.3g} %"

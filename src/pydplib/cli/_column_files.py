@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib._duckdb_files import check_parquet_names, csv_source, exact_name, parquet_source
-from pydplib._table_text import encoding_of, sheet_to_csv, write_utf8
+from pydplib._table_text import encoding_of, is_packed, sheet_to_csv, write_utf8
 from pydplib.cli._csv_header import read_header
 from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
 from pydplib.errors import DataError, EngineError, ParameterError, column_hint
@@ -327,12 +327,6 @@ def format_of_name(name: str) -> Format | None:
     if lowered.endswith((".parquet", ".pq")):
         return "parquet"
     return "csv" if lowered.removesuffix(".gz").endswith((".csv", ".tsv", ".txt")) else None
-
-
-def is_packed(path: Path) -> bool:
-    """Tell whether a file is a gzip, whatever it is called."""
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
 
 
 def spool(stream: Any, path: Path) -> None:

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 from pathlib import Path
-from typing import IO
 
+from pydplib._table_text import guess_separator, open_bytes
 from pydplib.errors import DataError, looks_like_names
 
-SEPARATORS = ",;\t|"
 _LONGEST = 2**20
-
-
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacked if it is a gzip."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
 
 
 def read_header(path: Path) -> tuple[list[str], str]:
@@ -37,7 +28,7 @@ def read_header(path: Path) -> tuple[list[str], str]:
     if not start.strip():
         raise DataError("The file is empty: not even a line with the names of the columns.")
     line = re.sub(r'"[^"]*"', "", start).splitlines()[0]
-    separator = max(SEPARATORS, key=line.count)
+    separator = guess_separator(line)
     names = next(csv.reader(start.splitlines(keepends=True), delimiter=separator))
     seen: dict[str, int] = {}
     for place, name in enumerate(names, start=1):

@@ -15,14 +15,13 @@ from pydplib.errors import DataError, HierarchyError, ParameterError
 if TYPE_CHECKING:
     from pydplib.anonymity import Hierarchy, TableHierarchy
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _DAY = click.DateTime(["%Y-%m-%d"])
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 _MOST = 1_000_000
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-@click.group("make", context_settings=_CONTEXT)
+@click.group("make", short_help="Make a hierarchy from a rule; print it or write it.")
 def make() -> None:
     """Make a hierarchy from a rule; it is printed, or written with --output."""
 
@@ -40,7 +39,7 @@ def _source_options(function: _F) -> _F:
     return table(column(click.option("--sheet", help="The sheet of an Excel file that has several.")(function)))
 
 
-@make.command("intervals", context_settings=_CONTEXT)
+@make.command("intervals")
 @click.option("--low", type=float, required=True, help="The smallest possible value.")
 @click.option("--high", type=float, required=True, help="The largest possible value.")
 @click.option("--width", "widths", type=float, multiple=True, required=True, help="Of level 1, 2, ...; one per level.")
@@ -54,7 +53,8 @@ def intervals(
     """Numbers in intervals: 39, 35-39, 30-39, 20-39, *.
 
     \b
-    pydplib hierarchy make intervals --low 0 --high 120 --width 5 --width 10 --width 20 -o age.csv
+    Examples:
+      pydplib hierarchy make intervals --low 0 --high 120 --width 5 --width 10 --width 20 -o age.csv
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Intervals
 
@@ -78,7 +78,7 @@ def _count(low: float, high: float, step: float) -> int:
     return number
 
 
-@make.command("dates", context_settings=_CONTEXT)
+@make.command("dates")
 @click.option("--low", type=_DAY, metavar="YYYY-MM-DD", required=True, help="The first possible day.")
 @click.option("--high", type=_DAY, metavar="YYYY-MM-DD", required=True, help="The last possible day.")
 @click.option(
@@ -95,7 +95,8 @@ def dates(low: dt.datetime, high: dt.datetime, units: tuple[str, ...], output: P
     """Days by the calendar: 2017-03-09, 2017-03, 2017-Q1, 2017, *.
 
     \b
-    pydplib hierarchy make dates --low 2017-01-01 --high 2018-12-31 --unit month --unit year -o visit.csv
+    Examples:
+      pydplib hierarchy make dates --low 2017-01-01 --high 2018-12-31 --unit month --unit year -o visit.csv
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Dates
 
@@ -106,7 +107,7 @@ def dates(low: dt.datetime, high: dt.datetime, units: tuple[str, ...], output: P
     _finish(Dates(low.date(), high.date(), units=units), days, output, force=force)
 
 
-@make.command("masking", context_settings=_CONTEXT, short_help="Codes, character by character: 81675, 8167*, 816**.")
+@make.command("masking", short_help="Codes, character by character: 81675, 8167*, 816**.")
 @click.option("--values", help="The codes, separated by commas.")
 @click.option("--step", type=click.IntRange(min=1), default=1, show_default=True, help="Characters masked per level.")
 @click.option(
@@ -127,7 +128,8 @@ def masking(
     """Codes, character by character: 81675, 8167*, 816**, ...
 
     \b
-    pydplib hierarchy make masking --table visits.csv --column zip -o zip.csv
+    Examples:
+      pydplib hierarchy make masking --table visits.csv --column zip -o zip.csv
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Masking
 
@@ -136,7 +138,7 @@ def masking(
     _finish(Masking(length, step=step, side=side), codes, output, force=force, from_table=table is not None)  # type: ignore[arg-type]
 
 
-@make.command("order", context_settings=_CONTEXT)
+@make.command("order")
 @click.option("--values", help="All values in order, separated by commas.")
 @click.option("--group", type=click.IntRange(min=2), default=2, show_default=True, help="Neighbours merged per level.")
 @_source_options
@@ -153,7 +155,8 @@ def order(
     """Ordered values, neighbours together: III, III - IV, *.
 
     \b
-    pydplib hierarchy make order --values I,II,III,IV -o stage.csv
+    Examples:
+      pydplib hierarchy make order --values I,II,III,IV -o stage.csv
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy
 
@@ -161,7 +164,7 @@ def order(
     _write(Hierarchy.order(listed, group=group), output, force=force, from_table=table is not None)
 
 
-@make.command("grouping", context_settings=_CONTEXT)
+@make.command("grouping")
 @click.option("--group", "groups", multiple=True, metavar="LABEL=A,B", help="A label and its values; one per group.")
 @click.option("--file", "groups_file", type=_PATH, help="Nested groups as TOML or JSON: label = [values], or [label].")
 @_output_options
@@ -169,7 +172,8 @@ def grouping(groups: tuple[str, ...], groups_file: Path | None, output: Path | N
     """Values in groups: leg, lower body, *.
 
     \b
-    pydplib hierarchy make grouping --group upper=arm,head --group lower=leg,foot -o site.csv
+    Examples:
+      pydplib hierarchy make grouping --group upper=arm,head --group lower=leg,foot -o site.csv
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy
 
@@ -187,11 +191,16 @@ def grouping(groups: tuple[str, ...], groups_file: Path | None, output: Path | N
     _write(Hierarchy.grouping(nested), output, force=force)
 
 
-@make.command("automatic", context_settings=_CONTEXT, short_help="A first draft from a column's values, to be edited.")
+@make.command("automatic", short_help="A first draft from a column's values, to be edited.")
 @_source_options
 @_output_options
 def automatic(table: Path | None, column: str | None, sheet: str | None, output: Path | None, force: bool) -> None:
-    """A first draft from the values of a column, to be edited: bounds and values come from the data."""
+    """A first draft from the values of a column, to be edited: bounds and values come from the data.
+
+    \b
+    Examples:
+      pydplib hierarchy make automatic --table visits.csv --column age -o age.csv
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib.anonymity.automatic import hierarchy_from_values
 
     found = _values(None, table, column, sheet)

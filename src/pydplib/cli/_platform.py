@@ -1,27 +1,42 @@
-"""Commands that work on a platform's own data, beside the running server."""
+"""Commands that work on a platform's own data, beside the running server: which one it is, and Django started on it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pydplib.web.configuration import Configuration
+
+HOME = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the server: database, keys, snapshots. [default: PYDPLIB_HOME or ./pydplib-data; DATABASE_URL for "
+    "PostgreSQL]",
+)
 
 
-def open_platform(home: Path | None) -> None:
-    """Start Django on a platform that is there; raise in plain words if there is none.
-
-    Args:
-        home: Its folder; none for ``PYDPLIB_HOME`` or the default one.
-    """
+def server_at(home: Path | None) -> Configuration:
+    """Return the server of the environment, or of ``--home``; raise if the platform is not installed."""
     from importlib.util import find_spec
 
-    from pydplib.errors import EngineError, MissingExtraError
+    from pydplib.errors import MissingExtraError
     from pydplib.web.configuration import Configuration
 
     if find_spec("django") is None:
         raise MissingExtraError("The platform", "web")
     configuration = Configuration.from_environment()
-    if home is not None:
-        configuration = replace(configuration, home=home.absolute())
+    return configuration if home is None else replace(configuration, home=home.absolute())
+
+
+def open_platform(home: Path | None) -> None:
+    """Start Django on a platform that is there; raise in plain words if there is none."""
+    from pydplib.errors import EngineError
+
+    configuration = server_at(home)
     if configuration.database_url is None and not (configuration.home / "pydplib.sqlite3").is_file():
         raise EngineError(
             f"There is no platform in '{configuration.home}'. Name its folder with --home, or set DATABASE_URL."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("anonymize", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("anonymize")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--config", "config_file", type=_PATH, help="Which column is what, and what has to hold (TOML).")
 @click.option("-o", "--output", type=_PATH, help="Where the anonymized table goes: .csv, .parquet or .xlsx.")
@@ -74,10 +74,11 @@ def command(
     written.
 
     \b
-    pydplib anonymize visits.csv --init --config anon.toml
-    pydplib anonymize visits.csv --config anon.toml --output out.csv --report report.html
-    pydplib anonymize visits.csv --config anon.toml --output 2025.csv --trace 2025.trace
-    pydplib anonymize visits.csv --config anon.toml --output 2026.csv --trace 2026.trace --previous 2025.trace
+    Examples:
+      pydplib anonymize visits.csv --init --config anon.toml
+      pydplib anonymize visits.csv --config anon.toml --output out.csv --report report.html
+      pydplib anonymize visits.csv --config anon.toml --output 2025.csv --trace 2025.trace
+      pydplib anonymize visits.csv --config anon.toml --output 2026.csv --trace 2026.trace --previous 2025.trace
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.cli._anonymize_past import Past
     from pydplib.cli._anonymize_run import Run, Targets

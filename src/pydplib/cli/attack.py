@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pydplib.cli._anonymity_words import NAMES_HELP, percent, print_json, print_table, read_names
+from pydplib.cli._anonymity_words import NAMES_HELP, percent, print_json, print_table, read_names, read_pairs
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 
@@ -24,17 +23,7 @@ _LARGE = 50_000  # rows from which on more than one process is worth its start
 _MOST_WORKERS = 4
 
 
-def _read_trees(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    out = {}
-    for text in values:
-        column, equals, path = text.partition("=")
-        if not equals or not column.strip() or not path.strip():
-            raise click.BadParameter(f"'{text}' is not COLUMN=FILE.")
-        out[column.strip()] = path.strip()
-    return out
-
-
-@click.command("attack", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("attack")
 @click.argument("original", type=_PATH)
 @click.argument("released", type=_PATH)
 @click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
@@ -52,7 +41,7 @@ def _read_trees(ctx: click.Context, param: click.Parameter, values: Sequence[str
     "trees",
     multiple=True,
     metavar="COLUMN=FILE",
-    callback=_read_trees,
+    callback=read_pairs,
     help="A column's hierarchy: what its labels cover, or which sensitive values are alike.",
 )
 @click.option("--population", type=_PATH, help="A table of everybody, for journalist and marketer.")
@@ -93,11 +82,12 @@ def command(
     """Attack RELEASED with the knowledge of ORIGINAL (CSV, Excel, Parquet), and say who may get it.
 
     \b
-    pydplib attack visits.csv out.csv --quasi age,sex,zip --sensitive diagnosis --report leak.html
-    pydplib attack reports.csv noisy.csv --noisy age --noise-factor high --for third_party
+    Examples:
+      pydplib attack visits.csv out.csv --quasi age,sex,zip --sensitive diagnosis --report leak.html
+      pydplib attack reports.csv noisy.csv --noisy age --noise-factor high --for third_party
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.cli._outputs import check_targets, staged
-    from pydplib.cli._tables import Tables
+    from pydplib.cli._tables import open_tables
 
     if noise_factor is not None and not noisy:
         raise click.UsageError("--noise-factor says how noisy the columns of --noisy are: name them.")
@@ -105,35 +95,31 @@ def command(
     check_targets([("--report", report)], inputs, force=force)
     if report is not None:
         import_extra("plotly", what="Writing a report", extra="plot")
-    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder))
-        try:
-            first = tables.open(original)
-            call = f"pydplib attack {original} {released}"
-            names = check_quasi(first, quasi, call) if quasi or not noisy else []
-            watched = list(dict.fromkeys(sensitive))
-            first.check([*watched, *noisy], "--sensitive or --noisy")
-            _check_trees(trees, [*names, *watched])
-            wanted = list(dict.fromkeys([*names, *watched, *noisy]))
-            second = tables.open(released)
-            second.check(wanted, "in the release")
-            whose = [] if person is None else [person]
-            first.check(whose, "--person")
-            options: dict[str, Any] = {
-                "quasi_identifiers": names or None,
-                "sensitive": watched,
-                "person": person,
-                "noisy": dict.fromkeys(noisy, noise_factor),
-                **_hierarchies(trees, names, watched),
-                "population": None if population is None else _frame(tables, population, names),
-                "previous": [_frame(tables, path, [*names, *watched], whose) for path in previous],
-                "came": None if came is None else _frame(tables, came, [*names, *watched], whose),
-                "left": None if left is None else _frame(tables, left, [*names, *watched], whose),
-            }
-            shown = [name for name in whose if name in second.columns]  # rows stay linked where the release has it
-            table, data = first.frame([*wanted, *whose]), second.frame([*wanted, *shown])
-        finally:
-            tables.close()
+    with open_tables() as tables:
+        first = tables.open(original)
+        call = f"pydplib attack {original} {released}"
+        names = check_quasi(first, quasi, call) if quasi or not noisy else []
+        watched = list(dict.fromkeys(sensitive))
+        first.check([*watched, *noisy], "--sensitive or --noisy")
+        _check_trees(trees, [*names, *watched])
+        wanted = list(dict.fromkeys([*names, *watched, *noisy]))
+        second = tables.open(released)
+        second.check(wanted, "in the release")
+        whose = [] if person is None else [person]
+        first.check(whose, "--person")
+        options: dict[str, Any] = {
+            "quasi_identifiers": names or None,
+            "sensitive": watched,
+            "person": person,
+            "noisy": dict.fromkeys(noisy, noise_factor),
+            **_hierarchies(trees, names, watched),
+            "population": None if population is None else _frame(tables, population, names),
+            "previous": [_frame(tables, path, [*names, *watched], whose) for path in previous],
+            "came": None if came is None else _frame(tables, came, [*names, *watched], whose),
+            "left": None if left is None else _frame(tables, left, [*names, *watched], whose),
+        }
+        shown = [name for name in whose if name in second.columns]  # rows stay linked where the release has it
+        table, data = first.frame([*wanted, *whose]), second.frame([*wanted, *shown])
     from pydplib.attack import leak_report
 
     processes = workers or (min(os.cpu_count() or 1, _MOST_WORKERS) if len(table) >= _LARGE else 1)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 
-@click.command("audit", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("audit")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "only_list", is_flag=True, help="List what can be audited, and stop.")
 @click.option("--faults", "planted", is_flag=True, help="Audit mechanisms with planted faults: each must be caught.")
@@ -37,9 +37,10 @@ def command(
     fault is missed).
 
     \b
-    pydplib audit
-    pydplib audit laplace mean --seed 1
-    pydplib audit --faults
+    Examples:
+      pydplib audit
+      pydplib audit laplace mean --seed 1
+      pydplib audit --faults
     """
     from rich.console import Console
 

@@ -8,23 +8,19 @@ from typing import Any
 
 import click
 
+from pydplib.cli._platform import HOME, open_platform
 from pydplib.errors import EngineError, LedgerError
 
-_HOME = click.option(
-    "--home",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the platform's data. [default: PYDPLIB_HOME or ./pydplib-data; DATABASE_URL for PostgreSQL]",
-)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 
 
-@click.group("audit-log", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("audit-log")
 def command() -> None:
     """Verify, show or export the platform's audit log."""
 
 
 @command.command("verify")
-@_HOME
+@HOME
 @click.option(
     "--head",
     "head_file",
@@ -33,7 +29,12 @@ def command() -> None:
 )
 @_JSON
 def verify(home: Path | None, head_file: Path | None, as_json: bool) -> None:
-    """Walk the whole log: every line must fit the one before. Ends with code 30 if something is wrong."""
+    """Walk the whole log: every line must fit the one before. Ends with code 30 if something is wrong.
+
+    \b
+    Examples:
+      pydplib audit-log verify --home /srv/pydplib --head audit-log-head.json
+    """  # noqa: D301 - click needs the backspace itself
     _open(home)
     from pydplib.web.auditlog import verification
 
@@ -53,7 +54,7 @@ def verify(home: Path | None, head_file: Path | None, as_json: bool) -> None:
 
 
 @command.command("show")
-@_HOME
+@HOME
 @click.option("--project", help="One project only: its key.")
 @click.option("--actor", default="", help="One user only.")
 @click.option("--action", default="", help="One action only, such as report.sign.")
@@ -71,7 +72,13 @@ def show(
     last: int,
     as_json: bool,
 ) -> None:
-    """Show the newest lines, in plain words."""
+    """Show the newest lines, in plain words.
+
+    \b
+    Examples:
+      pydplib audit-log show --last 50
+      pydplib audit-log show --actor olivia --since 2026-11-01 --json
+    """  # noqa: D301 - click needs the backspace itself
     _open(home)
     from pydplib.web.auditlog.exporting import to_json
     from pydplib.web.auditlog.models import Line
@@ -89,7 +96,7 @@ def show(
 
 
 @command.command("export")
-@_HOME
+@HOME
 @click.option("--lines", "whole", is_flag=True, help="Export all lines instead of the head of the chain.")
 @click.option("--csv", "as_csv", is_flag=True, help="With --lines: CSV instead of JSON; formulas are defused.")
 @click.option(
@@ -104,7 +111,12 @@ def export(home: Path | None, whole: bool, as_csv: bool, head_file: Path | None,
 
     Keep the head where whoever runs the server cannot write: `pydplib audit-log verify --head` then notices
     a log that was rolled back or replaced.
-    """
+
+    \b
+    Examples:
+      pydplib audit-log export --home /srv/pydplib -o audit-log-head.json
+      pydplib audit-log export --home /srv/pydplib --lines --csv -o audit-log.csv
+    """  # noqa: D301 - click needs the backspace itself
     if as_csv and not whole:
         raise click.UsageError("The head is JSON; use --csv with --lines.")
     _open(home)
@@ -133,8 +145,6 @@ def export(home: Path | None, whole: bool, as_csv: bool, head_file: Path | None,
 
 def _open(home: Path | None) -> None:
     """Start Django on a database that is there; a reader of the log makes none."""
-    from pydplib.cli._platform import open_platform
-
     open_platform(home)
     from django.db import connection
 

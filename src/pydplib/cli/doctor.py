@@ -19,14 +19,19 @@ _TITLES = {
 }
 
 
-@click.command("doctor", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool) -> None:
     """Say what is installed, which engines answer, and whether the configuration is safe.
 
     Looks at PYDPLIB_HOME, DATABASE_URL and the platform's other settings as they are in this shell. Nothing is
     changed, nothing is sent. Ends with code 1 if something is broken or unsafe; what is only not installed is fine.
-    """
+
+    \b
+    Examples:
+      pydplib doctor
+      PYDPLIB_HOME=/srv/pydplib pydplib doctor --json
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib._version import __version__
     from pydplib.cli._doctor_checks import examine
 

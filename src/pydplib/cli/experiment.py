@@ -12,11 +12,10 @@ import click
 if TYPE_CHECKING:
     from pydplib.experiments._result import Experiment
 
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-@click.group("experiment", context_settings=_SETTINGS)
+@click.group("experiment")
 def command() -> None:
     """Run an experiment again, on synthetic data: tables beside the paper's values and the theory, and figures."""
 
@@ -52,9 +51,7 @@ def _numbers(kind: type[int] | type[float]) -> Callable[[click.Context, click.Pa
     return read
 
 
-@command.command(
-    "inference", context_settings=_SETTINGS, short_help="Noise on records against noise on the mean: the second paper."
-)
+@command.command("inference", short_help="Noise on records against noise on the mean: the second paper.")
 @click.option(
     "--sizes", default="1000,10000,100000", show_default=True, callback=_numbers(int), help="Numbers of records n."
 )
@@ -72,8 +69,9 @@ def inference(
     r"""Compare noise on records with Laplace noise on the mean: Table I and Figs. 1 to 3 of the second paper.
 
     \b
-    pydplib experiment inference --seed 1
-    pydplib experiment inference --sizes 1000,5000 -k 200 --html inference.html
+    Examples:
+      pydplib experiment inference --seed 1
+      pydplib experiment inference --sizes 1000,5000 -k 200 --html inference.html
     """
     from pydplib.experiments.inference import JS_SIZES, run_inference
 
@@ -83,7 +81,7 @@ def inference(
     )
 
 
-@command.command("pirads", context_settings=_SETTINGS, short_help="What the first paper's noise factors are worth.")
+@command.command("pirads", short_help="What the first paper's noise factors are worth.")
 @click.option("--n", default=920, show_default=True, type=click.IntRange(50, 1_000_000), help="Synthetic reports.")
 @click.option(
     "--calls",
@@ -100,17 +98,16 @@ def pirads(n: int, calls: tuple[int, ...], repetitions: int, seed: int | None, *
     r"""Measure the first paper's noise factors: real privacy loss, ages recovered, distribution kept.
 
     \b
-    pydplib experiment pirads --seed 1
-    pydplib experiment pirads --html pirads.html
+    Examples:
+      pydplib experiment pirads --seed 1
+      pydplib experiment pirads --html pirads.html
     """
     from pydplib.experiments.pirads import run_pirads
 
     _write(run_pirads(n=n, calls=calls, repetitions=repetitions, seed=seed), **outputs)
 
 
-@command.command(
-    "compare", context_settings=_SETTINGS, short_help="One cohort by k-anonymity, l-diversity, t-closeness, DP."
-)
+@command.command("compare", short_help="One cohort by k-anonymity, l-diversity, t-closeness, DP.")
 @click.option("--n", default=920, show_default=True, type=click.IntRange(100, 1_000_000), help="Synthetic reports.")
 @click.option("--k", default=5, show_default=True, type=click.IntRange(2, 1_000), help="Of k-anonymity.")
 @click.option("--diversity", default=3, show_default=True, type=click.IntRange(2, 5), help="The l of l-diversity.")
@@ -125,7 +122,8 @@ def compare(
     r"""Protect one cohort by k-anonymity, l-diversity, t-closeness and DP; compare error, loss and attacks.
 
     \b
-    pydplib experiment compare --seed 1
+    Examples:
+      pydplib experiment compare --seed 1
     """
     from pydplib.experiments.compare import run_compare
 

@@ -10,11 +10,10 @@ from pydplib.cli._anonymity_words import print_json, print_table
 from pydplib.cli._hierarchy_make import distinct_values, make
 from pydplib.errors import HierarchyError
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.group("hierarchy", context_settings=_CONTEXT)
+@click.group("hierarchy")
 def command() -> None:
     """Make, show and check hierarchies: how values become coarser, level by level.
 
@@ -25,12 +24,17 @@ def command() -> None:
 command.add_command(make)
 
 
-@command.command("show", context_settings=_CONTEXT)
+@command.command("show")
 @click.argument("file", type=_PATH)
 @click.option("--rows", type=click.IntRange(min=0), default=10, show_default=True, help="How many lines.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def show(file: Path, rows: int, as_json: bool) -> None:
-    """Show the levels of a hierarchy file and its first lines."""
+    """Show the levels of a hierarchy file and its first lines.
+
+    \b
+    Examples:
+      pydplib hierarchy show zip.csv --rows 20
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib.anonymity import Hierarchy
 
     found = Hierarchy.from_csv(file)
@@ -48,7 +52,7 @@ def show(file: Path, rows: int, as_json: bool) -> None:
         print_table(heads, [list(row) for row in found.rows[:rows]], title="First lines")
 
 
-@command.command("check", context_settings=_CONTEXT)
+@command.command("check")
 @click.argument("file", type=_PATH)
 @click.argument("table", type=_PATH)
 @click.option("--column", required=True, help="The column of TABLE that the hierarchy is for.")
@@ -59,7 +63,8 @@ def check(file: Path, table: Path, column: str, sheet: str | None, list_: bool, 
     """Check that hierarchy FILE covers every value of a column of TABLE. Ends with code 16 if not.
 
     \b
-    pydplib hierarchy check age.csv visits.csv --column age
+    Examples:
+      pydplib hierarchy check age.csv visits.csv --column age
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy
 

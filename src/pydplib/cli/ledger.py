@@ -12,6 +12,7 @@ import click
 from pydplib._csv_text import csv_pieces
 from pydplib.budget import Account, Entry, Head, SqliteLedger, remaining, spent
 from pydplib.budget.units import show_atto, show_nano
+from pydplib.cli._platform import HOME, open_platform
 from pydplib.errors import LedgerError
 
 _FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
@@ -19,12 +20,12 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 _CSV = click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
 
 
-@click.group("ledger", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("ledger")
 def command() -> None:
     """Show, verify or export the ledger: who was told how much, and what is left."""
 
 
-@command.command("show")
+@command.command("show", short_help="Show budgets, what is left of them, and the newest entries.")
 @_FILE
 @click.option("--recipient", help="One recipient only; the data set's own budget is left out.")
 @click.option("--data-set", "lineage", help="One data set (lineage) only.")
@@ -35,7 +36,12 @@ def show(file: Path, recipient: str | None, lineage: str | None, last: int, as_j
     """Show the budgets per recipient and per data set, and the newest entries.
 
     Ends with code 30 if the ledger is damaged.
-    """
+
+    \b
+    Examples:
+      pydplib ledger show ledger.db
+      pydplib ledger show ledger.db --recipient acme --last 50
+    """  # noqa: D301 - click needs the backspace itself
     _one_format(as_json, as_csv)
     with SqliteLedger(file, read_only=True) as ledger:
         entries = ledger.entries(lineage=lineage, recipient=recipient)
@@ -71,7 +77,12 @@ def show(file: Path, recipient: str | None, lineage: str | None, last: int, as_j
 )
 @_JSON
 def verify(file: Path, head_file: Path | None, as_json: bool) -> None:
-    """Replay the whole ledger: chain, sums, payments and stored answers. Ends with code 30 if something is wrong."""
+    """Replay the whole ledger: chain, sums, payments and stored answers. Ends with code 30 if something is wrong.
+
+    \b
+    Examples:
+      pydplib ledger verify ledger.db --head ledger-head.json
+    """  # noqa: D301 - click needs the backspace itself
     with SqliteLedger(file, read_only=True) as ledger:
         try:
             head = ledger.verify(None if head_file is None else Head.read(head_file))
@@ -91,11 +102,7 @@ def verify(file: Path, head_file: Path | None, as_json: bool) -> None:
 
 
 @command.command("accept", short_help="Take a platform's ledger as it is now, e.g. after a restore.")
-@click.option(
-    "--home",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the server. [default: PYDPLIB_HOME or ./pydplib-data; DATABASE_URL for PostgreSQL]",
-)
+@HOME
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def accept(home: Path | None, yes: bool) -> None:
     """Take a platform's ledger as it is now, after you know why it does not fit its head.
@@ -109,8 +116,6 @@ def accept(home: Path | None, yes: bool) -> None:
     Examples:
       pydplib ledger accept --home /srv/pydplib
     """  # noqa: D301 - click needs the backspace itself
-    from pydplib.cli._platform import open_platform
-
     open_platform(home)
     from pydplib.web.ledger.accepting import accept_ledger, entries_missing
 
@@ -154,7 +159,13 @@ def export(
 
     Keep the head where whoever can write the ledger cannot write: `pydplib ledger verify --head` then notices
     a ledger that was rolled back or replaced.
-    """
+
+    \b
+    Examples:
+      pydplib ledger export ledger.db -o ledger-head.json
+      pydplib ledger export ledger.db --entries --csv -o entries.csv
+      pydplib ledger export ledger.db --backup ledger-2026-11-16.db
+    """  # noqa: D301 - click needs the backspace itself
     _one_format(as_json, as_csv)
     if as_csv and not whole:
         raise click.UsageError("The head is JSON; use --csv with --entries.")

@@ -38,7 +38,7 @@ def _read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) 
     raise click.BadParameter(f"'{value}' is not LOW,HIGH, such as 18,100 or 2010-01-01,2024-12-31.")
 
 
-@click.command("noise", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("noise")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--column", required=True, help="The column that gets noise.")
 @click.option(
@@ -115,8 +115,9 @@ def command(
     decimals (dates, if --bounds are; true/false without --bounds), unless --data-type says otherwise.
 
     \b
-    pydplib noise reports.csv --column age --query mean --role third_party -o noisy.csv
-    pydplib noise reports.csv --column age --query mean --record-epsilon 4 --bounds 18,100 -o noisy.parquet
+    Examples:
+      pydplib noise reports.csv --column age --query mean --role third_party -o noisy.csv
+      pydplib noise reports.csv --column age --query mean --record-epsilon 4 --bounds 18,100 -o noisy.parquet
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.paper import dp_calculate
     from pydplib.paper.coding import missing_values

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import click
 
-from pydplib.cli._platform import open_platform
-
-_home = click.option(
-    "--home",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the server. [default: PYDPLIB_HOME or ./pydplib-data]",
-)
+from pydplib.cli._platform import HOME, open_platform
 
 
 @click.group(short_help="List a server's people; make a link for somebody who cannot sign in any more.")
@@ -24,9 +18,14 @@ def command() -> None:
 
 
 @command.command("list", short_help="Who can sign in.")
-@_home
+@HOME
 def list_people(home: Path | None) -> None:
-    """Show who can sign in, and who manages a hospital."""
+    """Show who can sign in, and who manages a hospital.
+
+    \b
+    Examples:
+      pydplib people list --home /srv/pydplib
+    """  # noqa: D301 - click needs the backspace itself
     from rich.console import Console
     from rich.table import Table
 
@@ -50,7 +49,7 @@ def list_people(home: Path | None) -> None:
 @command.command("link", short_help="Make a one-time link by which somebody chooses a new password.")
 @click.argument("name")
 @click.option("--lost-phone", is_flag=True, help="Also take away the second factor; ask for proof of who it is first.")
-@_home
+@HOME
 def link(name: str, lost_phone: bool, home: Path | None) -> None:
     """Print a one-time link by which NAME chooses a new password.
 

@@ -10,14 +10,14 @@ import click
 from pydplib.cli._asking import asking, open_session, price_options
 
 
-@click.command("price", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("price")
 @asking
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool, **given: Any) -> None:
     r"""Say what a question about FILE would cost and which margin to expect. Touches no data, writes nothing.
 
     \b
-    Example:
+    Examples:
       pydplib price reports.parquet --schema schema.toml --question "median age" \
         --noise-factor high --recipient partner --ledger ledger.db
     """

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from pydplib.cli._platform import HOME, open_platform
 from pydplib.errors import ReceiptError
 
 _EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.group("receipt", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("receipt")
 def command() -> None:
     """Verify the signed receipt of a release without a server; show or renew a server's keys."""
 
@@ -62,19 +63,15 @@ def verify(file: Path, keys: Path, release_file: Path | None, as_json: bool) -> 
         click.echo(f"  {name.replace('_', ' '):14} {value}")
 
 
-_HOME = click.option(
-    "--home",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the server. [default: PYDPLIB_HOME or ./pydplib-data; DATABASE_URL for PostgreSQL]",
-)
-
-
 @command.command("keys", short_help="Print the public keys of a server, current and retired.")
-@_HOME
+@HOME
 def keys(home: Path | None) -> None:
-    """Print the public keys of a server, current and retired, as JSON: what its /receipts/keys address shows."""
-    from pydplib.cli._platform import open_platform
+    """Print the public keys of a server, current and retired, as JSON: what its /receipts/keys address shows.
 
+    \b
+    Examples:
+      pydplib receipt keys --home /srv/pydplib > keys.json
+    """  # noqa: D301 - click needs the backspace itself
     open_platform(home)
     from pydplib.web.analyses.signing import keys_document
 
@@ -82,7 +79,7 @@ def keys(home: Path | None) -> None:
 
 
 @command.command("rotate", short_help="Make a new key that signs from now on; old ones still verify.")
-@_HOME
+@HOME
 def rotate(home: Path | None) -> None:
     r"""Make a new key that signs from now on; the old ones are kept and still verify what they signed.
 
@@ -92,8 +89,6 @@ def rotate(home: Path | None) -> None:
     Examples:
       pydplib receipt rotate --home /srv/pydplib
     """
-    from pydplib.cli._platform import open_platform
-
     open_platform(home)
     from pydplib.web.analyses.signing import rotate as make_key
     from pydplib.web.auditlog.writing import record

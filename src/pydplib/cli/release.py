@@ -14,7 +14,7 @@ from pydplib.cli._outputs import check_targets
 from pydplib.errors import ParameterError
 
 
-@click.command("release", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("release")
 @asking
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
@@ -32,7 +32,7 @@ def command(
     mean, variance, median, quantiles, histogram and crosstab. The same question again costs nothing.
 
     \b
-    Example:
+    Examples:
       pydplib release reports.parquet --schema schema.toml --question "mean age by pirads" \
         --noise-factor high --recipient partner --ledger ledger.db
     """

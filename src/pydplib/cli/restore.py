@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from pydplib.cli._backup_options import HOME, PASSPHRASE_FILE, server_at, spoken_passphrase
+from pydplib.cli._passphrase import PASSPHRASE_FILE, spoken_passphrase
+from pydplib.cli._platform import HOME, server_at
 
 
 @click.command()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("risk", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("risk")
 @click.argument("file", type=_PATH)
 @click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
 @click.option("--person", help="The column that says whose row it is; then people are counted, not rows.")
@@ -47,8 +47,9 @@ def command(
     """Show how easily the people of FILE (CSV, Excel, Parquet) can be found by what an outsider may know.
 
     \b
-    pydplib risk visits.csv --quasi age,sex,zip
-    pydplib risk visits.xlsx --sheet 2018 --quasi age,sex,zip --person patient_id --fraction 0.05 --json
+    Examples:
+      pydplib risk visits.csv --quasi age,sex,zip
+      pydplib risk visits.xlsx --sheet 2018 --quasi age,sex,zip --person patient_id --fraction 0.05 --json
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
     from pydplib.cli._tables import open_tables

@@ -14,10 +14,15 @@ WIDE = 110
 """Columns of a terminal from which on a table is read more easily than paragraphs."""
 
 
-@click.command("roles", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("roles")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool) -> None:
-    """Show the roles, their noise factors, bands and budgets, and what each of them means."""
+    """Show the roles, their noise factors, bands and budgets, and what each of them means.
+
+    \b
+    Examples:
+      pydplib roles
+    """  # noqa: D301 - click needs the backspace itself
     policy = Policy()
     if as_json:
         click.echo(json.dumps([_row(role, policy) for role in ROLES.values()], indent=2))

@@ -14,6 +14,7 @@ from pydplib._duckdb_files import check_parquet_names, csv_source, file_or_patte
 from pydplib._names import is_identifier, person_column
 from pydplib._table_text import encoding_of, sheet_to_csv, write_utf8
 from pydplib.cli._csv_header import read_header
+from pydplib.cli._sql import identifier
 from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
 
 _COMMA = r"^ *[+-]?[0-9]+(,[0-9]+)? *$"  # numbers with a decimal comma
@@ -21,7 +22,7 @@ _WORDS = r"^(?i)(ja|j|nein|wahr|falsch|yes|y|no|n|true|t|false|f)$"
 _FEW = 30  # a text column with at most so many different values is proposed as a category
 
 
-@click.group("schema", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("schema")
 def command() -> None:
     """Propose a schema for a file, or check a finished one."""
 
@@ -35,7 +36,11 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
     """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
 
     Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
-    """
+
+    \b
+    Examples:
+      pydplib schema init reports.csv --output schema.toml
+    """  # noqa: D301 - click needs the backspace itself
     text = propose(file, person=person, sheet=sheet)
     if output is None:
         click.echo(text, nl=False)
@@ -62,7 +67,12 @@ def check(schema_file: str, file: str | None, table: str | None) -> None:
 
     FILE is looked at, for its owner alone: a warning says that some cells, or all, of a column cannot be read as what
     is declared, never which or how many. That a warning is there is a fact about the data: do not hand it on.
-    """
+
+    \b
+    Examples:
+      pydplib schema check schema.toml
+      pydplib schema check schema.toml reports.csv
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib.engine import load
     from pydplib.engine.readable import find_misfits
     from pydplib.schema import Schema
@@ -209,11 +219,11 @@ def _read_columns(file: str, is_parquet: bool, shown: str) -> list[tuple[str, st
                 check_parquet_names(connection, name)
             described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 - quoted above
             names = [str(row[0]) for row in described]
-            counts = ", ".join(f'approx_count_distinct("{name.replace(chr(34), chr(34) * 2)}")' for name in names)
+            counts = ", ".join(f"approx_count_distinct({identifier(name)})" for name in names)
             few: Any = connection.execute(f"SELECT {counts} FROM {source}").fetchone()  # noqa: S608 - quoted above
             kinds = {str(row[0]): str(row[1]) for row in described}
             for column in [column for column in names if kinds[column] == "VARCHAR" and not is_parquet]:
-                cell = '"' + column.replace('"', '""') + '"'
+                cell = identifier(column)
                 tests = ", ".join(f"BOOL_AND(REGEXP_MATCHES({cell}, '{pattern}'))" for pattern in (_COMMA, _WORDS))
                 query = f"SELECT {tests} FROM {source} WHERE {cell} <> ''"  # noqa: S608 - quoted above
                 comma, words = connection.execute(query).fetchone() or (None, None)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pydplib.capture.model import Item, Template
     from pydplib.capture.problems import Problem
 
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FORMATS = ("fhir-r4", "fhir-r5", "json", "toml", "schema")
 _SHORT_RUN = 5  # runs of up to five numbers are short enough to be listed
 LEFT_OUT = 3
@@ -29,7 +28,7 @@ DIFFERENT = 1
 """Exit code of a comparison that found differences, as diff does it."""
 
 
-@click.group("template", context_settings=_SETTINGS)
+@click.group("template")
 def command() -> None:
     """Work with report templates: decision trees from which forms, texts, FHIR and schemas are made.
 
@@ -37,10 +36,15 @@ def command() -> None:
     """
 
 
-@command.command("list", context_settings=_SETTINGS)
+@command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def list_templates(as_json: bool) -> None:
-    """List the built-in templates."""
+    """List the built-in templates.
+
+    \b
+    Examples:
+      pydplib template list
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import builtin, builtin_names
 
     found = [builtin(name) for name in builtin_names()]
@@ -52,7 +56,7 @@ def list_templates(as_json: bool) -> None:
         click.echo(f"{template.id:<14} version {template.version}  {template.title}")
 
 
-@command.command("lint", context_settings=_SETTINGS)
+@command.command("lint", short_help="Look for mistakes in TEMPLATE, each with its fix.")
 @click.argument("template")
 @click.option("--strict", is_flag=True, help="Count warnings as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
@@ -61,7 +65,11 @@ def lint_template(ctx: click.Context, template: str, strict: bool, as_json: bool
     """Look for mistakes in TEMPLATE; each finding names the item and the fix.
 
     Ends with 0 if there are none, with 17 if there are errors (or warnings, with --strict).
-    """
+
+    \b
+    Examples:
+      pydplib template lint thyroid.toml --strict
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import lint
 
     found = _read(template)
@@ -81,12 +89,18 @@ def lint_template(ctx: click.Context, template: str, strict: bool, as_json: bool
     ctx.exit(TemplateError.exit_code if errors else 0)
 
 
-@command.command("show", context_settings=_SETTINGS, short_help="Show TEMPLATE as a tree of questions.")
+@command.command("show", short_help="Show TEMPLATE as a tree of questions.")
 @click.argument("template")
 @click.option("--options/--no-options", "with_options", default=True, help="Show the options of choices.")
 @click.option("--help-texts", is_flag=True, help="Show the help texts.")
 def show_template(template: str, with_options: bool, help_texts: bool) -> None:
-    """Show TEMPLATE as a tree: kinds, bounds, labels, and when each question is asked."""
+    """Show TEMPLATE as a tree: kinds, bounds, labels, and when each question is asked.
+
+    \b
+    Examples:
+      pydplib template show pirads-2.1
+      pydplib template show thyroid.toml --help-texts
+    """  # noqa: D301 - click needs the backspace itself
     from rich.console import Console
     from rich.text import Text
     from rich.tree import Tree
@@ -100,7 +114,7 @@ def show_template(template: str, with_options: bool, help_texts: bool) -> None:
     Console(highlight=False).print(tree)
 
 
-@command.command("export", context_settings=_SETTINGS, short_help="Write TEMPLATE as FHIR, JSON, TOML or a schema.")
+@command.command("export", short_help="Write TEMPLATE as FHIR, JSON, TOML or a schema.")
 @click.argument("template")
 @click.option("--format", "format_", type=click.Choice(_FORMATS), required=True, help="What to write.")
 @click.option("--group", help="With --format schema: the repeating group whose repetitions are the rows.")
@@ -113,7 +127,13 @@ def show_template(template: str, with_options: bool, help_texts: bool) -> None:
     help="Where it goes; - is the screen.",
 )
 def export_template(template: str, format_: str, group: str | None, output: str) -> None:
-    """Write TEMPLATE as FHIR Questionnaire (R4 or R5), JSON or TOML, or the public schema that it declares."""
+    """Write TEMPLATE as FHIR Questionnaire (R4 or R5), JSON or TOML, or the public schema that it declares.
+
+    \b
+    Examples:
+      pydplib template export pirads-2.1 --format fhir-r4 -o pirads.json
+      pydplib template export pirads-paper --format schema -o schema.toml
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import questionnaire_to_fhir, to_schema
 
     found = _read(template)
@@ -129,7 +149,7 @@ def export_template(template: str, format_: str, group: str | None, output: str)
     _write(text, output, template)
 
 
-@command.command("import", context_settings=_SETTINGS, short_help="Read a FHIR Questionnaire as a template.")
+@command.command("import", short_help="Read a FHIR Questionnaire as a template.")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the template goes: a .toml or .json file.")
 @click.option("--json", "as_json", is_flag=True, help="Write what was left out or adapted as JSON.")
@@ -140,7 +160,11 @@ def import_template(ctx: click.Context, file: str, output: str | None, as_json: 
     What is not supported is listed item by item, on standard error if the template goes to standard
     output. Ends with 0 if everything came over or was adapted, with 3 if something was left out, with
     17 if the result still has errors.
-    """
+
+    \b
+    Examples:
+      pydplib template import questionnaire.json -o again.toml
+    """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import questionnaire_from_fhir
     from pydplib.capture.files import read_json, read_text
 
@@ -167,7 +191,7 @@ def import_template(ctx: click.Context, file: str, output: str | None, as_json: 
     ctx.exit(TemplateError.exit_code if not imported.ok else LEFT_OUT if imported.left_out else 0)
 
 
-@command.command("diff", context_settings=_SETTINGS, short_help="Show what changed from template OLD to template NEW.")
+@command.command("diff", short_help="Show what changed from template OLD to template NEW.")
 @click.argument("old")
 @click.argument("new")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
@@ -176,7 +200,11 @@ def diff_templates(ctx: click.Context, old: str, new: str, as_json: bool) -> Non
     """Show what changed from template OLD to template NEW; "breaking" touches reports already captured.
 
     Ends with 0 if they are the same, with 1 if they differ.
-    """
+
+    \b
+    Examples:
+      pydplib template diff pirads-1.toml pirads-2.toml
+    """  # noqa: D301 - click needs the backspace itself
     from dataclasses import asdict
 
     from pydplib.capture import compare

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pydplib.cli._anonymity_words import NAMES_HELP, measure_values, print_json, print_table, read_names
+from pydplib.cli._anonymity_words import NAMES_HELP, measure_values, print_json, print_table, read_names, read_pairs
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
 from pydplib.cli._sql import identifier
 from pydplib.cli._tables import TableFile, engine_errors, open_tables
@@ -22,17 +22,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def _read_pairs(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    out = {}
-    for text in values:
-        column, equals, rest = text.partition("=")
-        if not equals or not column.strip() or not rest.strip():
-            raise click.BadParameter(f"'{text}' is not COLUMN=..., such as {param.metavar}.")
-        out[column.strip()] = rest.strip()
-    return out
-
-
-@click.command("verify", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("verify")
 @click.argument("file", type=_PATH)
 @click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
 @click.option("--sensitive", multiple=True, callback=read_names, help=f"What nobody shall learn. {NAMES_HELP}")
@@ -51,7 +41,7 @@ def _read_pairs(ctx: click.Context, param: click.Parameter, values: Sequence[str
     "trees",
     multiple=True,
     metavar="COLUMN=FILE",
-    callback=_read_pairs,
+    callback=read_pairs,
     help="A sensitive column's hierarchy, for the hierarchical distance; a quasi-identifier's, to compare its labels "
     "with those of --previous.",
 )
@@ -60,7 +50,7 @@ def _read_pairs(ctx: click.Context, param: click.Parameter, values: Sequence[str
     "orders",
     multiple=True,
     metavar="COLUMN=A,B,C",
-    callback=_read_pairs,
+    callback=read_pairs,
     help="A sensitive column's values in order, for the ordered distance.",
 )
 @click.option(
@@ -84,8 +74,9 @@ def command(
     """Measure k, alpha, l, t, beta and delta of FILE (CSV, Excel, Parquet) as it is, whoever made it.
 
     \b
-    pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis
-    pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis --require k=5 --require l=3
+    Examples:
+      pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis
+      pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis --require k=5 --require l=3
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
 
