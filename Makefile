@@ -80,7 +80,8 @@ sbom: $(VENV)/.ready-run ## Write sbom.json: what `make run` installs, with vers
 	@$(BIN)/python scripts/sbom.py sbom.json && echo "Written: sbom.json"
 
 clean: ## Remove what the commands above made.
-	rm -rf $(VENV) .venv-bench* build dist site pydplib-demo pydplib-demo-data .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench* build dist site sbom.json benchmarks/results/*.partial pydplib-demo pydplib-demo-data \
+	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A development environment holds everything that a run needs, so it counts as ready for both.
 $(VENV)/.ready-dev: locks/dev.lock pyproject.toml

@@ -180,7 +180,10 @@ def _postgres(environment: Mapping[str, str]) -> Finding:
 
 def _browser() -> Finding:
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    found = next((name for name in names if shutil.which(name)), None)
+    named = os.environ.get("BROWSER_PATH")  # what the drawing library looks at first
+    found = named if named and shutil.which(named) else next((name for name in names if shutil.which(name)), None)
+    if _version("kaleido") is None:
+        return Finding("picture", "PNG and SVG", "missing", "pip install 'pydplib[plot]', and Chromium or Chrome")
     if found is None:
         return Finding("picture", "PNG and SVG", "missing", "needs Chromium or Chrome, e.g. apt install chromium")
-    return Finding("picture", "PNG and SVG", "ok", f"drawn by {found}")
+    return Finding("picture", "PNG and SVG", "ok", f"drawn by {os.path.basename(found)}")

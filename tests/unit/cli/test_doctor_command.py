@@ -65,6 +65,8 @@ def test_doctor_names_the_pip_command_of_a_missing_extra(monkeypatch: pytest.Mon
     finding = _findings()["plot"]
     assert finding.state == "missing"
     assert "pip install 'pydplib[plot]'" in finding.words
+    monkeypatch.setattr(checks, "_version", lambda name: None if name == "kaleido" else real(name))
+    assert "pydplib[plot]" in _findings()["PNG and SVG"].words  # a browser alone draws nothing
     assert CliRunner().invoke(command).exit_code == 0
 
 
