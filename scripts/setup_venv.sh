@@ -5,7 +5,7 @@ set -euo pipefail
 venv=$1 lock=$2
 
 find_python() {
-  for name in ${PYTHON:-} python3.13 python3.12 python3.11 python3; do
+  for name in ${PYTHON:+"$PYTHON"} python3.13 python3.12 python3.11 python3; do
     if command -v "$name" >/dev/null 2>&1 && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       echo "$name"
       return

@@ -13,7 +13,7 @@ tests=(tests/unit/{noise,mechanisms,budget,policy,engine,release,paper,datasets,
 [ $# -gt 0 ] || set -- -q -m "not slow and not spark and not postgres and not browser"
 
 find_python() {
-  for name in ${PYTHON:-} "$@" python3; do
+  for name in ${PYTHON:+"$PYTHON"} "$@" python3; do
     if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       echo "$name"
       return
