@@ -27,6 +27,7 @@ from pydplib.web.design.values import epsilon, epsilon_left
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
+from pydplib.web.projects.words import DASHBOARD
 
 WORRY = 0.8
 """The part of a budget from which on an alert is shown."""
@@ -46,7 +47,7 @@ KINDS = {
 
 def recipient_names() -> dict[str, str]:
     """Return recipient -> name for readers: organisations by their key, dashboards by their audience."""
-    dashboards = {f"dashboard:{name}": f"Dashboards for: {role.title.lower()}" for name, role in ROLES.items()}
+    dashboards = {DASHBOARD + name: f"Dashboards for: {role.title.lower()}" for name, role in ROLES.items()}
     return dashboards | dict(Hospital.objects.values_list("key", "name"))
 
 
