@@ -303,16 +303,26 @@ class Project:
         epsilon: float | None = None,
         noise_factor: str | None = None,
         margin: float | None = None,
+        at_most: float | None = None,
     ) -> Release:
         """Pay for a question and return the release; the same question again is free and the same.
+
+        Args:
+            question: What is asked.
+            epsilon: The privacy loss.
+            noise_factor: Or ``"low"``, ``"medium"`` or ``"high"``; your role's if neither is given.
+            margin: Or the 95 % margin wanted.
+            at_most: The most epsilon to spend on it in all, such as the price that you saw. If it would cost more,
+                it is refused; without it, it is paid whatever it costs.
 
         Proof: the platform's session makes the release (see ``Session.release``); what is done here is reading it.
 
         Raises:
-            BudgetError: The budget cannot pay; shows asked and left. Nothing was spent.
+            BudgetError: The budget cannot pay, or it costs more than ``at_most``; shows what was asked. Nothing was
+                spent.
             PolicyError: The policy does not allow it.
         """
-        body = _body(question, epsilon, noise_factor, margin)
+        body = _body(question, epsilon, noise_factor, margin) | ({} if at_most is None else {"at_most": at_most})
         return read_release(self._client._post("projects", self.key, "analyses", body=body)["release"])
 
     def analyses(self) -> list[AnalysisEntry]:

@@ -271,3 +271,45 @@ def test_a_refused_question_costs_nothing_and_tells_no_value_of_a_closed_field(w
         priced = caller.post(f"{path}/price", body(dp.Mean("age"), margin=margin))
         assert refused.status_code == priced.status_code == 422 and refused.json() == priced.json()
     assert not rows.Account.objects.filter(nano_epsilon__gt=0).exists()
+
+
+def test_a_question_that_costs_more_than_was_agreed_is_refused_and_nothing_is_spent(world: Any, program: Any) -> None:
+    from pydplib.web.auditlog.models import Line
+    from pydplib.web.ledger import models as rows
+
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    refused = caller.post(f"{path}/analyses", body(dp.Count(), epsilon=0.2, at_most=0.199999999))
+    said = refused.json()
+    assert (refused.status_code, said["kind"], said["asked"]) == (403, "BudgetError", "epsilon 0.2")
+    assert "more than the 0.199999999 that you agreed to" in said["error"]
+    assert not rows.Entry.objects.filter(body__contains='"debit"').exists()
+    assert not Line.objects.filter(action="analysis.refuse").exists(), "the caller's own limit, not the platform's"
+    assert caller.post(f"{path}/analyses", body(dp.Count(), epsilon=0.2, at_most=0.2)).status_code == 200
+    again = caller.post(f"{path}/analyses", body(dp.Count(), epsilon=0.2, at_most=0))
+    assert again.status_code == 200, "paid before: costs nothing"
+
+
+def test_what_is_agreed_to_includes_the_number_of_records_that_is_bought_along(world: Any, program: Any) -> None:
+    from pydplib.web.ledger import models as rows
+
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    asked = body(dp.Count(by="pirads"), noise_factor="high")
+    price = caller.post(f"{path}/price", asked).json()
+    assert price["nano_epsilon_in_all"] > price["cost"]["nano_epsilon"]
+    refused = caller.post(f"{path}/analyses", asked | {"at_most": price["cost"]["nano_epsilon"] / 1e9})
+    assert refused.status_code == 403 and "buys a noisy number of records" in refused.json()["error"]
+    assert not rows.Entry.objects.filter(body__contains='"debit"').exists(), "not even the number was bought"
+    assert caller.post(f"{path}/analyses", asked | {"at_most": price["nano_epsilon_in_all"] / 1e9}).status_code == 200
+
+
+@pytest.mark.parametrize("agreed", [-1, "much", 1e9, True])
+def test_an_agreed_price_that_is_none_does_not_fit(world: Any, program: Any, agreed: Any) -> None:
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    assert caller.post(f"{path}/analyses", body(dp.Count(), epsilon=0.2, at_most=agreed)).status_code == 422
+    assert caller.post(f"{path}/price", body(dp.Count(), epsilon=0.2, at_most=0.2)).status_code == 422
+
+
+def test_the_agreed_price_is_in_the_openapi_text(program: Any) -> None:
+    schema = program(None).get("openapi.json").json()
+    assert "at_most" in schema["components"]["schemas"]["PayIn"]["properties"]
+    assert "at_most" not in schema["components"]["schemas"]["AskIn"]["properties"]

@@ -79,7 +79,10 @@ def test_a_partner_prices_asks_and_gets_a_release(server: Any, client: dp.Client
     price = project.price(dp.Count(by="pirads"), epsilon=0.2)
     assert price.epsilon == 0.2 and price.affordable and str(price).startswith("price of")
     assert project.budget == before, "a price spends nothing"
-    release = project.ask(dp.Count(by="pirads"), epsilon=0.2)
+    with pytest.raises(BudgetError, match="that you agreed to") as dearer:
+        project.ask(dp.Count(by="pirads"), epsilon=0.2, at_most=0.1)
+    assert dearer.value.asked == "epsilon 0.2" and project.budget == before
+    release = project.ask(dp.Count(by="pirads"), epsilon=0.2, at_most=price.epsilon)
     assert isinstance(release, dp.Release) and release.epsilon == 0.2 and release.key
     assert len(release.to_frame(backend="pandas")) == 6 and release.plot().data
     assert project.budget.nano_epsilon < before.nano_epsilon

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from pydplib.budget.units import NANO, floor_units, show_nano
 from pydplib.budget.workflow import read_payload
 from pydplib.errors import BudgetError, LedgerError, PolicyError
 from pydplib.receipt import Receipt
-from pydplib.release import Question, Release, Session
+from pydplib.release import Price, Question, Release, Session
 from pydplib.release.words import words_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import open_session
@@ -43,26 +48,91 @@ class Noise:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def ask(project: Any, user: Any, place: Any, question: Question, noise: Noise, *, title: str = "") -> Analysis:
+def ask(
+    project: Any,
+    user: Any,
+    place: Any,
+    question: Question,
+    noise: Noise,
+    *,
+    title: str = "",
+    at_most: float | None = None,
+) -> Analysis:
     """Pay for a question, look, keep and return the analysis; free if the organisation has asked it before.
 
     The debit is committed by the ledger before a row is read, and the answer is stored there before it is
     shown. What happens after that (the analysis's own row, the receipt) can be made again from the ledger.
 
+    Args:
+        project: The project.
+        user: Who asks.
+        place: The user's place in it.
+        question: What is asked.
+        noise: How accurate the answer shall be.
+        title: What the asker calls it.
+        at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
+
     Raises:
-        BudgetError: The budget cannot pay; nothing was spent. The refusal is logged.
+        BudgetError: The budget cannot pay (the refusal is logged), or it costs more than was agreed; nothing was spent.
         PolicyError: The policy does not allow it. The refusal is logged.
         ReceiptError: No receipt could be signed; nothing was spent.
     """
     check_can_sign()
-    try:
+    with _noting_refusals(user, project, place):
         session, snapshot = open_session(project, user, place)
-        with session.table:
+    with session.table:
+        if at_most is not None:
+            with _noting_refusals(user, project, place):
+                quoted = session.price(question, **noise.options())
+            _check_agreed(in_all(session, quoted), at_most)
+        with _noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
+    return keep(project, user, session, snapshot, question, release, title=title)
+
+
+@contextmanager
+def _noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
+    try:
+        yield
     except (BudgetError, PolicyError) as refusal:
         record(user, "analysis.refuse", project=project, reason=str(refusal), role=place.role)
         raise
-    return keep(project, user, session, snapshot, question, release, title=title)
+
+
+@dataclass(frozen=True, slots=True)
+class InAll:
+    """What a question costs in all, in nano-epsilon.
+
+    Args:
+        nano: The most that is debited.
+        size: What of it buys a noisy number of records along; none if that need not be bought.
+    """
+
+    nano: int
+    size: int | None
+
+
+def in_all(session: Session, price: Price) -> InAll:
+    """Return the whole price: a noise factor needs the number of records, which is bought along where unknown."""
+    if price.free:
+        return InAll(0, None)
+    size = None
+    if price.at_most and session.cap is not None:
+        size = math.ceil((session.size_epsilon or 0) * NANO)  # as the ledger rounds
+    return InAll((price.cost.nano_epsilon or 0) + (size or 0), size)
+
+
+def _check_agreed(whole: InAll, at_most: float) -> None:
+    agreed = floor_units(Fraction(str(at_most)), NANO)
+    if whole.nano <= agreed:
+        return
+    size = f", of which {show_nano(whole.size)} buys a noisy number of records" if whole.size else ""
+    asked = f"epsilon {show_nano(whole.nano)}"
+    raise BudgetError(
+        f"The price is {asked} in all{size}: more than the {show_nano(agreed)} that you agreed to (at_most). Nothing "
+        "was spent. Look at the price again.",
+        asked=asked,
+    )
 
 
 def keep(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from pydplib.budget.rules import Limit, State, add, spent
@@ -14,7 +12,7 @@ from pydplib.release import Price, Question
 from pydplib.release.accounts import find_account
 from pydplib.release.session import Session
 from pydplib.release.words import show_margin
-from pydplib.web.analyses.asking import Noise
+from pydplib.web.analyses.asking import Noise, in_all
 from pydplib.web.analyses.sessions import open_session
 
 _WEIGHS = (
@@ -75,10 +73,9 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
         price = session.price(question, **noise.options())
     except CalibrationError:
         raise QuestionError(_unknown_size(session, noise)) from None
-    buys = price.at_most and not price.free and session.cap is not None
-    extra = (session.size_epsilon if buys else None) or Fraction(0)
-    nano_extra = math.ceil(extra * NANO)  # as the ledger rounds
-    nano = 0 if price.free else (price.cost.nano_epsilon or 0) + nano_extra
+    whole = in_all(session, price)
+    buys, nano = whole.size is not None, whole.nano
+    nano_extra = whole.size or 0
     gone, asked, total = _bar(session, price, nano_extra)
     weighs = (_WEIGHS,) if asked > nano / NANO + 1e-9 else ()
     return Quoted(

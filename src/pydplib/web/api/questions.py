@@ -103,6 +103,15 @@ class AskIn(Strict):
     margin: Annotated[float, Field(gt=0, le=1e12)] | None = None
 
 
+class PayIn(AskIn):
+    """The same, and the most epsilon that may be spent for it in all: ``nano_epsilon_in_all`` of the price, in epsilon.
+
+    If it would cost more, it is refused and nothing is spent. Without it, it is paid whatever it costs.
+    """
+
+    at_most: Annotated[float, Field(ge=0, le=10_000)] | None = None
+
+
 def read_question(sent: Any) -> Question:
     """Return the question that was sent.
 

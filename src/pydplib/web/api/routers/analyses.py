@@ -19,7 +19,7 @@ from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import check_cells
 from pydplib.web.analyses.seeing import check_see, payer_for, visible
 from pydplib.web.api.doors import entry
-from pydplib.web.api.questions import AskIn, check_names, check_opened, read_question
+from pydplib.web.api.questions import AskIn, PayIn, check_names, check_opened, read_question
 from pydplib.web.api.values import (
     AnalysesOut,
     AnalysisBrief,
@@ -62,13 +62,16 @@ def list_analyses(
 
 @router.post("/projects/{key}/analyses", response=answers(AnalysisOut), operation_id="ask_question")
 @entry("ask", scope="ask", of=Project)
-def ask_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
-    """Pay for a question and get the answer. The same question again is free, and the same bytes."""
+def ask_question(request: HttpRequest, key: str, body: PayIn) -> HttpResponse:
+    """Pay for a question and get the answer. The same question again is free, and the same bytes.
+
+    With `at_most` it is refused, and nothing is spent, if it would cost more epsilon than that in all.
+    """
     question, noise = _asked(request, body)
     if noise.margin is not None:
         with suppress(PolicyError):  # ask refuses it too, and writes it down
             quote(request.project, request.user, request.member, question, noise)  # a margin that nobody can promise
-    made = ask(request.project, request.user, request.member, question, noise)
+    made = ask(request.project, request.user, request.member, question, noise, at_most=body.at_most)
     return with_release(made, payer=_payer(request, made, recipient_names()))
 
 
