@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydplib.budget.chain import Entry, Head, check_chain, check_head
@@ -22,59 +23,82 @@ def verify_store(store: Store, *, ledger: str, head: Head | None = None) -> Head
         check_head(head, ledger=ledger, entries=len(entries), hash_at=at)
     if any(entry.details.get("ledger", ledger) != ledger for entry in entries):
         raise _damaged("the ledger's name is not the one that its entries carry")
-    _check_tables(store, entries)
+    _check_tables(store, _replay(entries))
     return Head(ledger, len(entries), last)
 
 
-def _check_tables(store: Store, entries: list[Entry]) -> None:
-    limits: dict[AccountName, Limit] = {}
-    states: dict[AccountName, State] = {}
-    payments: set[tuple[str, str, int]] = set()
-    versions: dict[AccountName, int] = {}
-    questions: dict[str, tuple[str | None, str, Any]] = {}
-    answers: dict[str, tuple[int, str]] = {}
+@dataclass
+class _Replayed:
+    """What the tables must hold, as the entries tell it."""
+
+    limits: dict[AccountName, Limit] = field(default_factory=dict)
+    states: dict[AccountName, State] = field(default_factory=dict)
+    versions: dict[AccountName, int] = field(default_factory=dict)
+    payments: set[tuple[str, str, int]] = field(default_factory=set)
+    questions: dict[str, tuple[str | None, str, Any]] = field(default_factory=dict)
+    answers: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def open_or_change(self, entry: Entry) -> None:
+        """An account is opened once, and its limit changed only after that."""
+        limit = _limit(entry)
+        name = (entry.lineage, entry.recipient, limit.relation)
+        if (name in self.limits) == (entry.kind == "open"):
+            raise _damaged(f"entry {entry.number} opens or changes an account out of turn")
+        self.limits[name] = limit
+        self.states.setdefault(name, State())
+        self.versions[name] = self.versions.get(name, -1) + 1
+
+    def pay(self, entry: Entry) -> None:
+        """Whoever asks pays; the lineage pays for the first of them."""
+        if entry.cost is None or entry.release is None or entry.recipient is None:
+            raise _damaged(f"entry {entry.number} is a debit without cost, release or recipient")
+        if (entry.release in self.questions) == (entry.kind == "debit"):
+            raise _damaged(f"entry {entry.number} charges the wrong accounts")
+        for payer in (entry.recipient, None) if entry.kind == "debit" else (entry.recipient,):
+            name = (entry.lineage, payer, entry.cost.relation)
+            if name not in self.limits or not can_pay(self.states[name], entry.cost, self.limits[name]):
+                raise _damaged(f"entry {entry.number} was granted against the rules")
+            self.states[name] = add(self.states[name], entry.cost)
+            self.versions[name] += 1
+        asked = (entry.question_hash, entry.lineage, entry.details.get("snapshot"))
+        if self.questions.setdefault(entry.release, asked) != asked:
+            raise _damaged(f"entry {entry.number} speaks of another question than the one that was reserved")
+        self.payments.add((entry.release, entry.recipient, entry.number))
+
+    def answer(self, entry: Entry) -> None:
+        """What was reserved is answered once."""
+        if entry.release is None or entry.release not in self.questions or entry.release in self.answers:
+            raise _damaged(f"entry {entry.number} answers what was not reserved")
+        self.answers[entry.release] = (entry.number, str(entry.details.get("payload_hash")))
+
+
+def _replay(entries: list[Entry]) -> _Replayed:
+    replayed = _Replayed()
     for entry in entries:
         if entry.kind in ("open", "limit"):
-            limit = _limit(entry)
-            name = (entry.lineage, entry.recipient, limit.relation)
-            if (name in limits) == (entry.kind == "open"):
-                raise _damaged(f"entry {entry.number} opens or changes an account out of turn")
-            limits[name] = limit
-            states.setdefault(name, State())
-            versions[name] = versions.get(name, -1) + 1
+            replayed.open_or_change(entry)
         elif entry.kind in ("debit", "share"):
-            if entry.cost is None or entry.release is None or entry.recipient is None:
-                raise _damaged(f"entry {entry.number} is a debit without cost, release or recipient")
-            if (entry.release in questions) == (entry.kind == "debit"):
-                raise _damaged(f"entry {entry.number} charges the wrong accounts")
-            for payer in (entry.recipient, None) if entry.kind == "debit" else (entry.recipient,):
-                name = (entry.lineage, payer, entry.cost.relation)
-                if name not in limits or not can_pay(states[name], entry.cost, limits[name]):
-                    raise _damaged(f"entry {entry.number} was granted against the rules")
-                states[name] = add(states[name], entry.cost)
-                versions[name] += 1
-            asked = (entry.question_hash, entry.lineage, entry.details.get("snapshot"))
-            if questions.setdefault(entry.release, asked) != asked:
-                raise _damaged(f"entry {entry.number} speaks of another question than the one that was reserved")
-            payments.add((entry.release, entry.recipient, entry.number))
+            replayed.pay(entry)
         elif entry.kind == "answer":
-            if entry.release is None or entry.release not in questions or entry.release in answers:
-                raise _damaged(f"entry {entry.number} answers what was not reserved")
-            answers[entry.release] = (entry.number, str(entry.details.get("payload_hash")))
+            replayed.answer(entry)
+    return replayed
+
+
+def _check_tables(store: Store, told: _Replayed) -> None:
     stored = {(a.lineage, a.recipient, a.limit.relation): (a.limit, a.state, a.version) for a in store.accounts()}
-    if stored != {name: (limits[name], states[name], versions[name]) for name in limits}:
+    if stored != {name: (told.limits[name], told.states[name], told.versions[name]) for name in told.limits}:
         raise _damaged("the stored sums are not the sums of the entries")
-    if set(store.payments()) != payments:
+    if set(store.payments()) != told.payments:
         raise _damaged("the list of who paid for what does not fit the entries")
     seen: set[str] = set()
     for release in store.releases():
         seen.add(release.digest)
-        if questions.get(release.digest) != (sha256_hex(release.question), release.lineage, release.snapshot):
+        if told.questions.get(release.digest) != (sha256_hex(release.question), release.lineage, release.snapshot):
             raise _damaged("a stored question, its data set or its snapshot was changed")
         answer = None if release.payload is None else (release.answer, sha256_hex(release.payload))
-        if answer != answers.get(release.digest):
+        if answer != told.answers.get(release.digest):
             raise _damaged("a stored answer was changed")
-    if seen != set(questions):
+    if seen != set(told.questions):
         raise _damaged("a stored release is missing")
 
 
