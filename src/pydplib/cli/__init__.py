@@ -101,11 +101,9 @@ def _mark_examples(command: click.Command) -> None:
     epilog="Shell completion: pydplib completion bash|zsh|fish --help.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="pydplib")
-@click.option("--debug", is_flag=True, help="Show the full traceback of an error (may quote data).")
-@click.pass_context
-def cli(ctx: click.Context, debug: bool) -> None:
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the full traceback of an error (may quote data).")
+def cli() -> None:
     """Share what medical data says without giving away who is in it."""
-    ctx.obj = {"debug": debug}
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

@@ -51,7 +51,6 @@ def test_every_role_and_output_label_has_a_badge_in_its_own_words(name: str) -> 
         "{% secret v v hint=v id=v %}",
         "{% copy_button v v %}",
         "{% confirm id=v title=v action=v label=v word=v %}{{ v }}{% endconfirm %}",
-        "{% dialog id=v title=v %}{{ v }}{% enddialog %}",
         "{% icon v label=v %}",
         "{% figure drawing columns rows id='f' %}",
     ],

@@ -72,10 +72,3 @@ def test_texts_of_a_form_are_escaped(data: dict[str, str] | None) -> None:
     page = page_of(Lesion(data))
     assert page.all("img") == []
     assert EVIL in page.root.text
-
-
-def test_formset_shows_management_form_and_every_row() -> None:
-    page = page_of(forms.formset_factory(Lesion, extra=2)())
-    assert page.by_id("id_form-TOTAL_FORMS") is not None
-    assert unlabelled_controls(page) == [] and broken_references(page) == []
-    assert len([element for element in page.all("fieldset") if element.attributes["class"] == "formset-row"]) == 2

@@ -117,7 +117,7 @@ def test_quality_finds_what_was_planted() -> None:
     assert (kind.present, kind.missing, kind.unknown) == (3, 1, 1)
     assert (packs.present, packs.missing, packs.hidden) == (1, 1, 2)
     assert found.quarters == ["2018 Q1", "2018 Q2"] and age.by_period == {"2018 Q2": 1}
-    assert {each.name: shares for each, shares in found.over_time}["age"] == [0, 50]
+    assert {each.title: shares for each, shares in found.over_time}["Age"] == [0, 50]
     assert found.faults == 2
 
 

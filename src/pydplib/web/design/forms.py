@@ -13,5 +13,4 @@ class Renderer(TemplatesSetting):
     """
 
     form_template_name = "design/form.html"
-    formset_template_name = "design/formset.html"
     field_template_name = "design/field.html"

@@ -20,9 +20,7 @@ from pydplib.web.reporting.models import Report, TemplateVersion
 class FieldQuality:
     """What was found in one field."""
 
-    name: str
     title: str
-    kind: str
     present: int = 0
     missing: int = 0
     hidden: int = 0  # not asked because of other answers: no gap
@@ -94,7 +92,7 @@ def measure(template: Template, rows: Any) -> Quality:
     found = Quality()
     columns = [template.question(name) for name in value_columns(template)]
     for question in columns:
-        found.fields[question.id] = FieldQuality(question.id, question.text, question.kind)
+        found.fields[question.id] = FieldQuality(question.text)
     day, people, seen = day_field(template), set[int](), dict[tuple[int, str], str]()
     for key, patient, signed, answers, values in rows:
         found.reports += 1

@@ -209,9 +209,3 @@ def confirm(context: Context, content: str, id: str, title: str, action: str, la
     token = context.get("csrf_token", "")
     values = {"variant": "danger", "opener": "secondary", "button": label, **options}
     return component("confirm", content=content, id=id, title=title, action=action, label=label, token=token, **values)
-
-
-@register.simple_block_tag
-def dialog(content: str, id: str, title: str) -> str:
-    """Return a dialog; ``{% button "Open" dialog="its-id" %}`` opens it, without script too."""
-    return component("dialog", content=content, id=id, title=title)
