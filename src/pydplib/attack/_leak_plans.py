@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,17 +41,46 @@ _COUNTED = (
 def give_verdicts(
     audiences: Sequence[Audience], outcomes: Sequence[Outcome], **more: Any
 ) -> tuple[AudienceVerdict, ...]:
+    """Judge every audience by what became of the attacks; ``more`` is what a proof says, see ``judge_audience``."""
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     late = [outcome.task.name for outcome in outcomes if outcome.late]
     failed = [outcome.task.name for outcome in outcomes if outcome.result is None and not outcome.late]
     return tuple(judge_audience(audience, results, late, failed=failed, **more) for audience in audiences)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What attackers may hold beside a release; see ``leak_report``.
+
+    Attributes:
+        population: A table of everybody.
+        previous: Earlier releases of the same people, oldest first.
+        inserted: People who came since the last of them.
+        deleted: People who left since.
+    """
+
+    population: Any = None
+    previous: Sequence[Any] = ()
+    inserted: Any = None
+    deleted: Any = None
+
+
 def attack_table(
-    table: Any, released: Any, quasi: Any, sensitive: Any, hierarchies: Any, kinds: Any, extra: Mapping[str, Any],
-    noisy: Any, margin: float, options: Mapping[str, Any], audiences: Sequence[Audience], person: str | None,
-) -> dict[str, Any]:  # fmt: skip
-    """Attack a released table and its noisy columns."""
+    table: Any,
+    released: Any,
+    *,
+    quasi: Any,
+    sensitive: Any,
+    person: str | None,
+    hierarchies: Any,
+    kinds: Any,
+    beside: Beside,
+    noisy: Any,
+    margin: float,
+    audiences: Sequence[Audience],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Attack a released table and its noisy columns; ``options`` say how the attacks are run, see ``run_tasks``."""
     columns = _noisy_names(noisy)
     original = Frame(table)
     if not len(original):
@@ -88,7 +118,7 @@ def attack_table(
         if not watched:
             notes.append(_UNNAMED)
         tasks += _table_tasks(
-            released, classes, watched, kinds_of_columns(released, kinds), extra, shared, margin, person, late
+            released, classes, watched, kinds_of_columns(released, kinds), beside, shared, margin, person, late
         )
     if columns:
         shared.columns = _noisy_columns(original, released, list(columns))
@@ -112,11 +142,12 @@ def attack_table(
 
 def _table_tasks(
     released: Any, classes: Classes, watched: Sequence[str], kinds: Mapping[str, Mapping[str, Any]],
-    extra: Mapping[str, Any], shared: Shared, margin: float, person: str | None, late: bool,
+    beside: Beside, shared: Shared, margin: float, person: str | None, late: bool,
 ) -> list[Task]:  # fmt: skip
+    """Plan the attacks on a released table, and lay ready in ``shared`` what they compare it with."""
     tasks = [Task("linkage", "released table", "linkage", {"attacker": "prosecutor"})]
-    if extra["population"] is not None:
-        crowd = Frame(extra["population"])
+    if beside.population is not None:
+        crowd = Frame(beside.population)
         crowd.check_columns(classes.names, "quasi-identifier, in the population")
         shared.population = (len(crowd), {name: crowd.coded(name) for name in classes.names})
         tasks += [
@@ -129,20 +160,20 @@ def _table_tasks(
         tasks += secret_tasks(column, margin, kinds, pieces=(1, 2))
         if isinstance(released, AnonymizationResult) and shared.candidates.given and person is None:
             tasks += _minimality_tasks(released, column)
-    if extra["previous"] and not shared.candidates.given and not late:
+    if beside.previous and not shared.candidates.given and not late:
         raise DataError(
             "The cells do not say what they cover, so releases cannot be compared. Give the hierarchies of the "
             "quasi-identifiers."
         )
-    if extra["previous"]:
-        shared.previous = [read_release(release, classes.names, watched, person) for release in extra["previous"]]
+    if beside.previous:
+        shared.previous = [read_release(release, classes.names, watched, person) for release in beside.previous]
         tasks += [Task("complementary release", column, "complementary", {"column": column}) for column in watched]
     for change in ("inserted", "deleted"):
-        if extra[change] is None:
+        if getattr(beside, change) is None:
             continue
-        if not extra["previous"]:
+        if not beside.previous:
             raise ParameterError("People who came or left are found by comparison: give the earlier release too.")
-        people = Frame(extra[change])
+        people = Frame(getattr(beside, change))
         people.check_columns([*classes.names, *watched], "of the people who came or left")
         shared.changed = {
             **shared.changed,

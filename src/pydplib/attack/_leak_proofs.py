@@ -28,7 +28,7 @@ _STATISTICS = (
 
 
 def attack_column(
-    values: Any, result: Any, options: Mapping[str, Any], audiences: Sequence[Audience]
+    values: Any, result: Any, *, audiences: Sequence[Audience], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Attack the column that ``dp_calculate`` made noisy; ``values`` is the column that went in."""
     name = str(getattr(values, "name", None) or "the column")
@@ -53,9 +53,16 @@ def attack_column(
 
 
 def attack_counts(
-    table: Any, release: Any, quasi: Any, sensitive: Any, kinds: Any, margin: float, options: Mapping[str, Any],
+    table: Any,
+    release: Any,
+    *,
+    quasi: Any,
+    sensitive: Any,
+    kinds: Any,
+    margin: float,
     audiences: Sequence[Audience],
-) -> dict[str, Any]:  # fmt: skip
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
     """Attack a differentially private release: its guarantee, and its table where it has one."""
     proven = isinstance(release.guarantee, PureDP | ApproxDP)
     outcomes = [Outcome(Task("membership", "presence of a person", ""), _presence(release), 0.0)] if proven else []

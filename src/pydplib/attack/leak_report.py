@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.attack._leak_plans import attack_table
+from pydplib.attack._leak_plans import Beside, attack_table
 from pydplib.attack._leak_proofs import attack_column, attack_counts
 from pydplib.attack._leak_tasks import Outcome, Progress
 from pydplib.attack.audiences import AUDIENCES, Audience, AudienceVerdict, kind_of
@@ -169,16 +169,18 @@ def leak_report(
     if time_limit is not None and not time_limit > 0:
         raise ParameterError("time_limit is a positive number of seconds.")
     deadline = None if time_limit is None else began + time_limit
-    options = {"workers": workers, "deadline": deadline, "progress": progress}
-    judged = tuple(AUDIENCES.values() if audiences is None else audiences)
+    how: dict[str, Any] = {
+        "audiences": tuple(AUDIENCES.values() if audiences is None else audiences),
+        "options": {"workers": workers, "deadline": deadline, "progress": progress},
+    }
+    about: dict[str, Any] = {"quasi": quasi_identifiers, "sensitive": sensitive, "kinds": kinds, "margin": margin}
     if isinstance(released, DPResult):
-        found = attack_column(table, released, options, judged)
+        found = attack_column(table, released, **how)
     elif isinstance(released, Release):
-        found = attack_counts(table, released, quasi_identifiers, sensitive, kinds, margin, options, judged)
+        found = attack_counts(table, released, **about, **how)
     else:
-        extra = {"population": population, "previous": previous, "inserted": came, "deleted": left}
+        beside = Beside(population, previous, inserted=came, deleted=left)
         found = attack_table(
-            table, released, quasi_identifiers, sensitive, hierarchies, kinds, extra, noisy, margin, options, judged,
-            person,
-        )  # fmt: skip
+            table, released, person=person, hierarchies=hierarchies, beside=beside, noisy=noisy, **about, **how
+        )
     return LeakReport(**found, seconds=time.monotonic() - began)
