@@ -6,7 +6,7 @@ import codecs
 import csv
 import datetime as dt
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -139,28 +139,33 @@ def sheet_to_csv(
         found = book[sheet or names[0]]
         found.reset_dimensions()  # a sheet that claims a million columns has only those with something in them
         with copy.open("w", encoding="utf-8", newline="") as out:
-            writer, width = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n"), 0
-            for number, row in enumerate(_sheet_rows(found), start=1):
-                if number > _MOST_SHEET_ROWS:
-                    raise DataError("The sheet claims more rows than Excel allows. Save it again, or as CSV.")
-                if len(row) > most_columns + _MOST_STRAY_COLUMNS:
-                    raise DataError("The sheet reaches too far to the right. Delete the columns beyond the last named.")
-                cells = [_cell_text(cell, apart=apart and width > 0) for cell in row]
-                if not width:
-                    # The first line with something in it has the names; sheets often begin with empty ones.
-                    width = max((i + 1 for i, cell in enumerate(cells) if cell), default=0)
-                    if width and any("\n" in cell for cell in cells):
-                        cells = [" ".join(cell.split()) for cell in cells]
-                    if width > most_columns:
-                        raise DataError(f"The sheet has more than {most_columns} columns. Leave out those not needed.")
-                if any(cells[width:]):
-                    raise DataError("The sheet has cells beyond its last named column. Name the column or clear them.")
-                if width and any(cells):
-                    writer.writerow(cells[:width] + [""] * (width - len(cells)))
-            if not width:
+            if not _write_rows(_sheet_rows(found), out, apart=apart, most_columns=most_columns):
                 raise DataError(f"The sheet is empty. Choose another with {said_by}.")
     finally:
         book.close()
+
+
+def _write_rows(rows: Iterable[tuple[Any, ...]], out: IO[str], *, apart: bool, most_columns: int) -> int:
+    """Write the rows of a sheet as CSV, each as wide as the line of names; return that width, 0 if there is none."""
+    writer, width = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n"), 0
+    for number, row in enumerate(rows, start=1):
+        if number > _MOST_SHEET_ROWS:
+            raise DataError("The sheet claims more rows than Excel allows. Save it again, or as CSV.")
+        if len(row) > most_columns + _MOST_STRAY_COLUMNS:
+            raise DataError("The sheet reaches too far to the right. Delete the columns beyond the last named.")
+        cells = [_cell_text(cell, apart=apart and width > 0) for cell in row]
+        if not width:
+            # The first line with something in it has the names; sheets often begin with empty ones.
+            width = max((i + 1 for i, cell in enumerate(cells) if cell), default=0)
+            if width and any("\n" in cell for cell in cells):
+                cells = [" ".join(cell.split()) for cell in cells]
+            if width > most_columns:
+                raise DataError(f"The sheet has more than {most_columns} columns. Leave out those not needed.")
+        if any(cells[width:]):
+            raise DataError("The sheet has cells beyond its last named column. Name the column or clear them.")
+        if width and any(cells):
+            writer.writerow(cells[:width] + [""] * (width - len(cells)))
+    return width
 
 
 def _sheet_rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
