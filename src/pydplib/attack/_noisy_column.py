@@ -30,7 +30,7 @@ def as_numbers(values: Any, name: str) -> Floats:
             number = words.get(text_of(value).lower(), np.nan)
         out[row] = number
     if not np.isfinite(out).any():
-        raise DataError(f"Column '{name}' has no numbers: noise on texts is attacked as a table, with --sensitive.")
+        raise DataError(f"Column '{name}' has no numbers: noise on texts is attacked as a table. Name it as sensitive.")
     return out
 
 
