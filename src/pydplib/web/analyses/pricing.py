@@ -13,6 +13,7 @@ from pydplib.release.accounts import find_account
 from pydplib.release.session import Session
 from pydplib.release.words import show_margin
 from pydplib.web.analyses.asking import Noise, in_all
+from pydplib.web.analyses.questions import UNITS
 from pydplib.web.analyses.sessions import open_session
 
 _WEIGHS = (
@@ -21,7 +22,6 @@ _WEIGHS = (
 )
 READABLE = 20
 """Noise in percent beyond which figures show little but noise; that of the noisiest role is 15."""
-UNITS = {"rows": "records", "persons": "people"}
 
 
 @dataclass(frozen=True, slots=True)
