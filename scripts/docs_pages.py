@@ -174,7 +174,7 @@ def commands_page() -> str:
     lines = ["# Commands", "", "Every command says the same with `--help`.", ""]
 
     def write(command: click.Command, name: str, depth: int) -> None:
-        context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
+        context = click.Context(command, info_name=name, terminal_width=80)
         lines.extend([f"{'#' * depth} {name}", "", "```text", command.get_help(context).rstrip(), "```", ""])
         if isinstance(command, click.Group):
             for sub in command.list_commands(context):
