@@ -200,6 +200,7 @@ def test_signal_ends_cleanly_and_leaves_nothing_behind(tmp_path, number, code, w
         [sys.executable, "-c", slow, "noise", "-", *ASK, "-o", "o.csv"],
         cwd=tmp_path, env={**os.environ, "TMPDIR": str(temporary)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # under nohup, or behind &, it would be ignored
     )  # fmt: skip
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     process.stdin.write(b"age,name\n61,A\n70,B\n" * 1)
@@ -210,7 +211,7 @@ def test_signal_ends_cleanly_and_leaves_nothing_behind(tmp_path, number, code, w
         (part,) = tmp_path.glob(".o.csv.*.part")
         assert stat.S_IMODE(part.stat().st_mode) == 0o600
     else:
-        for _ in range(200):
+        for _ in range(1200):
             if list(temporary.glob("pydplib-*/input")):
                 break
             time.sleep(0.05)
