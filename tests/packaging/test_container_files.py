@@ -166,6 +166,8 @@ def test_only_the_proxy_is_reached_from_outside_and_only_by_tls() -> None:
     }
     assert SERVICES["database"]["networks"] == ["inside"] and COMPOSE["networks"]["inside"]["internal"] is True
     conf = (DEPLOY / "proxy.conf").read_text(encoding="utf-8")
+    # As a volume: podman-compose passes over "configs" without a word, and nginx would then serve nothing.
+    assert SERVICES["proxy"]["volumes"] == ["./proxy.conf:/etc/nginx/conf.d/default.conf:ro,z"]
     plain, secure = re.findall(r"^server \{.*?^\}", conf, re.S | re.M)
     assert "listen 8443 ssl http2;" in secure and not re.search(r"listen \d+;", secure)
     assert "listen 8080;" in plain and "return 308 https://" in plain and "proxy_pass" not in plain
@@ -195,6 +197,8 @@ def test_secrets_come_from_files_that_are_not_in_the_repository() -> None:
     listed = subprocess.run(["git", "ls-files", "deploy"], cwd=ROOT, capture_output=True, text=True).stdout
     for secret in COMPOSE["secrets"].values():
         assert secret["file"].startswith("secrets/") and f"deploy/{secret['file']}" not in listed
+    page = (ROOT / "docs" / "how-to" / "deploy-behind-tls.md").read_text(encoding="utf-8")
+    assert "chown 10001 secrets/database_password" in page and "chmod 400 secrets/*" in page
     ignored = subprocess.run(["git", "check-ignore", "-q", "deploy/secrets/tls_key.pem"], cwd=ROOT)
     assert ignored.returncode in (0, 128)
     for service in SERVICES.values():

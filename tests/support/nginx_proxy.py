@@ -144,7 +144,9 @@ def proxying(site: str, folder: Path, *, name: str, platform: int) -> Iterator[P
     assert NGINX is not None
     words = [NGINX, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
     tried = subprocess.run([*words, "-t"], capture_output=True, text=True, timeout=60)
-    assert tried.returncode == 0 and "[warn]" not in tried.stderr, tried.stderr
+    # Newer versions would rather have "http2 on;", which Debian 12's does not know yet.
+    warned = [line for line in tried.stderr.splitlines() if "[warn]" in line and "http2" not in line]
+    assert tried.returncode == 0 and not warned, tried.stderr
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait(process, tls)
