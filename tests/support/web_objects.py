@@ -290,7 +290,7 @@ def make_export(world: World) -> Any:
     world.project.rules.filter(audience="collaborator").update(label="k_anonymous")
     numbers = {
         "rows": 10, "people": 10, "classes": 2, "k": 5, "counted": "one row is one person", "holds": True,
-        "guarantee": "5-anonymity.", "notes": [], "earlier": [], "levels": {"age": 3},
+        "guarantee": "5-anonymity.", "notes": [], "earlier": [], "levels": {"age": 3}, "heights": {"age": 5},
         "statements": [
             {"model": "5-anonymity", "sensitive": None, "holds": True, "value": 5.0, "value_input": None},
         ],
