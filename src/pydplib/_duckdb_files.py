@@ -22,6 +22,16 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def sql_name(name: str) -> str:
+    """Return a column's name for SQL.
+
+    Examples:
+        >>> sql_name('6" lesion')
+        '"6"" lesion"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
 def has_pattern(name: str | Path) -> bool:
     """Tell whether DuckDB would read a name as a pattern of several files."""
     return any(sign in str(name) for sign in _SIGNS)

@@ -216,5 +216,5 @@ def test_heads_of_losses_are_words_with_a_hint(study: Any, partner: Any) -> None
     ask(study, partner(), 0.25)
     page = study.client.get("/attacks").content.decode()
     assert "ε (epsilon) is the privacy loss" in page
-    for head in ("Own questions (ε)", "Shown by the owner (ε)", "Dashboards (ε)", "In all (ε)"):
+    for head in ("Own (ε)", "Shared (ε)", "Dashboards (ε)", "In all (ε)", "Right at most"):
         assert f">{head}</abbr></th>" in page and f'data-head="{head}"' in page

@@ -123,3 +123,12 @@ def published(planned: Any, study: Any) -> Any:
         return made
 
     return make
+
+
+@pytest.fixture
+def releases_of() -> Any:
+    """Return the released values of a figure of an edition."""
+    from pydplib.web.analyses.asking import release_of
+    from pydplib.web.analyses.models import Analysis
+
+    return lambda item: [release_of(Analysis.objects.get(key=key)) for key in item.answers]

@@ -13,7 +13,6 @@ from pydplib.web.dashboards import planning
 from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.publishing import count_records, publish
-from pydplib.web.dashboards.showing import releases_of
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 
@@ -59,6 +58,7 @@ def test_a_table_that_two_figures_share_is_paid_once(planned: Any) -> None:
     bill = bill_for(planned(names=("2", "4")))
     assert bill.lines[0].nano == bill.nano > 0
     assert bill.lines[1].nano == 0
+    assert bill.lines[1].margins == ("Drawn from the same answers as above.",)
 
 
 def test_publishing_again_costs_nothing_and_shows_the_same_answers(published: Any, study: Any) -> None:
@@ -77,7 +77,7 @@ def test_another_dashboard_of_the_audience_shares_what_was_paid(published: Any, 
     assert bill_for(planned(names=("reports-by-year",))).nano == 0
 
 
-def test_two_audiences_get_different_noise_and_answers(sized: Any, published: Any) -> None:
+def test_two_audiences_get_different_noise_and_answers(sized: Any, published: Any, releases_of: Any) -> None:
     partner, friend = published("third_party"), published("collaborator")
     (first,), (second,) = (releases_of(item.edition.shown.get()) for item in (partner, friend))
     assert second.epsilon == pytest.approx(2 * first.epsilon, rel=1e-3)  # half the noise
@@ -86,7 +86,7 @@ def test_two_audiences_get_different_noise_and_answers(sized: Any, published: An
     assert spent("") == spent("dashboard:third_party") + spent("dashboard:collaborator")
 
 
-def test_the_owners_own_dashboard_has_low_noise(sized: Any, published: Any) -> None:
+def test_the_owners_own_dashboard_has_low_noise(sized: Any, published: Any, releases_of: Any) -> None:
     owners, partners = (releases_of(published(who).edition.shown.get())[0] for who in ("owner", "third_party"))
     assert owners.epsilon == pytest.approx(6 * partners.epsilon, rel=1e-3)  # 2.5 % and 15 % of noise
 

@@ -14,7 +14,6 @@ from pydplib.web.dashboards.housekeeping import tidy
 from pydplib.web.dashboards.models import Dashboard, Shown
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.publishing import publish
-from pydplib.web.dashboards.showing import releases_of
 from pydplib.web.intake.snapshots import folder
 from pydplib.web.ledger import models as rows
 
@@ -46,7 +45,7 @@ def test_a_page_of_the_audience_needs_no_row_of_the_data(published: Any, browser
     assert figures_of(page) == before, "drawn from what was released, with the data gone"
 
 
-def test_figures_hold_the_released_numbers(published: Any, browser: Any) -> None:
+def test_figures_hold_the_released_numbers(published: Any, browser: Any, releases_of: Any) -> None:
     dashboard = published(names=("reports-by-year", "2"))
     found = figures_of(browser("third_party").get(f"/dashboards/{dashboard.key}").content.decode())
     trend, table = (releases_of(item)[0] for item in dashboard.edition.shown.all())
@@ -228,7 +227,7 @@ def test_paper_mode_goes_with_the_data_behind_it(planned: Any, study: Any, brows
     assert Shown.objects.get(edition__dashboard=dashboard).paper is None
 
 
-def test_the_api_gives_the_same_releases(published: Any, study: Any) -> None:
+def test_the_api_gives_the_same_releases(published: Any, study: Any, releases_of: Any) -> None:
     from django.test import Client
 
     from pydplib.release import Release

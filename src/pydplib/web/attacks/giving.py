@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from pydplib.attack import most_advantage, most_success
 from pydplib.budget.rules import spent
-from pydplib.budget.units import NANO
+from pydplib.budget.units import ATTO, NANO
 from pydplib.errors import PolicyError
 from pydplib.policy import GROUP, ROLES
 from pydplib.web.analyses.asking import release_of
@@ -19,8 +19,6 @@ from pydplib.web.exports.releasing import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
 from pydplib.web.projects.words import DASHBOARD, audience_words
-
-ATTO = 10**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +72,8 @@ class Given:
         return f"{100 * self.bound:.1f} %" if self.bound < 0.9995 else "more than 99.9 %"
 
     @property
-    def most_trusting(self) -> str:
-        """The role by which it is judged: the strictest of its members' roles."""
+    def least_trusted(self) -> str:
+        """The role by which it is judged: the one of its members' roles that may learn least."""
         order = ("third_party", "collaborator", "owner")
         return next((role for role in order if role in self.roles), "third_party")
 
@@ -102,7 +100,7 @@ def given_to(project: Any, key: str) -> Given:
     for account in ledger.accounts(lineage=project.key):
         if account.recipient == key:
             own += spent(account.state, account.limit) / NANO
-        elif (account.recipient or "").removeprefix(DASHBOARD) in audiences and account.recipient != key:
+        elif (account.recipient or "").removeprefix(DASHBOARD) in audiences:
             boards += spent(account.state, account.limit) / NANO
         else:
             continue

@@ -38,7 +38,7 @@ def attack_export(
         "quasi_identifiers": quasi,
         "sensitive": sensitive or None,
         "person": schema.person if plan.rows == "all" else None,
-        "hierarchies": {name: plan.hierarchy(name, schema) for name in quasi},
+        "hierarchies": plan.hierarchies_for(schema, bands=False),
         "audiences": [AUDIENCES[role if role in AUDIENCES else "third_party"]],
         "time_limit": seconds,
         "progress": lambda done, total, name: tell(round(100 * done / max(total, 1)), str(name)),

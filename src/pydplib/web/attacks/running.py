@@ -24,7 +24,6 @@ BACKGROUND = True
 
 MINUTES = (1, 5, 15)
 _GRACE = 120.0
-_EVERY = 1.0
 _State: Any = AttackRun.State
 
 
@@ -111,7 +110,7 @@ def _people(run: AttackRun) -> Any:
 def _per_question(project: Any, given: Given) -> float | None:
     """Return the most that one question may cost a recipient in this role: what an attacker would choose."""
     try:
-        terms = project.policy.terms(given.most_trusting, project=project.key, on=timezone.localdate())
+        terms = project.policy.terms(given.least_trusted, project=project.key, on=timezone.localdate())
     except PolicyError:
         return None
     cap: float | None = terms.epsilon_cap
@@ -124,20 +123,17 @@ def _table(export: Export, earlier: list[Export], given: Given, claim: jobs.Clai
     if left <= 1:
         return {**empty, "unfinished": ["The time was over before this table was attacked. Run again with more time."]}
     try:
-        report = linking.attack_export(export, earlier, given.most_trusting, seconds=left, tell=_teller(claim, 40, 95))
+        report = linking.attack_export(export, earlier, given.least_trusted, seconds=left, tell=_teller(claim, 40, 95))
     except PydplibError as problem:
         return {**empty, "unfinished": [f"Not attacked: {problem}"]}
     return linking.to_numbers(export, report, compared=len(earlier))
 
 
-def _teller(claim: jobs.Claim, low: int, high: int) -> Any:
-    """Return what writes progress down, once a second at most."""
-    last = [0.0]
+def _teller(claim: jobs.Claim, low: int, high: int) -> simulating.Tell:
+    """Return what writes down how far a part of the run is, between two percentages of the whole."""
 
     def tell(percent: int, name: str) -> None:
-        if time.monotonic() - last[0] >= _EVERY:
-            last[0] = time.monotonic()
-            claim.save(progress=low + (high - low) * percent // 100, progress_words=name[:200])
+        claim.tell(progress=low + (high - low) * percent // 100, progress_words=name[:200])
 
     return tell
 

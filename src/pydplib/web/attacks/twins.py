@@ -1,7 +1,6 @@
 """Whom simulated attacks are about: people of the published snapshot, or made-up ones with the same fields."""
 
-# Names and paths enter SQL through sql_name() and sql_text() only.
-# ruff: noqa: S608
+# Names and values enter SQL through sql_name() and sql_text() only.
 from __future__ import annotations
 
 from typing import Any
@@ -9,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib._duckdb_files import exact_name, sql_text
+from pydplib._duckdb_files import sql_name, sql_text
 from pydplib.errors import DataError, PolicyError
 from pydplib.schema import Category, Flag, Schema
-from pydplib.web.exports.running import sql_name
-from pydplib.web.intake import snapshots
+from pydplib.web.intake.pinned import select_rows
+from pydplib.web.intake.snapshots import published_snapshot
 
 MADE_UP = 600
 MOST_PEOPLE = 2_000
@@ -50,32 +49,18 @@ def published(project: Any, *, seed: int) -> NDArray[np.bool_]:
         PolicyError: Nothing is published.
         DataError: The file is gone or was changed.
     """
-    import duckdb
-
-    snapshot = snapshots.published_snapshot(project)
+    snapshot = published_snapshot(project)
     if snapshot is None:
         raise PolicyError("Nothing is published yet: attack made-up people instead.")
-    with snapshots.load_snapshot(snapshot):  # checks that the file is the one that was pinned
-        pass
     schema = Schema.from_json(snapshot.schema)
-    person = sql_name(str(schema.person))
-    source = f"read_parquet({sql_text(exact_name(snapshots.folder() / snapshot.file))}, file_row_number = true)"
-    asked = attributes_of(schema)
-    names = ", ".join(
-        f"coalesce(CAST({sql_name(name)} AS VARCHAR) = {sql_text(_text(value))}, false)" for name, value in asked
+    selected = (
+        f"coalesce(CAST({sql_name(name)} AS VARCHAR) = {sql_text(_text(value))}, false) AS a{place}"
+        for place, (name, value) in enumerate(attributes_of(schema))
     )
-    query = (
-        f"SELECT {names} FROM {source} "
-        f"QUALIFY row_number() OVER (PARTITION BY {person} ORDER BY file_row_number DESC) = 1"
-    )
-    try:
-        with duckdb.connect() as connection:
-            found = connection.execute(query).fetchall()
-    except duckdb.Error:
-        raise DataError("The published snapshot cannot be read.") from None
-    if len(found) < 20:
+    found = select_rows(snapshot, selected, latest_of=schema.person)
+    if found.num_rows < 20:
         raise DataError("The published snapshot holds too few people for an attack that says anything.")
-    people = np.array(found, dtype=bool)
+    people = np.column_stack([column.to_numpy() for column in found.columns]).astype(bool)
     return people[np.random.default_rng(seed).permutation(len(people))[:MOST_PEOPLE]]
 
 

@@ -19,7 +19,7 @@ def verdict_of(given: Given, result: Mapping[str, Any]) -> dict[str, Any]:
         >>> verdict_of(Given("acme", "Acme", ("third_party",), own=9.0), {"tables": [], "missed": []})["tone"]
         'danger'
     """
-    role = given.most_trusting
+    role = given.least_trusted
     audience, title = AUDIENCES[role], ROLES[role].title.lower()
     bad: list[str] = []
     open_: list[str] = []

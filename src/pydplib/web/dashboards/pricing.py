@@ -256,7 +256,7 @@ def _line(
     except PydplibError as error:
         return Line(**facts, nano=0, problem=f"{facts['title']}: {plain(str(error))}"), []
     paid = [price for price in new if not price.free]
-    words = tuple(dict.fromkeys(margin_words(price) for price in new))
+    words = tuple(dict.fromkeys(margin_words(price) for price in new)) or ("Drawn from the same answers as above.",)
     return Line(**facts, nano=sum(price.cost.nano_epsilon or 0 for price in paid), margins=words), paid
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import duckdb
 import numpy as np
 from django.conf import settings
 from django.db.models import Max
 
 from pydplib import plot
-from pydplib._duckdb_files import exact_name, parquet_source
+from pydplib._duckdb_files import sql_name
 from pydplib.budget.units import NANO
-from pydplib.errors import BudgetError, DataError, ParameterError, PolicyError
+from pydplib.errors import BudgetError, ParameterError, PolicyError
 from pydplib.experiments.figures import FIGURES
 from pydplib.policy import ROLES
 from pydplib.release import Release, Session
@@ -25,7 +26,7 @@ from pydplib.web.dashboards.models import Dashboard, Edition, Figure, Kind, Show
 from pydplib.web.dashboards.planning import PAPER_FIELDS
 from pydplib.web.dashboards.pricing import Bill, asked_by, bill_for, open_for, title_for
 from pydplib.web.intake.models import Snapshot
-from pydplib.web.intake.snapshots import folder
+from pydplib.web.intake.pinned import select_rows
 from pydplib.web.locks import locked
 
 
@@ -35,7 +36,7 @@ def count_records(actor: Any, dashboard: Dashboard) -> None:
     Raises:
         BudgetError: The budget cannot pay; the refusal is logged.
     """
-    with _refusals(actor, dashboard):
+    with _noting_refusals(actor, dashboard):
         session, _ = open_for(dashboard, preview=False)
         with session.table:
             bought = session.buy_size()
@@ -82,7 +83,7 @@ def _is_plan(edition: Edition, dashboard: Dashboard) -> bool:
 
 
 def _publish(actor: Any, dashboard: Dashboard, agreed: int) -> Edition:
-    with _refusals(actor, dashboard):
+    with _noting_refusals(actor, dashboard):
         _check(bill_for(dashboard), agreed)
         session, snapshot = open_for(dashboard, preview=False)
         with session.table:
@@ -167,7 +168,10 @@ def _paper(dashboard: Dashboard, figure: Figure, session: Session, snapshot: Sna
         mechanism="paper mode",
         note=f"figure {figure.name} on a dashboard",
     )
-    drawn = FIGURES[figure.name](_columns(snapshot, PAPER_FIELDS[figure.name]), levels=(factor.name,))
+    names = PAPER_FIELDS[figure.name]
+    rows = select_rows(snapshot, map(sql_name, names))
+    columns = {name: np.array(rows[name].to_pylist(), dtype=object) for name in names}
+    drawn = FIGURES[figure.name](columns, levels=(factor.name,))
     return {
         "figure": json.loads(plot.figure_json(drawn.figure)),
         "columns": list(drawn.table.columns),
@@ -175,29 +179,11 @@ def _paper(dashboard: Dashboard, figure: Figure, session: Session, snapshot: Sna
     }
 
 
-def _columns(snapshot: Snapshot, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return columns of a snapshot as arrays, for this process alone. The caller has loaded it: its file is sound."""
-    listed = ", ".join(f'"{name}"' for name in names)  # from PAPER_FIELDS alone
-    source = parquet_source(exact_name(folder() / snapshot.file))
+@contextmanager
+def _noting_refusals(actor: Any, dashboard: Dashboard) -> Iterator[None]:
+    """Write a line for what budget or policy refused."""
     try:
-        with duckdb.connect() as connection:
-            relation = connection.sql(f"SELECT {listed} FROM {source}")  # noqa: S608
-            rows = relation.fetchall()
-    except duckdb.Error:
-        raise DataError("The snapshot cannot be read. Check the disk, or publish a new one.") from None
-    return {name: np.array([row[place] for row in rows], dtype=object) for place, name in enumerate(names)}
-
-
-class _refusals:
-    """Writes a line for what budget or policy refused."""
-
-    def __init__(self, actor: Any, dashboard: Dashboard) -> None:
-        self.actor, self.dashboard = actor, dashboard
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, BudgetError | PolicyError):
-            project = self.dashboard.project
-            record(self.actor, "dashboard.refuse", self.dashboard.key, project=project, reason=str(error))
+        yield
+    except (BudgetError, PolicyError) as error:
+        record(actor, "dashboard.refuse", dashboard.key, project=dashboard.project, reason=str(error))
+        raise

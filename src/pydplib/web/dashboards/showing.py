@@ -13,7 +13,7 @@ from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import release_of, stored_payload
+from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
@@ -99,12 +99,6 @@ def panels_of(edition: Edition, place: Any, *, originals_for: Any = None) -> lis
             continue
         panels.append(_panel(item, mine, exact, facts, edition.snapshot.template))
     return panels
-
-
-def releases_of(item: Shown) -> list[Release]:
-    """Return the released values of a figure."""
-    answers = {analysis.key: analysis for analysis in Analysis.objects.filter(key__in=item.answers)}
-    return [release_of(answers[key]) for key in item.answers]
 
 
 def _denied(answers: Iterable[Analysis], place: Any, policy: Any, schema: Schema) -> str:

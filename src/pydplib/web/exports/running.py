@@ -1,13 +1,12 @@
 """Making an export: read the pinned data, search, write files, keep numbers; taken up again after a kill."""
 
-# Names and paths enter SQL through sql_name() and sql_text() only.
-# ruff: noqa: S608
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
-from pydplib._duckdb_files import exact_name, sql_text
+from pydplib._duckdb_files import sql_name
 from pydplib.anonymity import AnonymizationResult, Hierarchy, SearchInfo, anonymize
 from pydplib.errors import AnonymityError, DataError, ParameterError, PydplibError
 from pydplib.schema import Schema
@@ -17,13 +16,12 @@ from pydplib.web.exports import storing
 from pydplib.web.exports.models import Export
 from pydplib.web.exports.planning import Plan, check_plan
 from pydplib.web.exports.results import to_numbers
-from pydplib.web.intake import snapshots
+from pydplib.web.intake.pinned import select_rows
 
 BACKGROUND = True
 """Whether the search runs in a thread of its own; tests let the page wait for it."""
 
 _GRACE = 120.0
-_EVERY = 1.0
 _State: Any = Export.State
 
 
@@ -123,29 +121,12 @@ def _search(
 
 def read_rows(export: Export, plan: Plan, schema: Schema) -> Any:
     """Return the rows that are exported, under pseudonyms that the output will not have (PyArrow)."""
-    import duckdb
-
-    with snapshots.load_snapshot(export.snapshot):  # checks that the file is the one that was pinned
-        pass
-    path = exact_name(snapshots.folder() / export.snapshot.file)
-    source = f"read_parquet({sql_text(path)}, file_row_number = true)"
-    person = sql_name(str(schema.person))
-    names = ", ".join([person, *(sql_name(name) for name in plan.columns)])
-    latest = f"QUALIFY row_number() OVER (PARTITION BY {person} ORDER BY file_row_number DESC) = 1"
-    query = f"SELECT {names} FROM {source} {latest if plan.rows == 'latest' else ''}"
-    try:
-        with duckdb.connect() as connection:
-            table: Any = connection.sql(query).to_arrow_table()
-    except duckdb.Error:
-        raise DataError("The pinned data cannot be read. Make a new snapshot and a new export.") from None
+    person = str(schema.person)
+    latest_of = person if plan.rows == "latest" else None
+    table = select_rows(export.snapshot, map(sql_name, (person, *plan.columns)), latest_of=latest_of)
     if not table.num_rows:
         raise DataError("The pinned data hold no report yet: there is nothing to export.")
     return table
-
-
-def sql_name(name: str) -> str:
-    """Return a column's name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def earlier_exports(export: Export) -> list[Export]:
@@ -184,15 +165,12 @@ def check_earlier(plan: Plan, earlier: list[Export]) -> None:
             )
 
 
-def _teller(claim: jobs.Claim) -> Any:
-    """Return what writes progress down, once a second at most."""
-    last = [0.0]
+def _teller(claim: jobs.Claim) -> Callable[[SearchInfo], None]:
+    """Return what writes down how far a search is."""
 
     def tell(info: SearchInfo) -> None:
-        if time.monotonic() - last[0] >= _EVERY:
-            last[0] = time.monotonic()
-            share = "none fits yet" if info.loss is None else f"best so far loses {100 * info.loss:.0f} % of the detail"
-            claim.save(progress_words=f"{info.checked} of {info.nodes} combinations tried, {share}")
+        share = "none fits yet" if info.loss is None else f"best so far loses {100 * info.loss:.0f} % of the detail"
+        claim.tell(progress_words=f"{info.checked} of {info.nodes} combinations tried, {share}")
 
     return tell
 

@@ -11,13 +11,14 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.schema import Schema
+from pydplib.web.analyses.offering import titles_of
 from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door, signed_in
 from pydplib.web.exports import releasing, results, running, storing
 from pydplib.web.exports.forms import WithdrawForm
 from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.planning import ROWS, Plan
-from pydplib.web.exports.views_plan import STEPS, titles_of
+from pydplib.web.exports.views_plan import STEPS
 from pydplib.web.people.models import Hospital
 from pydplib.web.projects.words import audience_words
 

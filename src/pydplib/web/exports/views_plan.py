@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pydplib.errors import HierarchyError, ParameterError
 from pydplib.schema import Schema
+from pydplib.web.analyses.offering import titles_of
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.doors import door
 from pydplib.web.exports import running, trees
@@ -24,11 +25,6 @@ from pydplib.web.projects.fields import fields_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
-
-
-def titles_of(schema: Schema) -> dict[str, str]:
-    """Return field -> its words."""
-    return {name: column.title or name for name, column in schema.columns.items()}
 
 
 def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
