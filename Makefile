@@ -50,10 +50,10 @@ check: $(VENV)/.ready-dev ## Style, types and the layers of the architecture.
 	@$(BIN)/lint-imports
 
 docs: $(VENV)/.ready-dev ## Build the documentation site into site/, without network.
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q && echo "Written: site (open site/index.html)"
 
 man: $(VENV)/.ready-dev ## Write the manual page build/pydplib.1 from the help of every command.
-	@$(BIN)/python scripts/man.py build/pydplib.1
+	@$(BIN)/python scripts/man.py build/pydplib.1 && echo "Written: build/pydplib.1 (read it: man -l build/pydplib.1)"
 
 package: $(VENV)/.ready-dev ## Build the wheel and the source archive into dist/.
 	@$(BIN)/python -m hatchling build

@@ -196,6 +196,10 @@ class Schema:
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise SchemaError(
+                f"There is no schema file '{path}'. Check its name; `pydplib schema init` proposes one for a table."
+            ) from None
         except (OSError, UnicodeDecodeError):
-            raise SchemaError(f"The schema file '{path}' cannot be read.") from None
+            raise SchemaError(f"The schema file '{path}' cannot be read: it must be a file of UTF-8 text.") from None
         return cls.from_json(text) if path.suffix == ".json" else cls.from_toml(text)

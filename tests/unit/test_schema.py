@@ -227,7 +227,7 @@ MISTAKES = [
     (lambda: Schema.from_json("{"), "The schema is not valid JSON (line 1)."),
     (lambda: Schema.from_json("[]"), "The schema must be a JSON object."),
     (lambda: Schema.from_toml("a = "), "The schema is not valid TOML:"),
-    (lambda: Schema.load("no/such/file.toml"), "The schema file 'no/such/file.toml' cannot be read."),
+    (lambda: Schema.load("no/such/file.toml"), "There is no schema file 'no/such/file.toml'."),
 ]  # fmt: skip
 
 

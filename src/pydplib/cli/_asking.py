@@ -28,7 +28,7 @@ _OPTIONS = [
     click.option("--recipient", required=True, help="Who gets the answer and pays for it."),
     click.option("--role", default="third_party", show_default=True, help="The recipient's role."),
     click.option("--budget", type=float, help="The recipient's epsilon in all; by default the role's."),
-    click.option("--ledger", "ledger_file", required=True, help="The ledger (SQLite); made if there is none."),
+    click.option("--ledger", "ledger_file", required=True, help="The ledger (SQLite); the first release makes it."),
     click.option("--policy", "policy_file", help="The owner's policy (TOML); by default the built-in one."),
     click.option("--snapshot", default="current", show_default=True, help="The published state of the table."),
     click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook."),

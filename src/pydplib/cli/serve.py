@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,4 +120,4 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         running.run()  # returns on Ctrl-C and SIGTERM, after the requests that are under way
         ended.set()
         running.close()
-        click.echo("Stopped.")
+        click.echo("\nStopped." if sys.stdout.isatty() else "Stopped.")  # on a terminal the line has a ^C in it
