@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib._duckdb_files import sql_name as identifier
 from pydplib._duckdb_files import sql_text as literal
 from pydplib.errors import DataError
 
@@ -69,8 +70,3 @@ def sql_ready(values: NDArray[Any], keep: NDArray[np.bool_] | None) -> NDArray[A
     full[~keep] = "" if values.dtype == object else np.zeros((), dtype=values.dtype)
     full[keep] = values
     return full
-
-
-def identifier(name: str) -> str:
-    """Return a column's name for SQL."""
-    return '"' + name.replace('"', '""') + '"'

@@ -61,16 +61,25 @@ class Configuration:
         """The database as Django's settings want it."""
         return sqlite_database(self.home) if self.database_url is None else postgres_database(self.database_url)
 
+    def folder(self, *names: str) -> Path:
+        """Return a folder in ``home``, made at the first call, into which its owner alone can look.
+
+        Args:
+            names: The way to it: ``"keys", "receipts"``.
+        """
+        path = self.home
+        for step in ("", *names):  # one by one: parents made by mkdir would be open to others
+            path = path / step
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return path
+
     def key(self, name: str) -> bytes:
         """Return a secret of this server from a file in ``home``, made at the first call and never in the database.
 
         Args:
             name: ``"sessions"`` (Django's secret key) or ``"pseudonyms"``, and others of the kind.
         """
-        keys = self.home / "keys"
-        for folder in (self.home, keys):  # one by one: parents made by mkdir would be open to others
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = keys / f"{name}.key"
+        path = self.folder("keys") / f"{name}.key"
         if not path.exists():
             write_once(path, secrets.token_hex(32).encode())
         value = path.read_bytes().strip()

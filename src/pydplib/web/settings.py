@@ -164,8 +164,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000
 DATA_UPLOAD_MAX_NUMBER_FILES = 1
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 FILE_UPLOAD_PERMISSIONS = 0o600
-FILE_UPLOAD_TEMP_DIR = CONFIGURATION.home / "uploads"  # rows of patients: nowhere that others can read
-FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+FILE_UPLOAD_TEMP_DIR = CONFIGURATION.folder("uploads")  # rows of patients: nowhere that others can read
 FILE_UPLOAD_HANDLERS = [
     "pydplib.web.intake.uploads.QuotaUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def _folder() -> Path:
-    folder: Path = settings.CONFIGURATION.home / "keys" / "receipts"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder
+    return settings.CONFIGURATION.folder("keys", "receipts")
 
 
 def sign(receipt: Receipt) -> Receipt:

@@ -1,6 +1,6 @@
 """Pinned states of the data for partners' analyses: one Parquet file each, pseudonyms, no free text."""
 
-# Columns and paths enter SQL through _name() and sql_text() only.
+# Columns and paths enter SQL through sql_name() and sql_text() only.
 # ruff: noqa: S608
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db.models import Max
 from django.utils import timezone
 
-from pydplib._duckdb_files import exact_name, parquet_source, sql_text
+from pydplib._duckdb_files import exact_name, parquet_source, sql_name, sql_text
 from pydplib.capture import Template, to_schema
 from pydplib.engine.load import load
 from pydplib.engine.table import Table
@@ -36,9 +36,7 @@ _FRESH = 600  # seconds after which a file that no snapshot names was left by a 
 
 def folder() -> Path:
     """Return the private folder of snapshots."""
-    path = Path(settings.CONFIGURATION.home) / "snapshots"
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return path
+    return settings.CONFIGURATION.folder("snapshots")
 
 
 def snapshot_schema(template: Template, *, lineage: str) -> Schema:
@@ -158,7 +156,7 @@ def people_in(snapshot: Snapshot) -> int:
     """Return how many people a snapshot holds; for its owner's eyes."""
     schema = Schema.from_json(snapshot.schema)
     source = parquet_source(exact_name(folder() / snapshot.file))
-    return int(_query(f"SELECT count(DISTINCT {_name(str(schema.person))}) FROM {source}")[0][0])
+    return int(_query(f"SELECT count(DISTINCT {sql_name(str(schema.person))}) FROM {source}")[0][0])
 
 
 def published_snapshot(project: Any) -> Snapshot | None:
@@ -277,7 +275,7 @@ def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, st
                 count += 1
         texts = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
         chosen = ", ".join(
-            f"TRY_CAST(c{i} AS {_type(schema.columns[name])}) AS {_name(name)}" for i, name in enumerate(names)
+            f"TRY_CAST(c{i} AS {_type(schema.columns[name])}) AS {sql_name(name)}" for i, name in enumerate(names)
         )
         source = (
             f"read_csv({sql_text(exact_name(passing))}, header=false, auto_detect=false, columns={{{texts}}}, "
@@ -292,7 +290,7 @@ def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, st
 def _rewrite(snapshot: Snapshot, key: str, schema: Schema, pseudonyms: Collection[str]) -> str:
     source = parquet_source(exact_name(folder() / snapshot.file))
     listed = ", ".join(sql_text(name) for name in pseudonyms)
-    return _copy(f"SELECT * FROM {source} WHERE {_name(str(schema.person))} NOT IN ({listed})", key)
+    return _copy(f"SELECT * FROM {source} WHERE {sql_name(str(schema.person))} NOT IN ({listed})", key)
 
 
 def _copy(query: str, key: str) -> str:
@@ -316,7 +314,7 @@ def _holds(snapshot: Snapshot, pseudonyms: Collection[str] | None) -> bool:
     person = str(Schema.from_json(snapshot.schema).person)
     listed = ", ".join(sql_text(name) for name in pseudonyms)
     source = parquet_source(exact_name(path))
-    return bool(_query(f"SELECT 1 FROM {source} WHERE {_name(person)} IN ({listed}) LIMIT 1"))
+    return bool(_query(f"SELECT 1 FROM {source} WHERE {sql_name(person)} IN ({listed}) LIMIT 1"))
 
 
 def _query(statement: str) -> list[Any]:
@@ -353,7 +351,3 @@ def _type(column: Column) -> str:
     if isinstance(column, Text):
         return "VARCHAR"
     return "BIGINT" if isinstance(column, Integer) else "DOUBLE"
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -73,9 +73,7 @@ class Received:
 
 def folder() -> Path:
     """Return the private folder of uploads."""
-    path = Path(settings.CONFIGURATION.home) / "uploads"
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return path
+    return settings.CONFIGURATION.folder("uploads")
 
 
 def path_of(key: str) -> Path:
