@@ -15,6 +15,13 @@ from pydplib.errors import ParameterError
 from pydplib.noise.tap import flip_and_choose
 from pydplib.release.noisy import Noisy
 
+_BESIDE = 8
+"""Rows in the gap beside a point count one part of so many less against it than rows further away.
+
+Else all points beyond a heap of values that lies between two points would be as good as the two. More than an eighth
+would blur which of two points is nearer where values lie densely.
+"""
+
 MOST_DENOMINATOR = 10_000
 """Quantiles are decimal shares with up to four digits, so that scores stay whole numbers."""
 
@@ -47,10 +54,11 @@ class QuantileNoise:
 
     The score of a point c for the share q is how many rows lie between c and being a q-quantile, negative:
     -max(0, #(below c) - q n, #(above c) - (1-q) n), in whole numbers. Without ties at c this is
-    -|(1-q) #(below c) - q #(above c)|; with ties, only the true quantile has the best score of 0.
+    -|(1-q) #(below c) - q #(above c)|; with ties, only the true quantile has the best score of 0. Where values need not
+    lie on the grid, rows between c and the next point count 7/8, so that points beside a heap beat those beyond it.
 
-    Proof: one row of weight w moves #(below c) - q n and #(above c) - (1-q) n by at most w max(q, 1-q) each, and so
-    their maximum. In every group the mechanism with
+    Proof: one row of weight w moves #(below c) - q n and #(above c) - (1-q) n by at most w max(q, 1-q) each (a row that
+    counts 7/8 by less), and so their maximum. In every group the mechanism with
     unit u loses at most 2 u times the largest move of that group's scores (``noise.tap.flip_and_choose``), and one
     person's weights sum to at most rows * per_row over all groups; so all groups together lose at
     most 2 u rows per_row max(q, 1-q) = epsilon / k for each of the k shares, epsilon in all. Sorting a
@@ -101,19 +109,23 @@ class QuantileNoise:
             between: Rows between each grid point and the next, where values need not lie on the grid.
         """
         groups = cells.reshape(-1, self.points)
-        gaps = np.zeros((len(groups), self.points), dtype=np.int64)
+        gaps = np.zeros((len(groups), self.points + 1), dtype=np.int64)  # before each point, and after the last
+        unit = 1
         if between is not None:
-            gaps[:, 1:] = np.cumsum(between.reshape(len(groups), -1), axis=1)
+            gaps[:, 1:-1] = between.reshape(len(groups), -1)
+            unit = _BESIDE
         chosen = np.empty((len(groups), len(self.shares)), dtype=np.int64)
-        for row, counts in enumerate(groups):
-            upto = np.cumsum(counts) + gaps[row]
-            below, above = upto - counts, upto[-1] - upto
+        for row, (counts, gap) in enumerate(zip(groups, gaps, strict=True)):
+            upto = np.cumsum(counts + gap[:-1])
+            below, above, rows = upto - counts, upto[-1] - upto, upto[-1]
+            if unit > 1:
+                below, above, rows = unit * below - gap[:-1], unit * above - gap[1:], unit * rows
             for column, share in enumerate(self.shares):
                 part, whole = share.numerator, share.denominator
-                too_high = (whole - part) * below - part * (counts + above)
-                too_low = part * above - (whole - part) * (counts + below)
+                too_high = whole * below - part * rows
+                too_low = whole * above - (whole - part) * rows
                 scores = -np.maximum(np.maximum(too_high, too_low), 0)
-                sensitivity = self.sensitivity(share)
+                sensitivity = self.sensitivity(share) * unit
                 chosen[row, column] = flip_and_choose(scores, self.each / (2 * sensitivity), sensitivity=sensitivity)
         margins = np.broadcast_to([self.margin(share) for share in self.shares], chosen.shape)
         return Noisy(np.sort(chosen, axis=1), margins=margins)
