@@ -23,9 +23,9 @@ find_python() {
 
 for age in "${which[@]}"; do
   venv=build/venv-$age
-  echo "== $age versions of the core's dependencies"
   if [ "$age" = oldest ]; then python=$(find_python python3.11 python3.12 python3.13); else python=$(find_python python3.13 python3.12 python3.11); fi
   [ -n "$python" ] || { echo "No Python 3.11 or newer was found." >&2; exit 1; }
+  echo "== $age versions of the core's dependencies, $("$python" --version)"
   "$python" -m venv --clear "$venv"
   bounds=build/bounds-$age.txt
   "$venv/bin/python" - "$age" >"$bounds" <<'PYTHON'
