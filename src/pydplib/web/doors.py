@@ -65,6 +65,11 @@ class Place:
     groups: tuple[str, ...] = ()
     preview: bool = False
 
+    @classmethod
+    def of(cls, member: Any) -> Place:
+        """Return the place of a member as it is in the database."""
+        return cls(member.role, member.department, tuple(member.groups))
+
     def can(self, power: Power) -> bool:
         """Return whether the role has the power."""
         return can_use(self.role, power)
@@ -160,7 +165,7 @@ def place_of(request: HttpRequest, project: Any) -> Place | None:
     preview = request.session.get("preview") or {}
     if preview.get("project") == project.key and can_use(member.role, "edit_policy"):
         return Place(preview["role"], preview=True)
-    return Place(member.role, member.department, tuple(member.groups))
+    return Place.of(member)
 
 
 def _second_factor(request: HttpRequest) -> HttpResponse | None:

@@ -36,9 +36,8 @@ def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
     first = {recipient_of(member.user): member for member in reversed(members) if can_use(member.role, "ask")}
     paid = 0
     for member in first.values():
-        place = Place(member.role, member.department, tuple(member.groups))
         try:
-            session, asked = open_session(project, member.user, place)
+            session, asked = open_session(project, member.user, Place.of(member))
             if asked.pk != snapshot.pk:  # another one was published meanwhile
                 continue
             with session.table:

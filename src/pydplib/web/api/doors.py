@@ -147,7 +147,7 @@ def place_in(user: Any, project: Any) -> Place | None:
     from pydplib.web.projects.models import Member
 
     member = Member.objects.filter(project=project, user=user).first()
-    return None if member is None else Place(member.role, member.department, tuple(member.groups))
+    return None if member is None else Place.of(member)
 
 
 def _check_scope(token: ApiToken, scope: tokens.Scope | None) -> None:

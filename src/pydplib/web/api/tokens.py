@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import math
 import re
 import secrets
@@ -18,7 +17,7 @@ from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.web.api.models import ApiToken
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.people import second_factor as factor
-from pydplib.web.people.models import User
+from pydplib.web.people.models import User, hash_of
 
 Scope: TypeAlias = Literal["read", "ask", "export"]
 """What a token may be used for."""
@@ -160,11 +159,6 @@ def owner_problem(token: ApiToken, *, demo: bool) -> str:
         "Owners need a second factor, and this token was made without one. Sign in with your phone, revoke it on your "
         "account page and make a new one."
     )
-
-
-def hash_of(token: str) -> str:
-    """Return what the database stores (256 random bits: a plain hash is enough)."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _count(token: ApiToken) -> None:

@@ -26,7 +26,7 @@ class Filter:
     value: Any
 
 
-def visible_reports(project: Any, member: Any) -> Any:
+def signed_reports_for(project: Any, member: Any) -> Any:
     """Return the signed reports that a member may look at: owners all, radiologists those of the own department."""
     found = Report.objects.filter(project=project, state=Report.State.SIGNED)
     if member.can("manage_data"):

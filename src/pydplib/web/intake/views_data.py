@@ -20,7 +20,7 @@ from pydplib.web.intake.browsing import (
     questions_of,
     read_filter,
     rows_of,
-    visible_reports,
+    signed_reports_for,
 )
 from pydplib.web.intake.exporting import csv_text
 from pydplib.web.intake.models import Patient
@@ -40,7 +40,7 @@ def data(request: Any) -> HttpResponse:
     columns = chosen_columns(request.GET.getlist("column"), questions)
     chosen = read_filter(questions, request.GET.get("field", ""), request.GET.get("value", ""))
     department = request.GET.get("department", "")[:80] if request.member.can("manage_data") else ""
-    reports = visible_reports(request.project, request.member)
+    reports = signed_reports_for(request.project, request.member)
     page = page_of(filtered(reports, chosen, department), request.GET.get("page"))
     record(
         request.user,
@@ -85,7 +85,7 @@ def patient_identifiers(request: Any) -> HttpResponse:
 
 def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
     reports = list(
-        visible_reports(request.project, request.member)
+        signed_reports_for(request.project, request.member)
         .filter(patient=request.target)
         .select_related("author", "template")
     )
@@ -123,7 +123,7 @@ def data_export(request: Any) -> HttpResponse:
         raise Http404
     template = current.template
     check_flow_for(request, "raw", purpose="export", fields=value_columns(template))
-    reports = visible_reports(request.project, request.member)
+    reports = signed_reports_for(request.project, request.member)
     record(
         request.user,
         "data.export",

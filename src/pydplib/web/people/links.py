@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pydplib.errors import PolicyError
-from pydplib.web.people.models import OneTimeLink, User
+from pydplib.web.people.models import OneTimeLink, User, hash_of
 
 Purpose: Any = OneTimeLink.Purpose
 
@@ -30,7 +30,7 @@ def make_link(purpose: str, *, user: User | None = None, made_by: object = "syst
     OneTimeLink.objects.filter(purpose=purpose, user=user, used=None).delete()
     token = secrets.token_urlsafe(32)
     OneTimeLink.objects.create(
-        token_hash=OneTimeLink.hash_of(token),
+        token_hash=hash_of(token),
         purpose=purpose,
         user=user,
         made_by=getattr(made_by, "username", None) or str(made_by),
@@ -46,7 +46,7 @@ def link_path(token: str) -> str:
 
 def find_link(token: str) -> OneTimeLink | None:
     """Return the link of a token if it still works."""
-    return _working().filter(token_hash=OneTimeLink.hash_of(token)).select_related("user").first()
+    return _working().filter(token_hash=hash_of(token)).select_related("user").first()
 
 
 def carry(request: HttpRequest, link: OneTimeLink) -> None:

@@ -17,6 +17,11 @@ def new_key() -> str:
     return secrets.token_hex(8)
 
 
+def hash_of(token: str) -> str:
+    """Return what the database stores of a link's or a program's token (256 random bits: a plain hash is enough)."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
 class Hospital(models.Model):
     """A tenant: a hospital, or a partner such as a company. Tenants do not see each other."""
 
@@ -101,11 +106,6 @@ class OneTimeLink(models.Model):
     made_by = models.CharField(max_length=80, default="system")
     expires = models.DateTimeField()
     used = models.DateTimeField(null=True)
-
-    @staticmethod
-    def hash_of(token: str) -> str:
-        """Return what the database stores of a token (256 random bits: a plain hash is enough)."""
-        return hashlib.sha256(token.encode()).hexdigest()
 
 
 class RecoveryCode(models.Model):
