@@ -266,7 +266,10 @@ def _sheets(
         ),
         Sheet(
             "An age recovered to within a year, by number of calls",
-            {"what": "release", "base": "by guessing", **{str(count): f"{count} calls" for count in calls}},
+            {
+                "what": "release", "base": "by guessing",
+                **{str(count): "1 call" if count == 1 else f"{count} calls" for count in calls},
+            },
             by_calls,
             "Share of patients; sound mode gives the same answer again, so calls bring nothing",
         ),

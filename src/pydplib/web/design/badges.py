@@ -38,9 +38,9 @@ BADGES: Mapping[str, Badge] = MappingProxyType(
         # How much an output gives away.
         "raw": Badge("Raw", "danger", "lock-open", "Rows of people, as they were recorded."),
         "k_anonymous": Badge("k-anonymous", "warning", "users", "Nobody can be narrowed down to fewer than k people."),
-        "dp_low": Badge("DP, low noise", "info", "shield", "Differentially private, little noise."),
-        "dp_medium": Badge("DP, medium noise", "good", "shield", "Differentially private, medium noise."),
-        "dp_high": Badge("DP, high noise", "good", "shield-check", "Differentially private, much noise."),
+        "dp_low": Badge("DP, light", "info", "shield", "Differentially private; in the policy: little noise."),
+        "dp_medium": Badge("DP, medium", "good", "shield", "Differentially private; in the policy: medium noise."),
+        "dp_high": Badge("DP, strong", "good", "shield-check", "Differentially private; in the policy: much noise."),
         # What a field says about a person; "public" is also the freest output.
         "identifier": Badge("Identifier", "danger", "venetian-mask", "Names the person; never leaves the owner."),
         "sensitive": Badge("Sensitive", "warning", "lock", "What must not be learnt about a person."),
