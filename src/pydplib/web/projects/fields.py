@@ -7,7 +7,7 @@ from typing import Any
 
 from pydplib.capture import Template
 
-LABEL_WORDS = {
+FIELD_LABEL_WORDS = {
     "identifier": "Identifier",
     "sensitive": "Sensitive",
     "quasi": "Quasi-identifier",
@@ -42,7 +42,7 @@ class Field:
     @property
     def label_words(self) -> str:
         """The label for readers."""
-        return LABEL_WORDS.get(self.label, self.label)
+        return FIELD_LABEL_WORDS.get(self.label, self.label)
 
 
 def current_template(project: Any) -> Template | None:
