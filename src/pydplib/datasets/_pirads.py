@@ -172,7 +172,7 @@ def _reports_per_patient(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def _exam_days(patient: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int16]:
     """Draw a working day per report, ascending within each patient."""
-    days = np.arange(_FIRST_DAY, _LAST_DAY + 1)
+    days = np.arange(_FIRST_DAY, _LAST_DAY + np.timedelta64(1, "D"))
     working = np.flatnonzero(np.is_busday(days))
     # The scanner is a little busier towards the end.
     place = rng.random(patient.size, dtype=np.float32) ** np.float32(0.9)
