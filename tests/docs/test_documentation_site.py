@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from chromium import needs_chromium, open_browser
 
 ROOT = Path(__file__).parents[2]
 INTERNAL = {"PYDPLIB_COMPLETE"}  # Click's own word for shell completion; `pydplib completion` is the way to it
@@ -17,6 +18,23 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     for path in site.rglob("*.html"):
         loaded = re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="(https?://[^"]+)"', path.read_text("utf-8"))
         assert not [url for url in loaded if not url.startswith("https://pydplib.example")], path.name
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_search_finds_words_in_pages_that_are_opened_from_a_folder(site: Path) -> None:
+    with open_browser() as browser:
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "how-to" / "receipts.html").as_uri())
+        page.wait_for_load_state("networkidle")
+        page.locator(".md-search__input").click()
+        page.locator(".md-search__input").press_sequentially("homogeneity")
+        page.locator(".md-search-result__link").first.wait_for(state="attached")
+        found = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.href)")
+        assert any("attacks-on-tables.html" in address for address in found)
+        assert all(address.startswith("file:") for address in asked)
 
 
 def test_every_document_is_in_the_menu(site: Path) -> None:
