@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +81,12 @@ def _form(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path
 
 
 def _csv(release: Any) -> str:
+    from pydplib._csv_text import csv_pieces
     from pydplib.release.frames import release_columns
 
     columns = release_columns(release)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return out.getvalue()
+    # Keys can be words of the data: a spreadsheet must not run one as a formula.
+    return "".join(csv_pieces(list(columns), zip(*columns.values(), strict=True), end="\n"))
 
 
 def _draw(release: Any, form: str, output: Path | None) -> None:
