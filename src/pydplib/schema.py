@@ -39,8 +39,8 @@ class Schema:
         columns: Name -> kind, with bounds or categories.
         max_rows_per_person: Most rows of one person that count; the rest weighs less.
         max_groups_per_person: Most groups one person may appear in, for questions with unknown keys.
-        size: The number of persons, where the owner declares it public; None where it is private. Prices by noise factor
-            count a row for each, so that with several rows per person there is less noise than the factor says.
+        size: The number of persons, where the owner declares it public; None where it is private. Prices by noise
+            factor count a row for each: with several rows per person there is less noise than the factor says.
         name: What the table is called in reports.
         lineage: The family of tables that may share persons; budgets are counted per lineage.
             By default the name.
