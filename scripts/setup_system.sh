@@ -7,7 +7,11 @@ set -uo pipefail
 missing=()
 for part in "$@"; do
   case $part in
-    chromium) command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing+=(chromium fonts-dejavu-core) ;;
+    chromium)
+      command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing+=(chromium fonts-dejavu-core)
+      # What steers the browser is a program of its own, and needs this.
+      PATH=$PATH:/sbin ldconfig -p 2>/dev/null | grep -q 'libatomic\.so\.1' ||
+        missing+=(libatomic1) ;;
     postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null 2>&1 || missing+=(postgresql) ;;
     java) command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless) ;;
     groff) command -v groff >/dev/null 2>&1 || missing+=(groff-base) ;;

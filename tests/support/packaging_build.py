@@ -21,7 +21,8 @@ def build(source: Path, target: Path) -> Built:
     (sdist,) = _run(source, target, "sdist").glob("*.tar.gz")
     with tempfile.TemporaryDirectory() as unpacked:
         with tarfile.open(sdist) as archive:
-            archive.extractall(unpacked, filter="data")
+            # Debian's Python 3.11.2 knows no filters yet.
+            archive.extractall(unpacked, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         (folder,) = Path(unpacked).iterdir()
         (wheel,) = _run(folder, target, "wheel").glob("*.whl")
     return Built(wheel, sdist)

@@ -159,9 +159,9 @@ def test_ledger_accept_goes_on_with_what_is_there(
 ) -> None:
     from click.testing import CliRunner
 
-    from pydplib.cli import _platform, cli
+    from pydplib.cli import cli, ledger
 
-    monkeypatch.setattr(_platform, "open_platform", lambda home: None)
+    monkeypatch.setattr(ledger, "open_platform", lambda home: None)
     file = settings_home / "ledger.head.json"
     known = json.loads(file.read_text())
     file.write_text(json.dumps({**known, "entries": known["entries"] + 2}))

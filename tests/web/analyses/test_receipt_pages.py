@@ -76,9 +76,9 @@ def test_keys_and_files_verify_offline_before_and_after_a_new_key(
 ) -> None:
     from click.testing import CliRunner
 
-    from pydplib.cli import _platform, cli
+    from pydplib.cli import cli, receipt
 
-    monkeypatch.setattr(_platform, "open_platform", lambda home: None)
+    monkeypatch.setattr(receipt, "open_platform", lambda home: None)
     run = CliRunner().invoke
     first = client.get("/receipts/keys").json()
     assert [key["current"] for key in first["keys"]] == [True]
