@@ -174,9 +174,16 @@ def leak_report(
         "options": {"workers": workers, "deadline": deadline, "progress": progress},
     }
     about: dict[str, Any] = {"quasi": quasi_identifiers, "sensitive": sensitive, "kinds": kinds, "margin": margin}
+    of_tables = {
+        "person": person, "hierarchies": hierarchies, "population": population, "previous": previous or None,
+        "came": came, "left": left, "noisy": noisy,
+    }  # fmt: skip
     if isinstance(released, DPResult):
+        of_columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "kinds": kinds}
+        _refuse("a noisy column", of_columns | of_tables)
         found = attack_column(table, released, **how)
     elif isinstance(released, Release):
+        _refuse("a release of counts", of_tables)
         found = attack_counts(table, released, **about, **how)
     else:
         beside = Beside(population, previous, inserted=came, deleted=left)
@@ -184,3 +191,10 @@ def leak_report(
             table, released, person=person, hierarchies=hierarchies, beside=beside, noisy=noisy, **about, **how
         )
     return LeakReport(**found, seconds=time.monotonic() - began)
+
+
+def _refuse(what: str, arguments: Mapping[str, Any]) -> None:
+    """Raise if something was given that no attack on this kind of release would look at."""
+    given = [f"{name}=" for name, value in arguments.items() if value is not None]
+    if given:
+        raise ParameterError(f"{' and '.join(given)} belong to attacks on tables; this is {what}. Leave them out.")

@@ -295,6 +295,14 @@ def test_audiences_limit_the_share_of_exposed_people(exposed, answers):
     assert "".join(judge_audience(a, found, []).answer[0] for a in AUDIENCES.values()) == answers
 
 
+@pytest.mark.parametrize("given", [{"person": "zip"}, {"previous": [1]}, {"hierarchies": {}}, {"noisy": "age"}])
+def test_what_only_tables_have_is_refused_for_counts_and_columns(given):
+    (name,) = given
+    for released in (dp.count([1] * 50, epsilon=0.4), dp.dp_calculate([61.0, 67.0], "mean", "low")):
+        with pytest.raises(ParameterError, match=f"{name}= belong"):
+            leak_report(None, released, **given)
+
+
 def test_report_refuses_unknown_names_and_strange_limits():
     people = cohort(30)
     with pytest.raises(ParameterError, match="time_limit"):
