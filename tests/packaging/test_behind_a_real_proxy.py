@@ -189,12 +189,12 @@ class TestBehindNginx:
         assert proxy.ask("/welcome/no-such-link-1").status == 404
         assert proxy.ask("//welcome/no-such-link-2").status == 404
         assert proxy.ask("/no-such-page").status == 404
-        assert "GET /no-such-page HTTP" in proxy.log("access.log")
+        assert "GET /no-such-page HTTP" in proxy.log("access.log", until="GET /no-such-page HTTP")
         # A platform that is down makes nginx write the address to its error log, with a link that still works.
         with proxying(behind.site, tmp_path, name=NAME, platform=1) as alone:
             assert alone.ask("/welcome/no-such-link-3").status == 502
             assert alone.ask("/no-such-page").status == 502
-            assert "GET /no-such-page HTTP" in alone.log("error.log")
+            assert "GET /no-such-page HTTP" in alone.log("error.log", until="GET /no-such-page HTTP")
             logs = [one.log(name) for one in (proxy, alone) for name in ("access.log", "error.log")]
         assert not any("no-such-link" in log for log in logs)
 
@@ -227,7 +227,8 @@ class TestBehindNginx:
         spoilt = behind.site.replace("proxy_request_buffering off;", "")
         with proxying(spoilt, tmp_path, name=NAME, platform=behind.served.port) as weak:
             weak.ask("/import", "POST", some)
-            assert "buffered to a temporary file" in weak.log("error.log"), "nginx says so where it does"
+            told = "buffered to a temporary file"
+            assert told in weak.log("error.log", until=told), "nginx says so where it does"
 
     @pytest.mark.browser
     @needs_chromium
@@ -248,7 +249,7 @@ class TestBehindNginx:
             assert ada.page.evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol") == "h2"
             assert (ada.complaints, ada.faults, ada.hosts) == ([], [], {NAME})
             browser.close()
-        log = behind.proxy.log("access.log")
+        log = behind.proxy.log("access.log", until='"GET /setup HTTP/2.0" 200')
         assert link.rsplit("/", 1)[1] not in log and '"GET /setup HTTP/2.0" 200' in log
 
     def test_doctor_with_the_settings_of_the_service_has_no_complaint(self, behind: Behind) -> None:

@@ -68,10 +68,14 @@ class Proxy:
         """Return a client's side of TLS that believes this proxy's certificate alone."""
         return ssl.create_default_context(cafile=str(self.certificate))
 
-    def log(self, name: str) -> str:
-        """Return what nginx wrote to ``access.log`` or ``error.log``."""
-        file = self.folder / name
-        return file.read_text(encoding="utf-8") if file.exists() else ""
+    def log(self, name: str, *, until: str = "") -> str:
+        """Return what nginx wrote to ``access.log`` or ``error.log``; it writes after it has answered: wait for a word."""
+        file, last = self.folder / name, time.monotonic() + 10
+        while True:
+            text = file.read_text(encoding="utf-8") if file.exists() else ""
+            if until in text or time.monotonic() > last:
+                return text
+            time.sleep(0.02)
 
 
 def _answer(
