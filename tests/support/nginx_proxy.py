@@ -69,7 +69,7 @@ class Proxy:
         return ssl.create_default_context(cafile=str(self.certificate))
 
     def log(self, name: str, *, until: str = "") -> str:
-        """Return what nginx wrote to ``access.log`` or ``error.log``; it writes after it has answered: wait for a word."""
+        """Return what nginx wrote to ``access.log`` or ``error.log``; it answers first, so wait for a word."""
         file, last = self.folder / name, time.monotonic() + 10
         while True:
             text = file.read_text(encoding="utf-8") if file.exists() else ""
