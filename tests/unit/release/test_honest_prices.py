@@ -41,7 +41,8 @@ def test_noise_factor_under_conditions_says_that_it_speaks_of_the_whole_table(se
 )
 def test_declared_step_does_not_round_values_of_sums(session, question, truth):
     low, high = session.release(question, epsilon=300.0).interval95
-    assert low - 1e-3 <= truth <= high + 1e-3  # a margin of 95 %, widened a little: the noise is far below it
+    beyond = 5 * (high - low)  # noise leaves ten margins once in 1e13 runs; values rounded to tens would
+    assert low - beyond <= truth <= high + beyond
 
 
 def test_quantile_says_that_it_lies_on_the_grid(session):
