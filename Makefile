@@ -38,7 +38,7 @@ test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation
 	@scripts/setup_system.sh chromium postgresql java groff nginx
 	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS) || $(AGAIN) slow; }
 	@echo "The whole platform, on PostgreSQL:"
-	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" tests/web tests/acceptance $(PYTEST_ARGS) || $(AGAIN) "not slow" tests/web tests/acceptance; }
+	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 tests/web tests/acceptance $(PYTEST_ARGS) || $(AGAIN) "" tests/web tests/acceptance; }
 
 test-versions: ## Run the core's tests on the oldest and the newest versions of its dependencies, in new environments.
 	@scripts/test_versions.sh

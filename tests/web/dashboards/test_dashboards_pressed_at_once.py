@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from asking_server import seed
 from web_home import make_web_home
 
@@ -50,7 +49,6 @@ print(json.dumps({
 """
 
 
-@pytest.mark.slow  # starts processes of its own
 def test_five_presses_at_once_make_one_edition_paid_and_drawn_once(tmp_path: Path) -> None:
     with make_web_home(tmp_path / "home") as home:
         seed(home, budget=2.0, data_set=20)
