@@ -60,6 +60,41 @@ def file_or_pattern(source: str | Path) -> str:
     return exact_name(source) if os.path.exists(source) else str(source)
 
 
+EXTENSIONS_OFF: dict[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+}
+"""What a connection that is to be confined is opened with."""
+
+
+def confine(connection: Any, *folders: str | Path) -> None:
+    """Let a connection reach files in these folders and nothing else, for good: its configuration is locked.
+
+    What it lays aside while it works still goes to its own ``temp_directory``.
+
+    Args:
+        connection: A DuckDB connection, opened with ``EXTENSIONS_OFF`` and set up otherwise.
+        folders: Where its files are; none for a connection that works in memory alone.
+
+    Examples:
+        >>> import duckdb
+        >>> connection = duckdb.connect(config=EXTENSIONS_OFF)
+        >>> confine(connection)
+        >>> try:
+        ...     connection.execute("FROM read_text('/etc/hostname')")
+        ... except duckdb.PermissionException:
+        ...     print("refused")
+        refused
+    """
+    # A name with a sign of patterns is written as a pattern later on: both spellings must be known.
+    names = {f"{each}{os.sep}" for folder in folders for each in (os.path.abspath(folder), exact_name(folder))}
+    if names:
+        connection.execute(f"SET allowed_directories=[{', '.join(map(sql_text, sorted(names)))}]")
+    connection.execute("SET enable_external_access=false")
+    connection.execute("SET lock_configuration=true")
+
+
 def parquet_source(name: str, *, options: str = "") -> str:
     """Return the SQL that reads Parquet from a name of ``exact_name`` or ``file_or_pattern``.
 

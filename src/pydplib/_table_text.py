@@ -7,6 +7,7 @@ import csv
 import datetime as dt
 import gzip
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -34,7 +35,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def encoding_of(path: Path) -> Literal["utf-8", "utf-16", "latin-1"]:
-    """Return UTF-16 if its mark is there, UTF-8 if the whole file is that, and Latin-1 for all else."""
+    """Return UTF-16 if its mark is there, UTF-8 if the whole file is that, and Latin-1 if some lines are not."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with open_bytes(path) as file:
@@ -53,16 +54,55 @@ def encoding_of(path: Path) -> Literal["utf-8", "utf-16", "latin-1"]:
 
 
 def write_utf8(path: Path, encoding: str, copy: Path) -> None:
-    """Write a copy in UTF-8."""
-    decoder = codecs.getincrementaldecoder(encoding)()
+    """Write a copy in UTF-8.
+
+    Of a file that is not UTF-8 throughout, each line is read for itself: as UTF-8, or else as Windows-1252. One line
+    does not decide about another, and ``load`` reads the same file in the same way.
+    """
     try:
         with open_bytes(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
+            if encoding == "latin-1":
+                out.writelines(_mixed_lines(file))
+                return
+            decoder = codecs.getincrementaldecoder(encoding)()
             while chunk := file.read(_CHUNK):
-                text = decoder.decode(chunk)
-                out.write(text.translate(_WINDOWS) if encoding == "latin-1" else text)
+                out.write(decoder.decode(chunk))
             out.write(decoder.decode(b"", final=True))
     except UnicodeDecodeError:
         raise DataError(f"'{path.name}' begins as UTF-16 text but is damaged. Save it as UTF-8.") from None
+
+
+def _mixed_lines(file: IO[bytes]) -> Iterator[str]:
+    waiting: list[bytes] = []  # the beginning of a line
+    while chunk := file.read(_CHUNK):
+        if chunk.endswith(b"\r"):
+            chunk += file.read(1)  # a return and a feed are one end of a line
+        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+        if end:
+            yield decode_lines(b"".join([*waiting, chunk[:end]]))
+            waiting.clear()
+        waiting.append(chunk[end:])
+    yield decode_lines(b"".join(waiting))
+
+
+def decode_lines(raw: bytes) -> str:
+    r"""Return the text of lines, each of which is UTF-8 or else Windows-1252.
+
+    Examples:
+        >>> decode_lines(b"caf\xc3\xa9\ncaf\xe9")
+        'café\ncafé'
+    """
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(map(_decode_line, raw.splitlines(keepends=True)))
+
+
+def _decode_line(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1").translate(_WINDOWS)
 
 
 def guess_separator(line: str) -> str:
@@ -112,6 +152,7 @@ def sheet_to_csv(
     said_by: str = "--sheet",
     apart: bool = False,
     most_columns: int = 16_384,
+    halves: bool = False,
 ) -> None:
     """Write one sheet as CSV, so that sheets and files are read by the same rules.
 
@@ -122,6 +163,7 @@ def sheet_to_csv(
         said_by: How the user names a sheet, for messages.
         apart: Whether a text gets a mark and everything else its kind: who opens the sheet can tell 1 from "1".
         most_columns: How many columns it may have.
+        halves: Whether half characters stay, for a reader that looks for them; by default each is a question mark.
     """
     openpyxl = import_extra("openpyxl", what="Reading an Excel file", extra="excel")
     try:
@@ -138,7 +180,8 @@ def sheet_to_csv(
             raise DataError("The workbook has no sheets. Check that it is complete.")
         found = book[sheet or names[0]]
         found.reset_dimensions()  # a sheet that claims a million columns has only those with something in them
-        with copy.open("w", encoding="utf-8", newline="") as out:
+        # Half a character is written as its bytes, by which the reader knows that the cell is no text.
+        with copy.open("w", encoding="utf-8", errors="surrogatepass" if halves else "replace", newline="") as out:
             if not _write_rows(_sheet_rows(found), out, apart=apart, most_columns=most_columns):
                 raise DataError(f"The sheet is empty. Choose another with {said_by}.")
     finally:
@@ -171,9 +214,55 @@ def _write_rows(rows: Iterable[tuple[Any, ...]], out: IO[str], *, apart: bool, m
 def _sheet_rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a sheet; whatever openpyxl finds wrong inside it becomes an error in plain words."""
     try:
-        yield from sheet.iter_rows(values_only=True)
+        book, counter = sheet.parent, 1
+        with sheet._get_source() as source:
+            parser = _cell_parser()(
+                source, sheet._shared_strings, data_only=True, epoch=book.epoch,
+                date_formats=book._date_formats, timedelta_formats=book._timedelta_formats,
+            )  # fmt: skip
+            for number, row in parser.parse():
+                for _ in range(counter, number):
+                    yield ()
+                counter = max(counter, number) + 1
+                cells = {cell["column"]: cell["value"] for cell in row}
+                yield tuple(cells.get(place) for place in range(1, max(cells, default=0) + 1))
+    except GeneratorExit:
+        raise
     except Exception:
         raise DataError("The sheet is damaged. Open it in Excel and save it again, or save it as CSV.") from None
+
+
+_EXCEL_DAYS = (-657_434, 2_958_466)  # openpyxl quotes a day beyond the calendar in a warning
+
+
+@cache
+def _cell_parser() -> Any:
+    """Return openpyxl's parser of a sheet, for which a cell that is no value is missing instead of an error."""
+    from xml.etree.ElementTree import Element
+
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    class CellParser(WorkSheetParser):  # type: ignore[misc]
+        col_counter: int
+
+        def parse_cell(self, element: Any) -> Any:
+            column: int = self.col_counter
+            try:
+                if element.get("t", "n") != "n" or int(element.get("s", 0)) not in self.date_formats:
+                    return super().parse_cell(element)
+                value = float(element.findtext("{*}v") or 0)
+                if _EXCEL_DAYS[0] < value < _EXCEL_DAYS[1]:
+                    return super().parse_cell(element)
+            except Exception:  # noqa: S110 - its text may quote the cell
+                pass
+            self.col_counter = column
+            try:
+                return super().parse_cell(Element(element.tag, {"r": element.get("r")}))
+            except Exception:
+                self.col_counter = column
+                return super().parse_cell(Element(element.tag))
+
+    return CellParser
 
 
 def _cell_text(cell: Any, *, apart: bool = False) -> str:

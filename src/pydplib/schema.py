@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -26,18 +27,37 @@ from pydplib._column_kinds import Number as Number
 from pydplib._column_kinds import Scalar as Scalar
 from pydplib._column_kinds import Text as Text
 from pydplib._column_kinds import column_from_dict, column_to_dict, plain_value
+from pydplib._shown import Shown
 from pydplib._toml import toml_key, toml_value
 from pydplib.errors import SchemaError, did_you_mean, shown
 
+_LIMITS = {
+    "max_rows_per_person": "Write how many rows of one person count in full, e.g. 3: what is usual, not what the data "
+    "show. Of somebody with more rows, each row weighs less.",
+    "max_groups_per_person": "Write in how many groups one person may count, e.g. 1.",
+}
+"""What to write into an entry that is still empty."""
 
-@dataclass(frozen=True)
-class Schema:
+
+def rows_words(most: int) -> str:
+    """Return a limit of rows in words.
+
+    Examples:
+        >>> rows_words(1), rows_words(3)
+        ('at most 1 row', 'at most 3 rows')
+    """
+    return f"at most {most} row{'' if most == 1 else 's'}"
+
+
+@dataclass(frozen=True, repr=False)
+class Schema(Shown):
     """The public facts about a table.
 
     Args:
         person: The column that says whose row it is; None if every row is another person.
         columns: Name -> kind, with bounds or categories.
-        max_rows_per_person: Most rows of one person that count; the rest weighs less.
+        max_rows_per_person: Most rows of one person that count in full; where somebody has more, each of those rows
+            weighs less. Needed with a person column: nothing but the owner's knowledge can choose it.
         max_groups_per_person: Most groups one person may appear in, for questions with unknown keys.
         size: The number of persons, where the owner declares it public; None where it is private. Prices by noise
             factor count a row for each: with several rows per person there is less noise than the factor says.
@@ -65,7 +85,7 @@ class Schema:
         columns: Mapping[str, Column],
         *,
         person: str | None = None,
-        max_rows_per_person: int = 1,
+        max_rows_per_person: int | None = None,
         max_groups_per_person: int = 1,
         size: int | None = None,
         name: str = "table",
@@ -73,6 +93,14 @@ class Schema:
     ) -> None:
         if not isinstance(columns, Mapping):
             raise SchemaError(f"A schema needs its columns: Schema({{'age': Number(18, 100)}}). Got {shown(columns)}.")
+        if max_rows_per_person is None:
+            if person is not None:
+                raise SchemaError(
+                    "A schema with a person column needs max_rows_per_person: the most rows of one person that count "
+                    f"in full, e.g. Schema(..., person={shown(person)}, max_rows_per_person=3). Choose it by what is "
+                    "usual, not by looking at the data."
+                )
+            max_rows_per_person = 1
         for key, value in {
             "columns": MappingProxyType(dict(columns)),
             "person": person,
@@ -102,6 +130,8 @@ class Schema:
                 raise SchemaError(f"{key} must be a non-empty text. Got {shown(value)}.")
         for key in ("max_rows_per_person", "max_groups_per_person"):
             value = getattr(self, key)
+            if value == "":
+                raise SchemaError(f"{key} is not filled in. {_LIMITS[key]}")
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise SchemaError(f"{key} must be a whole number of at least 1. Got {shown(value)}.")
         if self.person is None and self.max_rows_per_person != 1:
@@ -151,6 +181,14 @@ class Schema:
         for key in values:
             if key not in known:
                 raise SchemaError(f"Unknown entry '{key}' in the schema.{did_you_mean(key, known)}")
+        if values.get("person") is not None and "max_rows_per_person" not in values:
+            warnings.warn(
+                "The schema names a person column but not max_rows_per_person: 1 row of each person counts in full. "
+                "Write the limit into the schema, e.g. max_rows_per_person = 3.",
+                UserWarning,
+                stacklevel=2,
+            )
+            values["max_rows_per_person"] = 1
         return cls({name: column_from_dict(name, entry) for name, entry in columns.items()}, **values)
 
     def to_json(self) -> str:
@@ -204,3 +242,29 @@ class Schema:
         except (OSError, UnicodeDecodeError):
             raise SchemaError(f"The schema file '{path}' cannot be read: it must be a file of UTF-8 text.") from None
         return cls.from_json(text) if path.suffix == ".json" else cls.from_toml(text)
+
+    def described(self, title: str) -> str:
+        """Return the public facts in words, a line per column, under a title."""
+        who = "every row another person"
+        if self.person is not None:
+            who = f"person '{self.person}', {rows_words(self.max_rows_per_person)} each count in full"
+        lines = [f"{title}, {who}"]
+        width = max(len(name) for name in self.columns)
+        for name, column in self.columns.items():
+            lines.append(f"  {name:<{width}}  {column.kind:<8}  {_facts(column)}".rstrip())
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else f" of {self.size} persons"
+        return self.described(f"Schema '{self.name}'{size}")
+
+
+def _facts(column: Column) -> str:
+    """Say a column's public facts in a few words."""
+    if column.kind in ("number", "integer", "date"):
+        unit = f" {column.unit}" if getattr(column, "unit", "") else ""  # type: ignore[union-attr]
+        return f"{column.low} to {column.high}{unit}"  # type: ignore[union-attr]
+    if column.kind == "category":
+        values = [str(value) for value in column.values]  # type: ignore[union-attr]
+        return ", ".join(values) if len(values) <= 8 else f"{', '.join(values[:7])}, ... ({len(values)} values)"
+    return ""

@@ -23,7 +23,8 @@ sys.path.insert(0, sys.argv[1])
 from reporting_world import session_of
 from study_world import make_partner, make_study
 from pydplib.web.people.models import Hospital, User
-owner = User.objects.create_user("olivia", hospital=Hospital.objects.create(name="St. Example"), is_hospital_owner=True)
+hospital = Hospital.objects.create(name="St. Example")
+owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
 project = make_study(owner, reports=60)
 people = {"olivia": owner}
 for name, organisation in (("tara", "Acme"), ("theo", "Acme"), ("rita", "Rival")):

@@ -159,7 +159,7 @@ def _fill(planted: Planted) -> None:
     answered = ask(study, asker, Place("collaborator"), dp.Histogram("age"), Noise(epsilon=0.2))
     put(f"analyses.Analysis {study.key}", answered)
     board = planning.make_dashboard(owner, study, title="For partners", audience="third_party")
-    planning.add_ready_made(owner, board, ("2", "3", "4"))
+    planning.add_ready_made(owner, board, ("3",))
     count_records(owner, board)
     publish(owner, board, agreed=bill_for(board).nano)
     put(f"dashboards.Dashboard {study.key}", board)

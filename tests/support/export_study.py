@@ -99,7 +99,7 @@ def study_made(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     home, before = tmp_path_factory.mktemp("study"), settings.CONFIGURATION
     atomics = TestCase._enter_atomics()
     settings.CONFIGURATION = at_home(home)
-    hospital = Hospital.objects.create(name="St. Study")
+    hospital = Hospital.objects.get_or_create(name="St. Study")[0]
     owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
     yield SimpleNamespace(project=make_study(owner), owner=owner, home=home)
     settings.CONFIGURATION = before

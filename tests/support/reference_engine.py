@@ -30,6 +30,11 @@ def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], 
         if all(meets(values[c.column], c, plan.table.column(c.column)) for c in plan.where):
             row_key = cells[plan.bound.row_key] if plan.bound.row_key else None
             rows.append({"person": person, "row_key": row_key, "key": key_of(values, plan), "v": values})
+    if plan.measures[0].kind == "persons":
+        classes = [0] * plan.measures[0].cells
+        for count in Counter(row["person"] for row in rows).values():
+            classes[max(i for i, edge in enumerate(plan.measures[0].edges) if count >= edge)] += 1
+        return plan.keys, [[classes]]
     for row, weight in zip(rows, weights(rows, plan), strict=True):
         row["weight"] = weight
     rows = [row for row in rows if row["weight"] and row["key"] is not None]

@@ -15,7 +15,7 @@ def make_world(*, readers: int = 1) -> dict[str, Any]:
     from pydplib.web.projects.models import Member, Project, Rule, project_key
     from pydplib.web.reporting.templating import add_template
 
-    hospital = Hospital.objects.create(name="St. Example")
+    hospital = Hospital.objects.get_or_create(name="St. Example")[0]
     project = Project.objects.create(
         key=project_key("pirads"),
         hospital=hospital,

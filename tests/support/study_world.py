@@ -32,10 +32,19 @@ def make_study(owner: Any, *, reports: int = 240) -> Any:
         retention_until=dt.date(2040, 1, 1),
         template="pirads-paper",
     )
+    keep_limits(project)
     if reports:
         accept_rows(project, project.templates.get(number=1), rows_with_canaries(reports), actor=owner)
     publish(make_snapshot(project, actor=owner), actor=owner)
     return project
+
+
+def keep_limits(project: Any) -> None:
+    """Give a project limits of its own, as one that was made under other defaults keeps them."""
+    project.rules.filter(audience="collaborator").update(epsilon_per_question=1.0, budget=6.0)
+    project.rules.filter(audience="third_party").update(epsilon_per_question=0.5, budget=2.0)
+    project.data_set_budget = 10.0
+    project.save(update_fields=["data_set_budget"])
 
 
 def make_partner(project: Any, username: str, *, role: str = "third_party", organisation: str = "Acme") -> Any:

@@ -72,7 +72,11 @@ def _environment(path: Path) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("PYDPLIB_") and name != "DATABASE_URL"
     }
-    return kept | {"PYDPLIB_HOME": str(path), "DJANGO_SETTINGS_MODULE": "pydplib.web.settings"}
+    return kept | {
+        "PYDPLIB_HOME": str(path),
+        "DJANGO_SETTINGS_MODULE": "pydplib.web.settings",
+        "PYDPLIB_ANSWER_SECONDS": "0",
+    }
 
 
 def _migrate(home: WebHome) -> None:

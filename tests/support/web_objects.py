@@ -74,6 +74,16 @@ def _member(world: World) -> Any:
     return Member.objects.get(project=world.project, user=world.people["collaborator"])
 
 
+@maker("projects.Invitation")
+def _invitation(world: World) -> Any:
+    """The colleague is invited: as if from elsewhere, for the pages ask for the name alone."""
+    from pydplib.web.projects.models import Invitation
+
+    invited = world.people.get("colleague")
+    typed = invited.username if invited else "somebody-unknown"
+    return Invitation.objects.create(project=world.project, by=world.owner, typed=typed)
+
+
 @maker("projects.Rule")
 def _rule(world: World) -> Any:
     return world.project.rules.get(audience="third_party")
@@ -89,7 +99,7 @@ def _request(world: World) -> Any:
         by=world.people["collaborator"],
         beneficiary="collaborator",
         kind="budget",
-        asked={"budget": 8.0, "from": 6.0},
+        asked={"budget": 8.0, "from": 4.0},
         reason="One more figure",
     )
 

@@ -123,11 +123,27 @@ def _number_sql(dialect: Dialect, cell: str, storage: Storage) -> str:
     return dialect.as_double(cell)
 
 
-def _day_sql(dialect: Dialect, cell: str, column: Date, storage: Storage) -> str:
+def beyond_sql(dialect: Dialect, cell: str, column: Number | Integer | Date, storage: Storage) -> tuple[str, str]:
+    """Return the tests that a cell lies below its bounds, and above them; missing cells do neither."""
+    if isinstance(column, Date):
+        value = _raw_day_sql(dialect, cell, storage)
+        low, high = (dialect.day(bound.isoformat()) for bound in (column.low, column.high))
+    else:
+        value = _number_sql(dialect, cell, storage)
+        low, high = (dialect.double(bound) for bound in number_bounds(column))
+    is_number = "" if isinstance(column, Date) or storage in _NEVER_NAN else f"NOT ({dialect.is_nan(value)}) AND "
+    return f"{value} < {low}", f"{is_number}{value} > {high}"
+
+
+def _raw_day_sql(dialect: Dialect, cell: str, storage: Storage) -> str:
     if storage in ("text", "dynamic"):
         day = f"({dialect.text_day(dialect.as_text(cell))})"
-    else:
-        day = dialect.as_day(cell) if storage == "timestamp" else cell
+        return day if storage == "text" else f"(CASE WHEN TYPEOF({cell}) <> 'blob' THEN {day} END)"
+    return dialect.as_day(cell) if storage == "timestamp" else cell
+
+
+def _day_sql(dialect: Dialect, cell: str, column: Date, storage: Storage) -> str:
+    day = _raw_day_sql(dialect, cell, storage)
     low, high = (dialect.day(bound.isoformat()) for bound in (column.low, column.high))
     # Clamped as days, before the subtraction: PostgreSQL's infinite days cannot be subtracted.
     clamped = f"(CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END)"

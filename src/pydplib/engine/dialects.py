@@ -31,6 +31,7 @@ class Dialect:
 
     name = "duckdb"
     inline = "NOT MATERIALIZED"  # let the optimiser push columns and conditions into both readings
+    step = ""  # what stands before a step whose columns the next one mentions several times
     text_as_day = True
 
     def quote(self, name: str) -> str:
@@ -91,7 +92,7 @@ class Dialect:
 
     def as_day(self, cell: str) -> str:
         """Cut a point in time to its day."""
-        return f"CAST({cell} AS DATE)"
+        return f"TRY_CAST({cell} AS DATE)"
 
     def days(self, day: str) -> str:
         """Return the days since 1970-01-01 of a date."""
@@ -110,7 +111,7 @@ class Dialect:
         if storage == "integer":
             whole = self.as_bigint(cell)
         else:
-            number = self.as_double(cell)
+            number = self.decimal(cell) if storage == "decimal" else self.as_double(cell)
             whole = f"CASE WHEN ABS({number}) < {self.double(1e15)} THEN {self.as_whole(number)} ELSE 0 END"
         return f"((({whole}) % {PRIME}) + {PRIME}) % {PRIME}"
 
@@ -121,6 +122,18 @@ class Dialect:
     def person(self, column: str) -> str:
         """Return who a row is about, where each cell has its own type."""
         return f"NULLIF({self.quote(column)}, '')"
+
+    def id_text(self, cell: str) -> str:
+        """Return a text that names somebody or something; what is no text is missing."""
+        return f"NULLIF({self.as_text(cell)}, '')"
+
+    def id_decimal(self, cell: str) -> str:
+        """Return a decimal that names somebody."""
+        return cell
+
+    def factor(self, number: str, *, least: float = 1e-150) -> str:
+        """Return a number that may be multiplied; a database that fails on tiny products takes it as 0."""
+        return number
 
     def total(self, value: str) -> str:
         """Add up integers; nothing is 0."""

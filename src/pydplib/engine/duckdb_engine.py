@@ -14,12 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydplib._duckdb_files import file_or_pattern, parquet_names, parquet_source
+from pydplib._duckdb_files import EXTENSIONS_OFF, confine, file_or_pattern, parquet_names, parquet_source
 from pydplib._table_text import sheet_to_csv
 from pydplib.engine.csv_files import CsvOptions, csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
 from pydplib.engine.reading import check_unique
+from pydplib.engine.sound_cells import sound_arrow, sound_pandas, sound_parquet
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError
@@ -42,8 +43,13 @@ def spill_folder() -> str:
     return folder
 
 
-def open_connection(memory_limit: str | None) -> Any:
-    """Open a private in-memory DuckDB that spills to a directory of its own, readable by nobody else."""
+def open_connection(memory_limit: str | None, *, keep_to: Sequence[str | Path] | None = None) -> Any:
+    """Open a private in-memory DuckDB that spills to a directory of its own, readable by nobody else.
+
+    Args:
+        memory_limit: Such as ``"4GB"``; beyond it, it works on disk.
+        keep_to: The only folders whose files it may touch, for good; none for no such limit.
+    """
     import duckdb
 
     config: dict[str, Any] = {
@@ -53,6 +59,8 @@ def open_connection(memory_limit: str | None) -> Any:
     }
     if memory_limit is not None:
         config["memory_limit"] = memory_limit
+    if keep_to is not None:
+        config |= EXTENSIONS_OFF
     try:
         connection = duckdb.connect(":memory:", config=config)
     except Exception:
@@ -60,6 +68,9 @@ def open_connection(memory_limit: str | None) -> Any:
     if connection is None:
         raise EngineError(f"DuckDB could not start with memory_limit={memory_limit!r}. Write it like '4GB'.")
     connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")  # it would draw into what a command prints
+    if keep_to is not None:
+        confine(connection, *keep_to)
     return connection
 
 
@@ -70,81 +81,98 @@ def from_file(
     memory_limit: str | None = None,
     options: CsvOptions | None = None,
     sheet: str | None = None,
+    keep_to: Sequence[str | Path] | None = None,
 ) -> SqlEngine:
-    """Read a CSV or Parquet file (or, where no file has that very name, a pattern of them) where it lies.
+    """Read a CSV, Excel or Parquet file (or, where no file has that very name, a pattern of them).
 
-    A sheet of a workbook is copied to a private CSV file, which is gone when the engine is closed.
+    Parquet is read where it lies. CSV and sheets are read once, now, into DuckDB's private memory.
     """
-    copy: str | None = None
-    is_parquet = Path(path).suffix.lower() in (".parquet", ".pq")
-    if is_parquet:
-        # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
-        source = parquet_source(file_or_pattern(path), options="can_have_nan=true")
-    elif Path(path).suffix.lower() == ".xlsx":
-        copy = str(Path(spill_folder()) / f"{uuid.uuid4().hex}.csv")
-        try:
-            sheet_to_csv(Path(path), sheet, Path(copy), said_by="table= (in the shell --sheet)")
-            said = replace(options or CsvOptions(), separator=",", encoding="utf-8")
-            source, _ = csv_table(copy, schema, said, spill_folder)
-        except BaseException:
-            Path(copy).unlink(missing_ok=True)
-            raise
-    else:
-        # Every cell as text: types guessed from the first rows would let data choose the errors.
-        source, copy = csv_table(path, schema, options or CsvOptions(), spill_folder)
-    connection = open_connection(memory_limit)
-
-    def close() -> None:
-        connection.close()
-        if copy is not None:
-            Path(copy).unlink(missing_ok=True)
-
+    connection = open_connection(memory_limit, keep_to=keep_to)
+    execute: Callable[[str], Any] = connection.execute
     try:
-        if is_parquet:
+        if Path(path).suffix.lower() in (".parquet", ".pq"):
             names = guarded("DuckDB", lambda: parquet_names(connection, file_or_pattern(path)), opening=True)
             for found in names:
                 check_unique(schema, found)
-        engine = _engine(connection.execute, source, schema, close=close)
+            # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
+            source = parquet_source(file_or_pattern(path), options="can_have_nan=true")
+            execute = _tolerant(connection, source, path, schema)
+        elif Path(path).suffix.lower() == ".xlsx":
+            source = _sheet(connection, Path(path), sheet, schema, options or CsvOptions())
+        else:
+            source = csv_table(connection, path, schema, options or CsvOptions(), spill_folder)
+        engine = _engine(execute, source, schema, close=connection.close)
     except BaseException:
-        close()
+        connection.close()
         raise
-    weakref.finalize(engine, close)  # a table that is forgotten leaves no copy
+    weakref.finalize(engine, connection.close)
     return engine
+
+
+def _tolerant(connection: Any, source: str, path: str, schema: Schema) -> Callable[[str], Any]:
+    """Return how statements run on Parquet: where it lies or, once a cell was found that DuckDB cannot read, on a copy.
+
+    DuckDB checks texts and converts points in time while it reads, so one such cell fails every statement that meets
+    it. Few files have any: the copy, in which they are missing or "other", is made when a statement fails.
+    """
+    copy: list[str] = []
+
+    def execute(statement: str) -> Any:
+        if not copy:
+            try:
+                return connection.execute(statement)
+            except Exception:  # noqa: S110 - its text may quote the cell
+                pass
+            name = f"pydplib_sound_{uuid.uuid4().hex}"
+            sound_parquet(connection, path, schema, name)
+            copy.append(name)
+        return connection.execute(statement.replace(source, copy[0]))
+
+    return execute
+
+
+def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, options: CsvOptions) -> str:
+    copy = Path(spill_folder()) / f"{uuid.uuid4().hex}.csv"
+    try:
+        sheet_to_csv(path, sheet, copy, said_by="table= (in the shell --sheet)", halves=True)
+        # Written by ourselves: all quotes are closed, and a cell may hold several lines.
+        said = replace(options, separator=",", encoding="utf-8", multiline=True)
+        return csv_table(connection, str(copy), schema, said, spill_folder)
+    finally:
+        copy.unlink(missing_ok=True)
 
 
 def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
     """Read a pandas frame or an Arrow table in place."""
     names = getattr(frame, "column_names", None)
     check_unique(schema, frame.columns if names is None else names)
-    if names is None:
-        frame = guarded("DuckDB", lambda: _with_sound_texts(frame, schema), opening=True)
+    sound = sound_pandas if names is None else sound_arrow
+    frame = guarded("DuckDB", lambda: sound(frame, schema), opening=True)
     connection = open_connection(memory_limit)
     guarded("DuckDB", lambda: connection.register("pydplib_frame", frame), opening=True)
     return _engine(connection.execute, "pydplib_frame", schema, close=connection.close)
 
 
-def _with_sound_texts(frame: Any, schema: Schema) -> Any:
-    """Return a pandas frame whose object columns hold no half characters: one such cell would stop every question."""
-    used = {*schema.columns, schema.person}
-    objects = [name for name in frame.columns if name in used and frame[name].dtype == object]
-    if not objects:
-        return frame
-    kept = frame.copy(deep=False)
-    for name in objects:
-        kept[name] = type(frame[name])([_sound(cell) for cell in frame[name]], index=frame.index, dtype=object)
-    return kept
-
-
-def _sound(cell: Any) -> Any:
-    if not isinstance(cell, str) or cell.isascii():
-        return cell
-    return cell.encode("utf-8", "replace").decode("utf-8")
-
-
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
     """Read a table of an open DuckDB connection, which stays the caller's."""
     name = ".".join(_DIALECT.quote(part) for part in table.split("."))
-    return _engine(connection.execute, name, schema, dialect=_FOREIGN)
+    is_pinned = guarded("DuckDB", lambda: _is_base_table(connection, table.split(".")), opening=True)
+    return _engine(connection.execute, name, schema, dialect=_FOREIGN, is_pinned=is_pinned)
+
+
+def _is_base_table(connection: Any, parts: Sequence[str]) -> bool:
+    """Tell whether a name means one table that DuckDB itself keeps: no view, variable or table of another server."""
+    names = ("database_name", "schema_name", "table_name")[-len(parts) :]
+    chosen = " AND ".join(
+        f"LOWER({name}) = LOWER({_DIALECT.text(part)})" for name, part in zip(names, parts, strict=True)
+    )
+    views = chosen.replace("LOWER(table_name)", "LOWER(view_name)")
+    own = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
+    (found,) = connection.execute(
+        f"SELECT (SELECT COUNT(*) FROM duckdb_tables() WHERE {chosen}), (SELECT COUNT(*) FROM duckdb_tables() "
+        f"WHERE {chosen} AND database_name IN ({own})), (SELECT COUNT(*) FROM duckdb_views() WHERE {views})"
+    ).fetchall()
+    return bool(found == (1, 1, 0))
 
 
 def from_relation(relation: Any, schema: Schema) -> SqlEngine:
@@ -154,7 +182,7 @@ def from_relation(relation: Any, schema: Schema) -> SqlEngine:
     def run(statement: str) -> Any:
         return relation.query("pydplib_relation", statement)
 
-    return _engine(run, "pydplib_relation", schema, dialect=_FOREIGN)
+    return _engine(run, "pydplib_relation", schema, dialect=_FOREIGN, is_pinned=False)
 
 
 def _engine(
@@ -164,6 +192,7 @@ def _engine(
     *,
     close: Callable[[], None] | None = None,
     dialect: Dialect = _DIALECT,
+    is_pinned: bool = True,
 ) -> SqlEngine:
     def run(statement: str) -> Sequence[Sequence[Any]]:
         answer = execute(statement)
@@ -171,4 +200,4 @@ def _engine(
 
     described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"), opening=True)
     storages = {str(row[0]): _DIALECT.storage(str(row[1])) for row in described}
-    return SqlEngine("DuckDB", schema, dialect, Source(source, storages), run, close=close)
+    return SqlEngine("DuckDB", schema, dialect, Source(source, storages, is_pinned), run, close=close)

@@ -23,6 +23,7 @@ def load(
     separator: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    multiline: bool = False,
 ) -> Table:
     """Return a table whose rows stay where they are: file, frame, database or cluster.
 
@@ -39,8 +40,13 @@ def load(
         memory_limit: DuckDB's memory limit, e.g. ``"4GB"``; beyond it, it works on disk.
         separator: CSV: what stands between cells; by default what the first line has most: ``, ; | `` or a tab.
         decimal: CSV: ``"."`` or ``","``; by default both count, but where the comma separates cells the point alone.
-        encoding: CSV: ``"utf-8"``, ``"latin-1"`` or ``"utf-16"``; by default read from the file's head. What is not
-            UTF-8 is copied once to a private file, which is gone when the table is closed.
+        encoding: CSV: ``"utf-8"``, ``"latin-1"`` or ``"utf-16"``; by default each line is read as UTF-8 and, if it is
+            none, as Windows-1252, and UTF-16 is known by the file's first two bytes.
+        multiline: CSV: whether a quoted cell may reach over several lines. By default a line is a row, so that a quote
+            that somebody forgot to close stays in its own row.
+
+    CSV files and sheets are read once, by this call, into DuckDB's private memory (or, beyond ``memory_limit``, its
+    private folder): what happens to the file later changes no answer. Only declared columns are kept.
 
     Examples:
         >>> import polars as pl
@@ -55,7 +61,7 @@ def load(
         raise SchemaError("load(source, schema) needs the schema: what the owner declares public.")
     came_in = type(source).__module__.split(".")[0]
     backend = came_in if came_in in ("pandas", "polars", "pyarrow") else None
-    options = CsvOptions(separator, decimal, encoding)
+    options = CsvOptions(separator, decimal, encoding, multiline)
     return Table(schema, _engine(source, schema, table, path, memory_limit, options), backend=backend)
 
 
@@ -109,6 +115,10 @@ def _from_text(
 
         return sqlite_engine.from_file(source, schema, table=_needed(table, "A SQLite file", "table='reports'"))
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
+        if Path(source).is_dir():
+            raise ParameterError(
+                "This is a folder. Name a file in it, or several by a pattern such as 'reports/*.csv'."
+            )
         old = " Save it as .xlsx first." if suffix == ".xls" else ""
         raise ParameterError(
             f"load() reads .csv, .tsv, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"

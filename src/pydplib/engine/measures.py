@@ -12,7 +12,7 @@ from pydplib.engine.conditions import day_number
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.schema import Column, Date, Flag, Integer, Number
 
-MeasureKind: TypeAlias = Literal["count", "sum", "sumsq", "cells"]
+MeasureKind: TypeAlias = Literal["count", "sum", "sumsq", "cells", "persons"]
 """What can be added up."""
 
 
@@ -42,6 +42,8 @@ class Measure:
     * ``cells``: rows per cell. With ``step``: one cell per grid point floor(x / step + 1/2), for quantiles.
       With ``edges``: [e0, e1), ..., the last one closed; x is clamped to [low, high], by default the outer
       edges, and is in no cell beyond them.
+    * ``persons``: persons by how many rows they have, before any bound; ``edges`` are the whole numbers, from 1 on, at
+      which the classes begin, and the last class is open. A person is in one class, whatever the limit of rows says.
 
     Args:
         kind: What to add up.
@@ -58,6 +60,8 @@ class Measure:
         41
         >>> Measure("cells", "age", edges=[20, 40, 60]).cells
         2
+        >>> Measure("persons", edges=[1, 2, 3, 5, 11]).cells  # 1, 2, 3 to 4, 5 to 10, more
+        5
     """
 
     kind: MeasureKind
@@ -82,7 +86,7 @@ class Measure:
         offset: int = 0,
     ) -> None:
         grid = None if edges is None else tuple(float(edge) for edge in edges)
-        if grid is not None and len(grid) >= 2:
+        if grid is not None and len(grid) >= 2 and kind != "persons":
             low = grid[0] if low is None else low
             high = grid[-1] if high is None else high
         for name, value in {
@@ -104,6 +108,9 @@ class Measure:
         if self.kind == "count":
             if any(v is not None for v in (self.low, self.high, self.step, self.edges)):
                 raise QuestionError("A count has no bounds and no grid.")
+            return
+        if self.kind == "persons":
+            self._check_classes()
             return
         if self.column is None:
             raise QuestionError(f"Measure '{self.kind}' needs a column.")
@@ -130,6 +137,15 @@ class Measure:
                 f"The grid of '{self.column}' is too fine: its bounds are 2^52 steps or more. Use a wider step."
             )
 
+    def _check_classes(self) -> None:
+        if any(v is not None for v in (self.column, self.low, self.high, self.step)) or self.center or self.offset:
+            raise QuestionError("Persons are counted by their number of rows: no column, no bounds and no grid.")
+        edges = self.edges or ()
+        if len(edges) < 2 or edges[0] != 1 or not all(edge.is_integer() and edge < 2**31 for edge in edges):
+            raise QuestionError("edges= of persons are whole numbers of rows, from 1 on, e.g. edges=[1, 2, 3, 5].")
+        if not all(a < b for a, b in pairwise(edges)):
+            raise QuestionError("edges= of persons ascend.")
+
     @property
     def factor(self) -> float:
         """What values are multiplied with before rounding: the same double on every engine."""
@@ -148,7 +164,7 @@ class Measure:
     @property
     def whole_bounds(self) -> tuple[int, int]:
         """The least and the largest integer that one whole row adds."""
-        if self.kind in ("count", "cells"):
+        if self.kind in ("count", "cells", "persons"):
             return 0, 1
         least, largest = (math.floor(end + 0.5) for end in self._unrounded_ends())
         return least - self.offset, largest - self.offset
@@ -166,6 +182,8 @@ class Measure:
     @property
     def cells(self) -> int:
         """How many integers this measure gives per key."""
+        if self.kind == "persons":
+            return len(self.edges or ())
         if self.kind != "cells":
             return 1
         if self.edges is not None:

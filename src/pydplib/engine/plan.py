@@ -27,7 +27,7 @@ ROWS_CEILING = 2**31
 """Weighted rows a table is taken to have at most, where the owner declares no size: a public fact of pydplib."""
 
 WHOLE_LIMIT = 2**62
-"""No sum is planned to reach this; one that does, because the table is larger than declared, is clamped to it."""
+"""No sum is planned to reach this; one that does, because the table outgrew its declared size, is kept exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Plan:
 
     Examples:
         >>> from pydplib.schema import Number
-        >>> schema = Schema({"age": Number(18, 100), "pirads": Category([1, 2])}, person="id")
+        >>> schema = Schema({"age": Number(18, 100), "pirads": Category([1, 2])}, person="id", max_rows_per_person=1)
         >>> plan = Plan(schema, by=["pirads"], measures=[Measure("count")])
         >>> plan.keys
         ((1,), (2,), ('other',))
@@ -155,6 +155,10 @@ class Plan:
         for measure in self.measures:
             if not isinstance(measure, Measure):
                 raise QuestionError(f"measures= takes Measure values. Got {type(measure).__name__}.")
+            if measure.kind == "persons" and (len(self.measures) > 1 or self.by or self.table.person is None):
+                raise QuestionError(
+                    "Persons by their number of rows are counted alone: no by=, no other measure, and a person column."
+                )
             if measure.column is None:
                 continue
             kind = self.table.column(measure.column)

@@ -45,9 +45,8 @@ def column_expr(name: str, column: Column, dtype: Any) -> pl.Expr:
 
     cell, storage = pl.col(name), storage_of(dtype)
     if isinstance(column, Number | Integer | Date):
-        number = _day(cell, dtype) if isinstance(column, Date) else _number(cell, storage)
         low, high = number_bounds(column)
-        clamped = clamp(number.fill_nan(None), low, high)
+        clamped = clamp(unclamped_expr(name, column, dtype), low, high)
         return (clamped + 0.5).floor() if isinstance(column, Integer) else clamped
     if isinstance(column, Flag):
         return _coded(cell, storage, [(True, 1), (False, 0)], None)
@@ -55,6 +54,15 @@ def column_expr(name: str, column: Column, dtype: Any) -> pl.Expr:
         codes = category_code(column)
         return _coded(cell, storage, [(value, codes[value]) for value in column.values], codes[OTHER])
     return text_expr(cell)
+
+
+def unclamped_expr(name: str, column: Number | Integer | Date, dtype: Any) -> pl.Expr:
+    """Return a number or day as it stands in the table; null where there is none."""
+    import polars as pl
+
+    cell = pl.col(name)
+    number = _day(cell, dtype) if isinstance(column, Date) else _number(cell, storage_of(dtype))
+    return number.fill_nan(None)
 
 
 def text_expr(cell: pl.Expr) -> pl.Expr:

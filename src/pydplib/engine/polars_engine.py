@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_PINNED = ("DF [", "Parquet SCAN")
+
+
 def from_frame(frame: Any, schema: Schema) -> PolarsEngine:
     """Read a Polars DataFrame or LazyFrame."""
-    return PolarsEngine(frame.lazy(), schema)
+    import polars as pl
+
+    # What a lazy frame computes may come out differently when it is computed again; a frame and a file do not.
+    is_pinned = isinstance(frame, pl.DataFrame) or frame.explain(optimized=False).startswith(_PINNED)
+    return PolarsEngine(frame.lazy(), schema, is_pinned=is_pinned)
 
 
 class PolarsEngine:
@@ -32,9 +40,10 @@ class PolarsEngine:
 
     name = "Polars"
 
-    def __init__(self, frame: pl.LazyFrame, schema: Schema) -> None:
+    def __init__(self, frame: pl.LazyFrame, schema: Schema, *, is_pinned: bool = True) -> None:
         self.schema = schema
         self._frame = frame
+        self._is_pinned = is_pinned
         self._types = dict(guarded(self.name, frame.collect_schema, opening=True))
         self._names = column_names(schema)
         check_present(schema, self._types)
@@ -47,23 +56,54 @@ class PolarsEngine:
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key."""
         check_same_table(self.schema, plan)
+        if plan.measures[0].kind == "persons":
+            frame = self._persons_by_rows(plan)
+            return read_table(plan, [Answer(guarded(self.name, partial(_collected, frame)), (0,), True)])
         if len(plan.measures) > 1 and any(measure.kind == "cells" for measure in plan.measures):
             with self.bounded(plan) as engine:
                 return engine.aggregate(plan)
-        return self._ask(plan, self._bounded(plan))
+        return self._ask(plan, self._read_once(plan)._bounded(plan))
 
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:
         """Bound the plan's rows once and keep them in memory."""
         check_same_table(self.schema, plan)
-        kept = guarded(self.name, lambda: self._bounded(plan).collect(engine="streaming"))
+        kept = guarded(self.name, lambda: self._read_once(plan)._bounded(plan).collect(engine="streaming"))
         yield BoundedPolars(self, plan, kept.lazy())
 
     def explain(self, plan: Plan) -> str:
         """Return Polars' own plan of the question, unoptimised, for the audit trail."""
         check_same_table(self.schema, plan)
+        if plan.measures[0].kind == "persons":
+            return self._persons_by_rows(plan).explain(optimized=False)
         frames = self._frames(plan, self._bounded(plan))
         return "\n\n".join(frame.explain(optimized=False) for frame, _, _ in frames)
+
+    def rows_per_person(self, plan: Plan) -> pl.LazyFrame:
+        """Return persons by their exact number of rows ``n``, before any bound."""
+        import polars as pl
+
+        return self._rows(plan).group_by("p").agg(pl.len().cast(pl.Int64).alias("n"))
+
+    def _persons_by_rows(self, plan: Plan) -> pl.LazyFrame:
+        import polars as pl
+
+        place = pl.lit(0, dtype=pl.Int64)
+        for i, edge in enumerate(plan.measures[0].edges or ()):
+            place = pl.when(pl.col("n") >= int(edge)).then(pl.lit(i, dtype=pl.Int64)).otherwise(place)
+        persons = self.rows_per_person(plan).select(pl.lit(0).alias("k"), place.alias("cell"))
+        return persons.group_by("k", "cell").agg(pl.len())
+
+    def _read_once(self, plan: Plan) -> PolarsEngine:
+        """Return the engine over what the plan looks at, read once, where a second reading could give other rows."""
+        if self._is_pinned:
+            return self
+        looked_at = dict.fromkeys([*plan.columns, plan.bound.person, plan.bound.row_key])
+        names = [name for name in looked_at if name is not None] or list(self._types)[:1]
+        engine = copy(self)
+        engine._frame = guarded(self.name, lambda: self._frame.select(names).collect(engine="streaming")).lazy()
+        engine._is_pinned = True
+        return engine
 
     def _ask(self, plan: Plan, bounded: pl.LazyFrame) -> ExactTable:
         answers = []

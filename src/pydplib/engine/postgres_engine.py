@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,8 +22,9 @@ _DIALECT = PostgresDialect()
 
 _TYPES = """
 SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text'
-       ELSE format_type(COALESCE(NULLIF(t.typbasetype, 0), a.atttypid), NULL) END
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+       ELSE format_type(COALESCE(NULLIF(t.typbasetype, 0), a.atttypid), NULL) END,
+       c.relkind IN ('r', 'p', 'm')
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_class c ON c.oid = a.attrelid
 WHERE a.attrelid = to_regclass({table}) AND a.attnum > 0 AND NOT a.attisdropped
 """
 
@@ -29,6 +32,62 @@ _MAY_MAKE_TEMPORARY = """
 SELECT has_database_privilege(current_database(), 'TEMPORARY')
        AND current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery()
 """
+
+
+_CLASSES = {
+    "28": "the server refused the role or its password",
+    "3D": "the server has no such database",
+    "42501": "the role may not read it: GRANT SELECT on the table, and USAGE on its schema",
+    "42P01": "the table is not there any more",
+    "53300": "the server takes no more connections",
+    "57P": "the server is shutting down or starting",
+    "08": "the connection broke",
+}
+"""Kinds of failure by SQLSTATE, or its first characters: a kind holds no data, the server's own words may."""
+
+_FATAL = (
+    (r'role ".*" does not exist', "the server knows no such role"),
+    (r'database ".*" does not exist', "the server has no such database"),
+    (r"password authentication failed|no password supplied", "the server refused the role or its password"),
+    (r"no pg_hba.conf entry|permission denied for database", "the server does not let this role in from here"),
+    (r"too many (clients|connections)", "the server takes no more connections"),
+    (r"starting up|shutting down", "the server is shutting down or starting"),
+)
+"""Before a role is known there is no SQLSTATE to read, so the words are compared, and never passed on."""
+
+
+def _kind_of(error: Exception) -> str:
+    """Return what kind of failure the server reported; empty where it cannot be told."""
+    state = str(getattr(error, "sqlstate", None) or "")
+    for start, words in _CLASSES.items():
+        if state.startswith(start):
+            return words
+    text = str(error)
+    return next((words for pattern, words in _FATAL if re.search(pattern, text)), "")
+
+
+def _unreachable(url: str) -> str:
+    """Return why no connection comes about, as far as the network tells: name, port, silence."""
+    parts = urlsplit(url)
+    host = parts.hostname
+    if not host or host.startswith("/"):
+        return ""
+    port = parts.port or 5432
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return f"the host name '{host}' is unknown (DNS)"
+    for address in addresses:
+        try:
+            with socket.socket(address[0], socket.SOCK_STREAM) as probe:
+                probe.settimeout(3)
+                probe.connect(address[4])
+                return ""
+        except ConnectionRefusedError:
+            found = f"nothing listens on port {port} of '{host}' (connection refused)"
+        except OSError:
+            found = f"'{host}' does not answer on port {port}"
+    return found
 
 
 class _Connection:
@@ -41,10 +100,32 @@ class _Connection:
     def run(self, statement: str) -> Sequence[Sequence[Any]]:
         if self._session is None or self._session.closed:
             psycopg = import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
-            self._session = psycopg.connect(self._url, autocommit=True, application_name="pydplib")
-            self._session.execute("SET timezone = 'UTC'")
-        cursor = self._session.execute(statement)
-        return cursor.fetchall() if cursor.description is not None else []
+            kind = ""
+            try:
+                self._session = psycopg.connect(self._url, autocommit=True, application_name="pydplib")
+                self._session.execute("SET timezone = 'UTC'")
+            except psycopg.Error as error:
+                self._session, kind = None, _kind_of(error) or _unreachable(self._url) or "the reason is not known"
+            if self._session is None:  # after the handler has ended: no context carries the server's words
+                raise EngineError(
+                    f"PostgreSQL could not be reached: {kind}. Its own message is withheld, because it may quote a "
+                    "password."
+                )
+        return self._fetched(statement)
+
+    def _fetched(self, statement: str) -> Sequence[Sequence[Any]]:
+        psycopg = import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
+        kind = ""
+        try:
+            cursor = self._session.execute(statement)
+            return cursor.fetchall() if cursor.description is not None else []
+        except psycopg.Error as error:
+            kind = _kind_of(error)
+        if kind:
+            raise EngineError(
+                f"PostgreSQL could not read the table: {kind}. Its own message is withheld, because it may quote data."
+            )
+        raise RuntimeError  # what is left may tell of the data: the guard makes it a sentence
 
     def close(self) -> None:
         if self._session is not None:
@@ -63,6 +144,13 @@ class PostgresEngine(SqlEngine):
                 yield engine
         else:
             yield BoundedEngine(self, plan, None)
+
+    def check_ready(self) -> None:
+        """Raise unless the role may read the declared columns now; a session that was lost is opened again first."""
+        try:
+            super().check_ready()
+        except EngineError:
+            super().check_ready()
 
 
 def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresEngine:
@@ -86,9 +174,14 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
             "and GRANT SELECT."
         )
     storages = {
-        str(column): _DIALECT.storage(str(kind).replace(" without time zone", "")) for column, kind in described
+        str(column): _DIALECT.storage(str(kind).replace(" without time zone", "")) for column, kind, _ in described
     }
-    source = Source(name, storages)
+    source = Source(name, storages, is_pinned=all(is_base for _, _, is_base in described))
     engine = PostgresEngine("PostgreSQL", schema, _DIALECT, source, connection.run, close=connection.close)
+    try:
+        engine.check_ready()  # the catalog shows tables that the role may not read
+    except BaseException:
+        connection.close()
+        raise
     weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open session
     return engine

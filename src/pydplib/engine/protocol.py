@@ -65,6 +65,8 @@ def check_same_table(engine_schema: Schema, plan: Plan) -> None:
 
 def check_narrower(outer: Plan, inner: Plan) -> None:
     """Refuse a plan that a bounded table cannot answer: it may only be narrowed."""
+    if any(measure.kind == "persons" for measure in inner.measures):
+        raise QuestionError("A bounded table no longer knows who has how many rows. Ask the table itself.")
     if inner.bound != outer.bound:
         raise QuestionError("A bounded table keeps its bound; ask it with the same bound.")
     missing = [str(condition) for condition in outer.where if condition not in inner.where]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.engine.exact import ExactTable
+from pydplib._names import person_column
+from pydplib.engine.exact import ExactTable, integers
 from pydplib.engine.plan import WHOLE_LIMIT, Bins, Key, Plan
-from pydplib.errors import SchemaError, column_hint
+from pydplib.errors import SchemaError, column_hint, looks_like_names
 from pydplib.schema import Schema
 
 
@@ -32,16 +33,18 @@ def column_names(schema: Schema) -> dict[str, str]:
 def check_present(schema: Schema, stored: Iterable[str]) -> None:
     """Refuse a table that lacks declared columns, and name all of them. Names are public, cells are not."""
     stored = list(stored)
+    whose = person_column(stored) if looks_like_names(stored) else None
     missing = [name for name in dict.fromkeys([*schema.columns, schema.person]) if name and name not in stored]
     if len(missing) == 1:
         (name,) = missing
-        raise SchemaError(f"The schema declares column '{name}', but the table has none.{column_hint(name, stored)}")
+        hint = f" Did you mean '{whose}'?" if name == schema.person and whose else column_hint(name, stored)
+        raise SchemaError(f"The schema declares column '{name}', but the table has none.{hint}")
     if missing:
         hints = {name: column_hint(name, stored) for name in missing}
         listed = [f"\n  '{name}'" + (hint if "mean" in hint else "") for name, hint in hints.items()]
         raise SchemaError(
             f"The schema declares {len(missing)} columns that the table does not have:{''.join(listed)}\n"
-            "Correct the schema, delete what nobody shall ask about, or check that the names stand in the first line."
+            "Correct the schema, delete columns that nobody needs, or check that the names are in the first line."
         )
 
 
@@ -58,38 +61,43 @@ def check_unique(schema: Schema, stored: Iterable[object]) -> None:
 
 
 def whole(value: Any) -> int:
-    """Return an engine's sum, clamped to the public ceiling of 62 bits on every engine alike.
-
-    Clamping moves two sums no further apart, so one person's part stays bounded, and a table far larger than its owner
-    declared is answered like any other: no overflow tells of the data.
+    """Return an engine's sum as it is, whatever its size: engines add up in 96 bits and more.
 
     Examples:
-        >>> whole(7), whole("-1:4294967295"), whole(2**70) == whole(2**80)
+        >>> whole(7), whole("-1:4294967295"), whole(2**70) == 2**70
         (7, -1, True)
     """
     if isinstance(value, str):  # SQLite's two halves of the bits
         upper, lower = value.split(":")
-        value = (int(upper) << 32) + int(lower)
-    return max(1 - WHOLE_LIMIT, min(WHOLE_LIMIT - 1, int(value)))
+        return (int(upper) << 32) + int(lower)
+    return int(value)
 
 
 def read_table(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
     """Put an engine's rows into public order: every public key present, zeros where nothing was found."""
     if plan.has_unknown_keys:
         return _read_unknown(plan, answers)
-    values: list[NDArray[np.int64]] = [
-        np.zeros((len(plan.keys), m.cells) if m.kind == "cells" else len(plan.keys), np.int64) for m in plan.measures
+    values: list[NDArray[Any]] = [
+        np.zeros((len(plan.keys), m.cells) if m.kind in ("cells", "persons") else len(plan.keys), np.int64)
+        for m in plan.measures
     ]
     for answer in answers:
         for row in answer.rows:
             if row[0] is None or (answer.is_cells and row[1] is None):
                 continue  # rows of no public key, or of no cell
             if answer.is_cells:
-                values[answer.measures[0]][int(row[0]), int(row[1])] = whole(row[2])
+                _put(values, answer.measures[0], (int(row[0]), int(row[1])), whole(row[2]))
             else:
                 for measure, value in zip(answer.measures, row[1:], strict=True):
-                    values[measure][int(row[0])] = whole(value)
+                    _put(values, measure, (int(row[0]),), whole(value))
     return ExactTable(plan, plan.keys, tuple(values))
+
+
+def _put(values: list[NDArray[Any]], measure: int, place: tuple[int, ...], number: int) -> None:
+    """Write one integer; a table that outgrew its declared size gets Python's integers, which never wrap."""
+    if abs(number) >= WHOLE_LIMIT and values[measure].dtype != object:
+        values[measure] = values[measure].astype(object)
+    values[measure][place] = number
 
 
 def _read_unknown(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
@@ -113,7 +121,5 @@ def _read_unknown(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
             key[i] = order[i] = cell if isinstance(cell, str) else int(cell)
         found[tuple(order)] = (tuple(key), [whole(value) for value in row[1 + len(unknown) :]])
     in_order = [found[order] for order in sorted(found)]
-    table = np.array([numbers for _, numbers in in_order], np.int64).reshape(len(in_order), len(plan.measures))
-    return ExactTable(
-        plan, tuple(key for key, _ in in_order), tuple(np.ascontiguousarray(column) for column in table.T)
-    )
+    columns_of = [[numbers[i] for _, numbers in in_order] for i in range(len(plan.measures))]
+    return ExactTable(plan, tuple(key for key, _ in in_order), tuple(integers(column) for column in columns_of))

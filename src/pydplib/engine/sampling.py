@@ -47,12 +47,14 @@ def sampling_sql(compiler: Compiler, plan: Plan) -> str:
     if bound.max_groups is not None:
         ranks.append(f"DENSE_RANK() OVER (PARTITION BY p ORDER BY hg, {', '.join(groups)}) AS g")
         limit += f" AND g <= {bound.max_groups}"
+    step = dialect.step
     return (
-        f"WITH rows_ AS (\n{compiler.rows(plan)}\n),\n"
-        f"keyed AS (SELECT {', '.join([*carried, *keys])} FROM rows_),\n"
-        f"folded AS (SELECT *, {folds} FROM keyed WHERE {present}),\n"
-        f"mixed AS (SELECT *, {group_hash} AS mg, {row_hash} AS mr FROM folded),\n"
-        f"hashed AS (SELECT *, {_poly('mg', plan, 'groups')} AS hg, {_poly('mr', plan, 'rows')} AS hr FROM mixed),\n"
+        f"WITH {compiler.reading(plan)}rows_ AS {step}(\n{compiler.rows(plan)}\n),\n"
+        f"keyed AS {step}(SELECT {', '.join([*carried, *keys])} FROM rows_),\n"
+        f"folded AS {step}(SELECT *, {folds} FROM keyed WHERE {present}),\n"
+        f"mixed AS {step}(SELECT *, {group_hash} AS mg, {row_hash} AS mr FROM folded),\n"
+        f"hashed AS {step}"
+        f"(SELECT *, {_poly('mg', plan, 'groups')} AS hg, {_poly('mr', plan, 'rows')} AS hr FROM mixed),\n"
         f"ranked AS (SELECT *, {', '.join(ranks)} FROM hashed),\n"
         f"bounded AS (SELECT {', '.join([*names, *groups])} FROM ranked WHERE {limit})"
     )

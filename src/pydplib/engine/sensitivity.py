@@ -49,8 +49,9 @@ def sensitivity(plan: Plan, measure: Measure | int | None = None) -> Sensitivity
         and groups the rows fall into; each row adds at most weight x largest in absolute value, to one
         cell of one group. So L1 <= M W largest, and L2 and Linf are at most L1. Other persons'
         weights do not depend on these rows. Samples: at most G groups keep at most M whole rows each, so
-        L1 <= G M largest, L2^2 <= G (M largest)^2, Linf <= M largest. Several measures: the norms of
-        the concatenated vector.
+        L1 <= G M largest, L2^2 <= G (M largest)^2, Linf <= M largest. Persons by their number of rows: a
+        person is in exactly one class, and whose rows are whose does not depend on anybody else, so adding or
+        removing a person moves one class by 1. Several measures: the norms of the concatenated vector.
 
     Examples:
         >>> from pydplib.schema import Number, Schema
@@ -75,6 +76,8 @@ def sensitivity(plan: Plan, measure: Measure | int | None = None) -> Sensitivity
 
 
 def _of_measure(plan: Plan, measure: Measure) -> Sensitivity:
+    if measure.kind == "persons":
+        return Sensitivity(1, 1, 1)
     per_group = plan.bound.max_rows * plan.scale * measure.largest
     groups = plan.bound.max_groups or 1
     if not plan.has_unknown_keys and plan.by:

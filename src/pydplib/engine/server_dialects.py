@@ -45,6 +45,18 @@ class PostgresDialect(Dialect):
             f"WHEN ABS({cell}) < numeric '1e-300' THEN numeric '0' ELSE {cell} END AS float8)"
         )
 
+    def id_decimal(self, cell: str) -> str:
+        """Return a numeric that names somebody: NaN is nobody."""
+        return f"NULLIF({cell}, numeric 'NaN')"
+
+    def as_day(self, cell: str) -> str:
+        """Cut a point in time to its day: every timestamp of PostgreSQL has one."""
+        return f"CAST({cell} AS DATE)"
+
+    def factor(self, number: str, *, least: float = 1e-150) -> str:
+        """Return a number that may be multiplied: a product below a double's range is an error in PostgreSQL."""
+        return f"(CASE WHEN ABS({number}) < {self.double(least)} THEN {self.double(0.0)} ELSE {number} END)"
+
     def text_number(self, cell: str) -> str:
         """Read a text as a double; what is no number is missing."""
         return f"CASE WHEN {self.matches(cell, NUMBER_PATTERN)} THEN {self.decimal(f'CAST({cell} AS numeric)')} END"
@@ -67,6 +79,7 @@ class SqliteDialect(Dialect):
 
     name = "sqlite"
     inline = "MATERIALIZED"  # inlined, SQLite joins persons without an index: quadratic in their number
+    step = "MATERIALIZED "  # inlined, SQLite computes a cell once per mention: a thousand times after five steps
 
     def __init__(self, mixed: Iterable[str] = ()) -> None:
         self._mixed = frozenset(mixed)
@@ -74,11 +87,17 @@ class SqliteDialect(Dialect):
     def person(self, column: str) -> str:
         """Return who a row is about: 1, 1.0 and '1' are one person."""
         cell = self.quote(column)
+        # Texts of plain letters need no look at their bytes.
+        is_odd = f"TYPEOF({cell}) = 'blob' OR TYPEOF({cell}) = 'text' AND {cell} GLOB '*[^ -~]*'"
         if column not in self._mixed:
-            return f"NULLIF({cell}, '')"
+            return f"NULLIF(CASE WHEN {is_odd} THEN {self.id_text(cell)} ELSE {cell} END, '')"
         is_whole = f"TYPEOF({cell}) = 'real' AND {cell} = CAST({cell} AS INTEGER)"
         number = f"CASE WHEN {is_whole} THEN CAST({cell} AS INTEGER) ELSE {cell} END"
-        return f"NULLIF({self.as_text(number)}, '')"
+        return f"CASE WHEN {is_odd} THEN {self.id_text(cell)} ELSE NULLIF({self.as_text(number)}, '') END"
+
+    def id_text(self, cell: str) -> str:
+        """Return a text that names somebody or something; bytes that are no text are missing."""
+        return f"CASE WHEN TYPEOF({cell}) <> 'blob' THEN pydplib_text(CAST({cell} AS BLOB)) END"
 
     def double(self, value: float) -> str:
         """Return this double as an exact ratio: SQLite's own reading of long decimals may be off by a bit."""
@@ -111,7 +130,7 @@ class SqliteDialect(Dialect):
 
     def text_number(self, cell: str) -> str:
         """Read a text as a double; the function is registered by the engine."""
-        return f"pydplib_number({cell})"
+        return f"pydplib_number(CAST({cell} AS BLOB))"
 
     def text_day(self, cell: str) -> str:
         """Read a text as a day; the calendar's own answer must be the text itself."""
@@ -137,7 +156,7 @@ class SqliteDialect(Dialect):
 
     def hash_text(self, cell: str) -> str:
         """Fold a text into an integer below 2^28; the function is registered by the engine."""
-        return f"pydplib_fold({cell})"
+        return f"pydplib_fold(CAST({cell} AS BLOB))"
 
     def fold(self, cell: str, storage: Storage) -> str:
         """Fold a cell by its own type, so that numbers fold as they do where columns have types."""
@@ -182,6 +201,10 @@ class SparkDialect(Dialect):
     def as_text(self, cell: str) -> str:
         """Convert to text that compares byte by byte."""
         return f"CAST({cell} AS STRING)"
+
+    def id_text(self, cell: str) -> str:
+        """Return a text that names somebody; bytes that are no text, which Spark stores too, are missing."""
+        return f"NULLIF(TRY_VALIDATE_UTF8({self.as_text(cell)}), '')"
 
     def matches(self, cell: str, pattern: str) -> str:
         """Ask whether a text matches a pattern."""

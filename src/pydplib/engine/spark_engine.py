@@ -67,8 +67,39 @@ def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None =
     )
     check_unique(schema, [name for name, _ in described])
     storages = {name: _DIALECT.storage(kind) for name, kind in described}
+    if not _is_pinned(frame):
+        used = {*schema.columns, schema.person}
+        kept = [_DIALECT.quote(name) for name, _ in described if name in used]
+        rows = frame
+        # Written to the executors' memory and disks, and cut off from how it was computed: a second reading, or a part
+        # that is computed again, would give other rows than those that were weighed.
+        frame = guarded("Spark", lambda: rows.selectExpr(*kept).localCheckpoint(eager=True), opening=True)
     guarded("Spark", lambda: frame.createOrReplaceTempView(view), opening=True)
     return SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
+
+
+_IN_PLACE = {"Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "LogicalRelation"}
+
+
+def _is_pinned(frame: Any) -> bool:
+    """Tell whether two readings of a DataFrame give the same rows: files, filtered and renamed, and nothing drawn.
+
+    Samples, limits, joins, shuffles and other people's sources need not; neither does what cannot be looked into.
+    """
+    try:
+        plan = frame._jdf.queryExecution().analyzed()
+        nodes = [plan]
+        for node in nodes:
+            kind = node.getClass().getSimpleName()
+            if kind not in _IN_PLACE:
+                return False
+            if kind == "LogicalRelation" and node.relation().getClass().getSimpleName() != "HadoopFsRelation":
+                return False
+            children = node.children()
+            nodes += [children.apply(i) for i in range(children.size())]
+        return bool(plan.deterministic())
+    except Exception:  # no plan to look into, as in Spark Connect
+        return False
 
 
 def from_url(url: str, schema: Schema, *, path: str) -> SparkEngine:

@@ -7,8 +7,9 @@ The shape, by weights::
     bounded AS (rows joined with their weight)
     SELECT key, SUM(weight), SUM(weight * value), ... GROUP BY key
 
-No sort and no window: two readings of the source and two hash tables. The sampling bound ranks rows by
-a keyed hash instead.
+No sort and no window: two readings of the source and two hash tables. A source that may give other rows
+on a second reading is read once, into ``pydplib_read``: otherwise the weights would be of other rows than
+those they weigh. The sampling bound ranks rows by a keyed hash instead.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from pydplib.engine.sampling import sampling_sql
 from pydplib.errors import SchemaError, column_hint
 from pydplib.schema import Category, Column, Date, Flag, Schema, Text
 
+_READ = "pydplib_read"  # what was read once
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -39,10 +42,18 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the rows are: the text behind FROM, and how each physical column is stored."""
+    """Where the rows are: the text behind FROM, and how each physical column is stored.
+
+    Attributes:
+        text: What stands behind FROM.
+        storages: Column -> how it is stored.
+        is_pinned: Whether two readings within a statement give the same rows, as a base table or a file does. A view,
+            a relation or a sample need not: it is read once, before anything is computed from it.
+    """
 
     text: str
     storages: Mapping[str, Storage]
+    is_pinned: bool = True
 
 
 class Compiler:
@@ -68,6 +79,8 @@ class Compiler:
             outer: The wider plan whose bounded rows are asked; by default the plan itself.
             bounded_table: A table made by ``bounded(outer)``; then nothing is bounded again.
         """
+        if plan.measures[0].kind == "persons":
+            return [Query(self._persons_by_rows(plan), (0,), True)]
         head = self._bounding(outer or plan) if bounded_table is None else ""
         extra = [condition for condition in plan.where if condition not in (outer or plan).where]
         origin = bounded_table or "bounded"
@@ -95,12 +108,29 @@ class Compiler:
                 found.append(Query(text, (i,), True))
         return found
 
+    def _persons_by_rows(self, plan: Plan) -> str:
+        """Return the statement that counts persons by their number of rows: nobody's rows are weighed or left out."""
+        classes = list(enumerate(plan.measures[0].edges or ()))[:0:-1]
+        place = " ".join(f"WHEN COUNT(*) >= {int(edge)} THEN {i}" for i, edge in classes)
+        return (
+            f"WITH {self.reading(plan)}rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)\n"
+            f"SELECT 0 AS k, cell, COUNT(*) FROM (SELECT CASE {place} ELSE 0 END AS cell FROM rows_ GROUP BY p) "
+            "persons\nGROUP BY cell"
+        )
+
+    def rows_per_person(self, plan: Plan) -> str:
+        """Return the statement that counts persons by their exact number of rows; for the owner's own check."""
+        return (
+            f"WITH {self.reading(plan)}rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)\n"
+            "SELECT n, COUNT(*) FROM (SELECT COUNT(*) AS n FROM rows_ GROUP BY p) persons\nGROUP BY n"
+        )
+
     # -- rows and weights ------------------------------------------------------------------
 
     def _bounding(self, plan: Plan) -> str:
         if plan.bound.mode == "sample":
             return sampling_sql(self, plan)
-        rows = f"WITH rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)"
+        rows = f"WITH {self.reading(plan)}rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)"
         columns = ", ".join(self.names(plan)) or "1 AS one"
         if plan.bound.person is None:
             return f"{rows},\nbounded AS {self.dialect.inline} (SELECT {columns} FROM rows_)"
@@ -113,6 +143,14 @@ class Compiler:
             "FROM rows_ JOIN weights ON rows_.p = weights.p)"
         )
 
+    def reading(self, plan: Plan) -> str:
+        """Return the clause that reads the plan's columns once, where a second reading could give other rows."""
+        if self.source.is_pinned:
+            return ""
+        looked_at = dict.fromkeys([*plan.columns, plan.bound.person, plan.bound.row_key])
+        columns = ", ".join(self.dialect.quote(name) for name in looked_at if name is not None)
+        return f"{_READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
+
     def rows(self, plan: Plan) -> str:
         """Return the rows that a plan looks at: normalised columns, person, row key."""
         columns = [f"{self._column(name)} AS {self.name(name)}" for name in plan.columns]
@@ -123,7 +161,8 @@ class Compiler:
             kept.append("p IS NOT NULL")  # a null person would have no weight, or a bound of its own
         if plan.bound.row_key is not None:
             columns.append(f"{self._row_key(plan.bound.row_key)} AS rk")
-        text = f"SELECT {', '.join(columns) or '1 AS one'} FROM {self.source.text}"
+        origin = self.source.text if self.source.is_pinned else _READ
+        text = f"SELECT {', '.join(columns) or '1 AS one'} FROM {origin}"
         if plan.where:
             kept.append(self._conditions(plan.where))
         if not kept:
@@ -159,14 +198,16 @@ class Compiler:
         if isinstance(kind, Text):
             if storage not in ("integer", "text", "dynamic"):
                 raise SchemaError(f"Column '{column}' is stored as {storage}; unknown keys are texts or integers.")
-            return f"NULLIF({self.dialect.as_text(cell)}, '')"
+            return self.dialect.id_text(cell)
         return column_sql(self.dialect, cell, kind, storage)
 
     def _person(self, column: str) -> str:
         cell, storage = self.dialect.quote(column), self.storage(column)
         self.person_storage(column)
         if storage == "text":
-            return f"NULLIF({self.dialect.as_text(cell)}, '')"
+            return self.dialect.id_text(cell)
+        if storage == "decimal":
+            return self.dialect.id_decimal(cell)
         if storage == "dynamic":
             return self.dialect.person(column)
         if storage == "float":  # pandas keeps ids with gaps as floats; NaN is nobody, -0.0 is 0.0
@@ -277,6 +318,7 @@ class Compiler:
         if measure.center:
             number = f"({number} - {self.dialect.double(measure.center)})"
         if measure.kind == "sumsq":
+            number = self.dialect.factor(number)
             number = f"({number} * {number})"
         whole = self._rounded(number, measure)
         return whole if measure.offset == 0 else f"({whole} - ({measure.offset}))"
@@ -290,7 +332,10 @@ class Compiler:
 
     def _rounded(self, number: str, measure: Measure) -> str:
         # floor(x s + 1/2): ROUND differs between engines in how it treats halves.
-        factor = "" if measure.factor == 1.0 else f" * {self.dialect.double(measure.factor)}"
+        factor = ""
+        if measure.factor != 1.0:
+            number = self.dialect.factor(number, least=max(1e-150, min(1e300, 1e-300 / measure.factor)))
+            factor = f" * {self.dialect.double(measure.factor)}"
         return self.dialect.as_whole(f"({number}{factor} + {self.dialect.double(0.5)})")
 
     # -- pieces of text --------------------------------------------------------------------------

@@ -79,6 +79,14 @@ class SqlEngine:
         finally:
             self._answer(f"DROP TABLE {name}")
 
+    def check_ready(self) -> None:
+        """Raise ``EngineError`` unless the declared columns can be read now. No row is read: the answer is empty."""
+        names = dict.fromkeys([*self.schema.columns, *([self.schema.person] if self.schema.person else [])])
+        listed = ", ".join(self._compiler.dialect.quote(name) for name in names)
+        with self._lock:
+            statement = f"SELECT {listed} FROM {self._compiler.source.text} LIMIT 0"
+            guarded(self.name, lambda: self._run(statement), opening=True)
+
     def explain(self, plan: Plan) -> str:
         """Return the SQL of a plan, for the audit trail."""
         check_same_table(self.schema, plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from pydplib.errors import DataError, EngineError
 from pydplib.schema import Schema
 
 _DIALECT = SqliteDialect()
+_NUMBER = re.compile(NUMBER_PATTERN)
 
 
 def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
@@ -28,12 +29,13 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
         raise DataError(f"There is no file '{path}'.")
     address = f"file:{quote(str(Path(path).resolve()))}?mode=ro"
     connection = guarded("SQLite", lambda: sqlite3.connect(address, uri=True, check_same_thread=False), opening=True)
-    connection.create_function("pydplib_fold", 1, _fold, deterministic=True)
-    connection.create_function("pydplib_number", 1, _number, deterministic=True)
 
     def run(statement: str) -> Sequence[Sequence[Any]]:
         return connection.execute(statement).fetchall()
 
+    ((encoding,),) = guarded("SQLite", lambda: run("PRAGMA encoding"), opening=True)
+    for name, function in _functions(str(encoding).lower().replace("utf-16", "utf-16-")).items():
+        connection.create_function(name, 1, function, deterministic=True)
     # Temporary tables hold bounded rows: in memory, not in a file beside the data.
     guarded("SQLite", lambda: run("PRAGMA temp_store = MEMORY"), opening=True)
     text = _DIALECT.text(table)
@@ -53,11 +55,27 @@ def _keeps_types_apart(kind: str) -> bool:
     return kind.upper() == "ANY" or "BLOB" in kind.upper() or not kind.strip()
 
 
-def _number(cell: str) -> float | None:
-    """Read a text as a number; what is none is missing."""
-    return float(cell) if re.fullmatch(NUMBER_PATTERN, cell) else None
+def _functions(encoding: str) -> dict[str, Callable[[bytes | None], Any]]:
+    """Return the functions that the dialect calls.
 
+    They get bytes, in the file's encoding: Python cannot hand over a text that is none, and SQLite stores any.
+    """
 
-def _fold(cell: object) -> int | None:
-    """Fold a cell of any type by its text; nothing folds to nothing."""
-    return None if cell is None else fold_text(cell if isinstance(cell, bytes) else str(cell))
+    def text(cell: bytes | None) -> str | None:
+        """Read bytes as a text; what is none, or empty, is missing."""
+        try:
+            return None if cell is None else cell.decode(encoding) or None
+        except UnicodeDecodeError:
+            return None
+
+    def number(cell: bytes | None) -> float | None:
+        """Read a text as a number; what is none is missing."""
+        found = text(cell)
+        return float(found) if found is not None and _NUMBER.fullmatch(found) else None
+
+    def fold(cell: bytes | None) -> int | None:
+        """Fold a cell by its text; nothing folds to nothing."""
+        found = text(cell)
+        return None if cell is None else fold_text(cell if found is None else found)
+
+    return {"pydplib_text": text, "pydplib_number": number, "pydplib_fold": fold}

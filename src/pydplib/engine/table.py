@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from pydplib._shown import Shown
+from pydplib.engine.check import TableCheck, check_table
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine
-from pydplib.schema import Column, Schema
+from pydplib.errors import EngineError
+from pydplib.schema import Schema
 
 
-class Table:
+class Table(Shown):
     """Rows that stay where they are, behind a schema and an engine. Made by ``load``.
 
     Attributes:
@@ -25,12 +28,13 @@ class Table:
           age  number    18 to 100 years
     """
 
-    __slots__ = ("backend", "engine", "schema")
+    __slots__ = ("_closed", "backend", "engine", "schema")
 
     def __init__(self, schema: Schema, engine: Engine, *, backend: str | None = None) -> None:
         self.schema = schema
         self.engine = engine
         self.backend = backend
+        self._closed = False
 
     @property
     def name(self) -> str:
@@ -46,8 +50,37 @@ class Table:
         """Return the exact integers of a plan. They are private: pay first, add noise, then show."""
         return self.engine.aggregate(plan)
 
+    def check(self) -> TableCheck:
+        """Look at the rows for the owner: who has more rows than the limit, and which values lie beyond the bounds.
+
+        The numbers are exact, and so not private: they are for the owner's own screen. A limit or a bound that is
+        chosen after looking at them depends on the data, and no guarantee covers that choice. Nothing of it enters a
+        release, a log or an error.
+
+        Examples:
+            >>> import pandas as pd, pydplib as dp
+            >>> rows = pd.DataFrame({"id": [1, 1, 1, 2], "age": [61, 62, 140, 70]})
+            >>> schema = dp.Schema({"age": dp.Number(18, 100)}, person="id", max_rows_per_person=2)
+            >>> found = dp.load(rows, schema).check()
+            >>> found.persons_over, found.above["age"], found.limit_for(0.95)
+            (1, 1, 3)
+        """
+        return check_table(self.engine)
+
+    def check_ready(self) -> None:
+        """Raise ``EngineError`` where a question cannot be answered, as far as that can be told without reading data.
+
+        A table that was closed, a connection that is gone, a missing right to read: asked before anything is paid.
+        """
+        if self._closed:
+            raise EngineError("This table was closed. Load it again: dp.load(...).")
+        check = getattr(self.engine, "check_ready", None)
+        if check is not None:
+            check()
+
     def close(self) -> None:
-        """Close what ``load`` opened."""
+        """Close what ``load`` opened; the table answers no more questions."""
+        self._closed = True
         close = getattr(self.engine, "close", None)
         if close is not None:
             close()
@@ -60,24 +93,5 @@ class Table:
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        who = "every row another person"
-        if self.schema.person is not None:
-            most = self.schema.max_rows_per_person
-            who = f"person '{self.schema.person}', at most {most} row{'' if most == 1 else 's'} each count"
-        lines = [f"Table '{self.schema.name}' on {self.engine.name}, {who}"]
-        width = max(len(name) for name in self.schema.columns)
-        for name, column in self.schema.columns.items():
-            lines.append(f"  {name:<{width}}  {column.kind:<8}  {_facts(column)}".rstrip())
-        return "\n".join(lines)
-
-
-def _facts(column: Column) -> str:
-    """Say a column's public facts in a few words."""
-    if column.kind in ("number", "integer", "date"):
-        unit = f" {column.unit}" if getattr(column, "unit", "") else ""  # type: ignore[union-attr]
-        return f"{column.low} to {column.high}{unit}"  # type: ignore[union-attr]
-    if column.kind == "category":
-        values = [str(value) for value in column.values]  # type: ignore[union-attr]
-        return ", ".join(values) if len(values) <= 8 else f"{', '.join(values[:7])}, ... ({len(values)} values)"
-    return ""
+    def __str__(self) -> str:
+        return self.schema.described(f"Table '{self.schema.name}' on {self.engine.name}")

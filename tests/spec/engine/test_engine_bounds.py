@@ -90,6 +90,10 @@ PLANS = {
         bound=Bound("id", 2, mode="sample", max_groups=3, row_key="report", salt="salt"),
         measures=[Measure("count"), SUM],
     ),
+    "persons by rows": Plan(SCHEMA, measures=[Measure("persons", edges=[1, 2, 3, 5, 11])]),
+    "persons by rows, where": Plan(
+        SCHEMA, where=[Where("age").at_least(40)], measures=[Measure("persons", edges=[1, 3, 7])]
+    ),
     "sample, unknown keys": Plan(
         SCHEMA,
         by={"site": None},
@@ -156,7 +160,7 @@ def test_the_bound_is_reached_when_all_rows_are_extreme(place) -> None:
 def test_bounded_table_keeps_its_weights_when_narrowed(place) -> None:
     rows = {"id": ["a"] * 4, "age": [10.0, 20.0, 30.0, 40.0], "pirads": [1, 1, 2, 2]}
     data = pa.table({name: pa.array(cells, TYPES[name]) for name, cells in rows.items()})
-    schema = dp.Schema({"age": dp.Number(0, 100), "pirads": dp.Category([1, 2])}, person="id")
+    schema = dp.Schema({"age": dp.Number(0, 100), "pirads": dp.Category([1, 2])}, person="id", max_rows_per_person=1)
     wide = Plan(schema, by=["pirads"], measures=[Measure("sum", "age", low=0, high=100, step=1)])
     one = 2**16 // 4
     with place(data, schema).engine.bounded(wide) as engine:
@@ -172,7 +176,7 @@ def test_bounded_table_keeps_its_weights_when_narrowed(place) -> None:
 
 def test_narrowing_is_refused_when_it_would_widen(place) -> None:
     data = pa.table({"id": ["a"], "age": [10.0]})
-    schema = dp.Schema({"age": dp.Number(0, 100)}, person="id")
+    schema = dp.Schema({"age": dp.Number(0, 100)}, person="id", max_rows_per_person=1)
     plan = Plan(schema, where=[Where("age").at_least(5)], measures=[Measure("count")])
     with (
         place(data, schema).engine.bounded(plan) as engine,

@@ -30,7 +30,7 @@ def make(postgres_server: Any):
     return made
 
 
-AGE = dp.Schema({"age": dp.Number(0, 100)}, person="id")
+AGE = dp.Schema({"age": dp.Number(0, 100)}, person="id", max_rows_per_person=1)
 SUM = [Measure("sum", "age", low=0, high=100, step=1), Measure("count", "age")]
 
 
@@ -48,7 +48,7 @@ def test_text_numbers_beyond_a_double_are_missing_not_an_error(make, postgres_se
 
 
 def test_infinite_days_are_clamped(make, postgres_server: Any) -> None:
-    schema = dp.Schema({"day": dp.Date("1970-01-01", "1970-01-11")}, person="id")
+    schema = dp.Schema({"day": dp.Date("1970-01-01", "1970-01-11")}, person="id", max_rows_per_person=1)
     name = make("id int, day timestamp", "(1, 'infinity'), (2, '-infinity'), (3, '1970-01-04 23:59'), (4, NULL)")
     plan = Plan(schema, measures=[Measure("sum", "day", low=0, high=10, step=1), Measure("count", "day")])
     with dp.load(postgres_server.url, schema, table=name) as table:
@@ -56,14 +56,14 @@ def test_infinite_days_are_clamped(make, postgres_server: Any) -> None:
 
 
 def test_days_stored_as_text_are_refused_with_the_way_out(make, postgres_server: Any) -> None:
-    schema = dp.Schema({"day": dp.Date("1970-01-01", "1970-01-11")}, person="id")
+    schema = dp.Schema({"day": dp.Date("1970-01-01", "1970-01-11")}, person="id", max_rows_per_person=1)
     name = make("id int, day text", "(1, '1970-02-31')")
     with pytest.raises(SchemaError, match="view that casts"):
         dp.load(postgres_server.url, schema, table=name)
 
 
 def test_enums_domains_and_views_are_read(make, postgres_server: Any) -> None:
-    schema = dp.Schema({"kind": dp.Category(["y", "n"])}, person="id")
+    schema = dp.Schema({"kind": dp.Category(["y", "n"])}, person="id", max_rows_per_person=1)
     with psycopg.connect(postgres_server.url, autocommit=True) as connection:
         suffix = uuid.uuid4().hex
         connection.execute(f"CREATE TYPE kind_{suffix} AS ENUM ('y', 'n', 'z')")
@@ -124,3 +124,71 @@ def test_a_lost_connection_is_opened_again(make, postgres_server: Any) -> None:
 def test_unknown_table_is_said_without_a_guess_at_data(postgres_server: Any) -> None:
     with pytest.raises(EngineError, match="no table or view 'absent'"):
         dp.load(postgres_server.url, AGE, table="absent")
+
+
+def test_each_kind_of_connection_failure_is_named_without_the_servers_words(make, postgres_server: Any) -> None:
+    name = make("id int, age float8", "(1, 10)")
+    port = postgres_server.port
+    database = postgres_server.url.rsplit("/", 1)[1].split("?")[0]
+    failures = {
+        "postgresql://canary-user@no-such-host.invalid/x": "host name 'no-such-host.invalid' is unknown",
+        "postgresql://canary-user@127.0.0.1:1/x": "nothing listens on port 1",
+        f"postgresql://canary-user@127.0.0.1:{port}/{database}": "knows no such role",
+        postgres_server.url.rsplit("/", 1)[0] + "/canary-database": "has no such database",
+    }
+    for url, words in failures.items():
+        with pytest.raises(EngineError) as caught:
+            dp.load(url, AGE, table=name)
+        assert words in str(caught.value), url
+        assert "canary" not in str(caught.value) and "FATAL" not in str(caught.value)
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+def test_missing_right_to_read_is_told_at_load_and_before_the_debit(make, postgres_server: Any) -> None:
+    name = make("id int, age float8", "(1, 10)")
+    schema = dp.Schema({"age": dp.Number(0, 100)}, person="id", max_rows_per_person=1, name="rights")
+    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+        with dp.load(postgres_server.reader_url, schema, table=name) as table:
+            session = dp.Session(table, recipient="acme", budget=1.0)
+            connection.execute(f"REVOKE SELECT ON {name} FROM reader")
+            with pytest.raises(EngineError, match=r"may not read it: GRANT SELECT .* Nothing was spent"):
+                session.release(dp.Count(), epsilon=0.5)
+            assert session.remaining.epsilon == 1.0
+            connection.execute(f"GRANT SELECT (id, age) ON {name} TO reader")  # by columns is enough
+            session.release(dp.Count(), epsilon=0.5)
+        connection.execute(f"REVOKE SELECT (id, age) ON {name} FROM reader")
+        with pytest.raises(EngineError, match="GRANT SELECT"):
+            dp.load(postgres_server.reader_url, schema, table=name)
+
+
+def test_session_that_was_lost_is_opened_again_before_anything_is_paid(make, postgres_server: Any) -> None:
+    name = make("id int, age float8", "(1, 10)")
+    schema = dp.Schema({"age": dp.Number(0, 100)}, person="id", max_rows_per_person=1, name="lost")
+    with dp.load(postgres_server.reader_url, schema, table=name) as table:
+        with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'")
+        assert dp.Session(table, recipient="acme", budget=1.0).release(dp.Count(), epsilon=0.5).margin95
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM {name} TABLESAMPLE BERNOULLI (2)",
+        "SELECT * FROM {name} TABLESAMPLE SYSTEM (20)",
+        "SELECT * FROM {name} WHERE random() < 0.02",
+        "SELECT * FROM {name} ORDER BY random() LIMIT 60",
+    ],
+)
+def test_largest_part_of_one_person_in_a_sampled_view_is_the_bound(postgres_server: Any, text: str) -> None:
+    schema = dp.Schema({"who": dp.Integer(0, 39)}, person="id", max_rows_per_person=1)
+    plan = Plan(schema, by=["who"], measures=[Measure("count")])
+    name = f"t_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+        rows = "SELECT 'p' || (i / 50) AS id, i / 50 AS who FROM generate_series(0, 1999) AS s(i)"
+        connection.execute(f"CREATE TABLE {name} AS {rows}")
+        connection.execute(f"CREATE VIEW v_{name} AS {text.format(name=name)}")
+    with dp.load(postgres_server.url, schema, table=f"v_{name}") as table:
+        assert "pydplib_read" in table.engine.explain(plan)
+        assert max(int(table.aggregate(plan).values[0].max()) for _ in range(12)) <= W
+    with dp.load(postgres_server.url, schema, table=name) as table:
+        assert "pydplib_read" not in table.engine.explain(plan)

@@ -11,7 +11,7 @@ from pydplib.engine import Bound, Measure, Plan
 from pydplib.engine.bounding import PRIME
 
 PERSONS, REPORTS = 4000, 10
-SCHEMA = dp.Schema({"turn": dp.Integer(0, REPORTS - 1)}, person="id")
+SCHEMA = dp.Schema({"turn": dp.Integer(0, REPORTS - 1)}, person="id", max_rows_per_person=1)
 FRAME = pl.DataFrame(
     {
         "id": np.repeat(np.arange(PERSONS), REPORTS),

@@ -1,0 +1,400 @@
+"""Cells that no table should hold: every question is answered, and nobody else's integers change, on every engine."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import hostile_cells as hostile
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hostile_cells import ASKED, Cell, schema_of
+from neighbours import losses
+
+import pydplib as dp
+from pydplib.engine import ExactTable, Plan, Table, Where
+from pydplib.release.prepare import Prepared, prepare
+from pydplib.release.resolved import resolve
+
+Load = Callable[[pa.Table, dp.Schema, Path], Table]
+Reference = Callable[[Plan], dict[Any, list[list[int]]]]
+
+
+def prepared_of(question: Any, schema: dp.Schema) -> Prepared:
+    resolved = resolve(question, schema)
+    return prepare(resolved, 1.0, 1e-6 if resolved.has_unknown_keys else None)
+
+
+@cache
+def plan_of(number: int, count: int) -> Plan:
+    """Return the plan of a question, by its number, for each of all examples."""
+    schema = schema_of(count)
+    return all_at_once(prepared_of(ASKED[number], schema).plan, schema, count)
+
+
+def all_at_once(plan: Plan, schema: dp.Schema, count: int) -> Plan:
+    """Return the plan of all examples."""
+    by = {"example": tuple(range(count)), **plan.by}
+    return Plan(schema, where=plan.where, by=by, bound=plan.bound, measures=plan.measures)
+
+
+def integers(table: Table, plan: Plan) -> dict[Any, list[list[int]]]:
+    exact = table.aggregate(plan)
+    return {key: [np.atleast_1d(values[i]).tolist() for values in exact.values] for i, key in enumerate(exact.keys)}
+
+
+def check_alike(table: Table, reference: Reference, count: int, questions: Sequence[Any] = ASKED) -> None:
+    """Every question gives the integers of the clean table that holds what each cell must count as."""
+    assert table.schema == schema_of(count)
+    for question in questions:
+        plan = plan_of(ASKED.index(question), count)
+        found, expected = integers(table, plan), reference(plan)
+        wrong = sorted({key[0] for key in {*found, *expected} if found.get(key) != expected.get(key)})
+        assert not wrong, (str(question), wrong)
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def _pandas(data: pa.Table, dtype: Any) -> pd.DataFrame:
+    """Return a frame of texts; bytes that are no text as half characters, or as they are where Arrow keeps them."""
+    frame = {}
+    for name in data.column_names:
+        raw = data[name].cast(pa.large_binary()).to_pylist()
+        texts = [None if cell is None else cell.decode("utf-8", "surrogateescape") for cell in raw]
+        frame[name] = pd.Series(texts, dtype=dtype)
+    return pd.DataFrame(frame)
+
+
+def _arrow_backed(data: pa.Table) -> pd.DataFrame:
+    return pd.DataFrame({n: pd.Series(pd.arrays.ArrowExtensionArray(data[n])) for n in data.column_names})
+
+
+def _load_csv(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    return dp.load(hostile.write_csv(folder / "a.csv", data), schema, encoding="utf-8")
+
+
+def _load_sqlite(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    return dp.load(hostile.write_sqlite(folder / "a.db", data), schema, table="t")
+
+
+def _load_blobs(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    return dp.load(hostile.write_sqlite(folder / "b.db", data, blobs=True), schema, table="t")
+
+
+def _load_duckdb(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS FROM data")
+    return dp.load(connection, schema, table="t")
+
+
+def _load_excel(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    import openpyxl
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("t")
+    sheet.append(data.column_names)
+    for row in data.to_pylist():
+        sheet.append(list(row.values()))
+    book.save(folder / "a.xlsx")
+    return dp.load(folder / "a.xlsx", schema)
+
+
+ANY_BYTES: dict[str, Load] = {
+    "csv": _load_csv,
+    "parquet": lambda data, schema, folder: dp.load(hostile.write_parquet(folder / "a.parquet", data), schema),
+    "arrow": lambda data, schema, folder: dp.load(data, schema),
+    "arrow dictionary": lambda data, schema, folder: dp.load(_dictionaries(data), schema),
+    "pandas object": lambda data, schema, folder: dp.load(_pandas(data, object), schema),
+    "pandas str": lambda data, schema, folder: dp.load(
+        _pandas(data, pd.StringDtype("python", na_value=np.nan)), schema
+    ),
+    "pandas string": lambda data, schema, folder: dp.load(_pandas(data, pd.StringDtype("python")), schema),
+    "pandas arrow": lambda data, schema, folder: dp.load(_arrow_backed(data), schema),
+    "sqlite": _load_sqlite,
+    "sqlite blobs": _load_blobs,
+}
+ONLY_TEXT: dict[str, Load] = {
+    "polars": lambda data, schema, folder: dp.load(pl.from_arrow(data), schema),
+    "polars categorical": lambda data, schema, folder: dp.load(pl.from_arrow(data).with_columns(
+        pl.all().cast(pl.Categorical)), schema),
+    "pandas category": lambda data, schema, folder: dp.load(_pandas(data, object).astype("category"), schema),
+    "duckdb": _load_duckdb,
+    "excel": _load_excel,
+}  # fmt: skip
+
+
+def _dictionaries(data: pa.Table) -> pa.Table:
+    """Return the table with every column as a dictionary, whose values Arrow does not look at either."""
+    columns = {}
+    for name in data.column_names:
+        raw = data[name].combine_chunks().cast(pa.large_binary()).dictionary_encode()
+        raw = raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw
+        values = hostile.arrow_text(raw.dictionary.to_pylist())
+        columns[name] = pa.DictionaryArray.from_arrays(raw.indices, values)
+    return pa.table(columns)
+
+
+def storable(engine: str, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells that an engine can hold at all."""
+    found = list(cells)
+    if engine not in ANY_BYTES:
+        found = [cell for cell in found if cell.is_text]
+    if engine == "csv":  # where a line is a row
+        found = [cell for cell in found if not (cell.is_text and "\n" in cell.stored)]
+    if engine == "excel":
+        found = [c for c in found if "\0" not in c.stored and len(c.stored) < 32_000 and "\n" not in c.stored]
+    if engine == "postgres":
+        found = [cell for cell in found if "\0" not in cell.stored and cell.column != "day"]
+    return found
+
+
+def remembered(data: pa.Table, schema: dp.Schema) -> Reference:
+    """Return the integers of a clean table by plan, each asked once."""
+    table = dp.load(data, schema)
+    known: dict[str, Any] = {}
+
+    def ask(plan: Plan) -> dict[Any, list[list[int]]]:
+        key = repr(plan.to_dict())
+        if key not in known:
+            known[key] = integers(table, plan)
+        return known[key]
+
+    return ask
+
+
+@cache
+def text_reference(cells: tuple[Cell, ...]) -> Reference:
+    return remembered(hostile.text_table(cells, expected=True), schema_of(len(cells)))
+
+
+def test_there_are_more_than_sixty_cells() -> None:
+    cells = [*hostile.text_cells(), *hostile.number_cells(), *hostile.object_cells()]
+    assert len(cells) > 60 and len({cell.name for cell in cells}) == len(cells)
+
+
+def test_few_questions_look_at_every_column() -> None:
+    looked_at = {name for question in hostile.FEW for name in plan_of(ASKED.index(question), 1).columns}
+    assert looked_at >= set(hostile.COLUMNS)
+
+
+HOW_MANY = [pytest.param(False, id="few"), pytest.param(True, marks=pytest.mark.slow, id="every question")]
+"""All cells in one table, always; asked a few questions that look at all of them, or every question there is."""
+
+
+@pytest.mark.parametrize("every", HOW_MANY)
+@pytest.mark.parametrize("engine", [*ANY_BYTES, *ONLY_TEXT])
+def test_odd_texts_count_as_missing_or_other_on_every_engine(engine: str, every: bool, tmp_path: Path) -> None:
+    cells = tuple(storable(engine, hostile.text_cells()))
+    schema = schema_of(len(cells))
+    loads = {**ANY_BYTES, **ONLY_TEXT}
+    with loads[engine](hostile.text_table(cells), schema, tmp_path) as table:
+        asked = hostile.asked([*loads].index(engine), every=every)
+        check_alike(table, text_reference(cells), len(cells), asked)
+
+
+# -- numbers, points in time, objects --------------------------------------------------------------
+
+TYPED: dict[str, Load] = {
+    "parquet": ANY_BYTES["parquet"],
+    "arrow": ANY_BYTES["arrow"],
+    "pandas": lambda data, schema, folder: dp.load(data.to_pandas(), schema),
+    "polars": ONLY_TEXT["polars"],
+    "duckdb": _load_duckdb,
+}
+
+
+@cache
+def typed_reference(cells: tuple[Cell, ...]) -> Reference:
+    return remembered(hostile.typed_table(cells, expected=True), schema_of(len(cells)))
+
+
+@pytest.mark.parametrize("engine_name", ["duckdb", "parquet", "pandas", "polars", "sqlite", pytest.param(
+    "postgres", marks=pytest.mark.postgres), pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])],
+    indirect=True, scope="session")  # fmt: skip
+@pytest.mark.parametrize("every", HOW_MANY)
+def test_odd_numbers_count_as_the_bound_on_every_engine(place, engine_name: str, every: bool) -> None:
+    if engine_name == "spark" and every:
+        pytest.skip("Covered by the others: a question takes Spark seconds.")
+    cells = tuple(hostile.number_cells())
+    table = place(hostile.typed_table(cells), schema_of(len(cells)))
+    check_alike(table, typed_reference(cells), len(cells), hostile.asked(len(engine_name), every=every))
+
+
+@pytest.mark.parametrize("engine", TYPED)
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_points_in_time_beyond_the_calendar_are_missing(
+    engine: str, unit: str, zone: str | None, tmp_path: Path
+) -> None:
+    if (unit == "s" and engine in ("parquet", "polars")) or (zone and unit in ("s", "ms") and engine == "duckdb"):
+        pytest.skip("The engine cannot hold such a cell.")
+    cells = tuple(hostile.moment_cells(unit))
+    schema = schema_of(len(cells))
+    questions = [q for q in ASKED if "day" in str(q)]
+    assert len(questions) >= 2
+    with TYPED[engine](hostile.moment_table(cells, unit, zone), schema, tmp_path) as table:
+        check_alike(table, typed_reference(cells), len(cells), questions)
+
+
+def test_objects_of_pandas_without_a_text_are_missing_or_other() -> None:
+    cells = tuple(hostile.object_cells())
+    frame = hostile.object_frame(cells)
+    with dp.load(frame, schema_of(len(cells))) as table:
+        reference = remembered(hostile.text_table(cells, expected=True), schema_of(len(cells)))
+        check_alike(table, reference, len(cells))
+    assert isinstance(
+        frame["age"][4 + 5 * [c.name for c in cells].index("object without a text in age")], hostile.Silent
+    )
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("every", HOW_MANY)
+def test_odd_texts_count_as_missing_or_other_on_postgres(postgres_server: Any, every: bool) -> None:
+    import psycopg
+
+    cells = tuple(storable("postgres", hostile.text_cells()))
+    schema, name = schema_of(len(cells)), f"t_{uuid.uuid4().hex}"
+    data = hostile.text_table(cells)
+    kinds = ", ".join(f"{column} {'date' if column == 'day' else 'text'}" for column in data.column_names)
+    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE {name} ({kinds})")
+        with connection.cursor() as cursor:
+            marks = ", ".join(["%s"] * len(data.column_names))
+            cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", [tuple(r.values()) for r in data.to_pylist()])
+    with dp.load(postgres_server.url, schema, table=name) as table:
+        check_alike(table, text_reference(cells), len(cells), hostile.asked(20, every=every))
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_odd_texts_count_as_missing_or_other_on_spark(spark_session: Any, spark_cluster: Any) -> None:
+    cells = tuple(hostile.text_cells())
+    schema = schema_of(len(cells))
+    path = hostile.write_parquet(spark_cluster.folder / f"{uuid.uuid4().hex}.parquet", hostile.text_table(cells))
+    with dp.load(spark_session.read.parquet(str(path)), schema) as table:
+        check_alike(table, text_reference(cells), len(cells), hostile.asked(21))
+
+
+# -- nobody else, and no more than the claim -------------------------------------------------------
+
+
+def split(exact: ExactTable, plan: Plan, count: int) -> list[ExactTable]:
+    examples = np.array([key[0] for key in exact.keys], dtype=np.int64)
+    found = []
+    for i in range(count):
+        rows = np.flatnonzero(examples == i)
+        keys = tuple(exact.keys[row][1:] for row in rows)
+        found.append(ExactTable(plan, keys, tuple(values[rows] for values in exact.values)))
+    return found
+
+
+def check_replay(data: pa.Table, without: pa.Table, count: int, load: Load, folder: Path, asked: Sequence[Any]) -> None:
+    """Nothing of the clean people moves, and what moves is within the claim."""
+    schema = schema_of(count)
+    with load(data, schema, folder) as table, dp.load(without, schema) as clean:
+        for question in asked:
+            prepared = prepared_of(question, schema)
+            plan = all_at_once(prepared.plan, schema, count)
+            one, other = (split(t.aggregate(plan), prepared.plan, count) for t in (clean, table))
+            assert max(losses(prepared, list(zip(one, other, strict=True)))) <= 1.0 + 1e-9, str(question)
+            others = Plan(schema, where=[*plan.where, Where("part").eq("clean")], by=plan.by, bound=plan.bound,
+                          measures=plan.measures)  # fmt: skip
+            assert integers(table, others) == integers(clean, others), str(question)
+
+
+@pytest.mark.parametrize("step", [pytest.param(7, id="few"), pytest.param(1, marks=pytest.mark.slow, id="every cell")])
+def test_replay_of_every_question_with_an_odd_text_stays_within_epsilon(step: int, tmp_path: Path) -> None:
+    cells = hostile.text_cells()[::step]
+    data, without = hostile.text_table(cells), hostile.text_table(cells, odd=False)
+    check_replay(data, without, len(cells), ANY_BYTES["sqlite"], tmp_path, ASKED)
+
+
+@pytest.mark.parametrize("step", [pytest.param(4, id="few"), pytest.param(1, marks=pytest.mark.slow, id="every cell")])
+def test_replay_of_every_question_with_an_odd_number_stays_within_epsilon(step: int, tmp_path: Path) -> None:
+    cells = hostile.number_cells()[::step]
+    data, without = hostile.typed_table(cells), hostile.typed_table(cells, odd=False)
+    check_replay(data, without, len(cells), TYPED["parquet"], tmp_path, ASKED)
+
+
+EMBEDDED = ["csv", "parquet", "arrow", "pandas str", "sqlite", "polars", "duckdb"]
+
+
+def _load_typed_sqlite(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    return dp.load(hostile.write_typed_sqlite(folder / "n.db", data), schema, table="t")
+
+
+NUMBERS_IN = {**TYPED, "sqlite": _load_typed_sqlite}
+
+
+EXPECTED: dict[str, dict[Any, list[list[int]]]] = {}
+"""What a clean table with one example answers; many cells must count as the same."""
+
+
+def check_alone(cell: Cell, load: Load, tables: tuple[Any, pa.Table], folder: Path, asked: Sequence[Any]) -> None:
+    """A table with this cell alone is answered as the clean one that holds what it must count as."""
+    schema, (data, expected) = schema_of(1), tables
+    with load(data, schema, folder) as table:
+        for question in asked:
+            number = ASKED.index(question)
+            plan, key = plan_of(number, 1), repr((number, cell.column, cell.expected, expected.schema.types))
+            if key not in EXPECTED:
+                with dp.load(expected, schema) as reference:
+                    EXPECTED[key] = integers(reference, plan)
+            assert integers(table, plan) == EXPECTED[key], (cell.name, str(question))
+
+
+def alone(engines: Sequence[str]) -> list[tuple[str, Cell, Load, Any, pa.Table]]:
+    """Return every cell with the engines that can hold it: what is loaded there, and what it must count as."""
+    found: list[tuple[str, Cell, Load, Any, pa.Table]] = []
+    for cell in hostile.text_cells():
+        tables = hostile.text_table([cell]), hostile.text_table([cell], expected=True)
+        found += [
+            (engine, cell, {**ANY_BYTES, **ONLY_TEXT}[engine], *tables)
+            for engine in engines if engine in EMBEDDED and storable(engine, [cell])
+        ]  # fmt: skip
+    for cell in hostile.number_cells():
+        tables = hostile.typed_table([cell]), hostile.typed_table([cell], expected=True)
+        found += [(engine, cell, NUMBERS_IN[engine], *tables) for engine in engines if engine in NUMBERS_IN]
+    for unit in ("s", "ms", "us", "ns"):
+        for cell in hostile.moment_cells(unit):
+            tables = hostile.moment_table([cell], unit, None), hostile.typed_table([cell], expected=True)
+            held = [engine for engine in engines if engine in TYPED and (engine, unit) not in NO_SECONDS]
+            found += [(engine, cell, TYPED[engine], *tables) for engine in held]
+    if "pandas" in engines:
+        for cell in hostile.object_cells():
+            tables = hostile.object_frame([cell]), hostile.text_table([cell], expected=True)
+            found.append(("pandas", cell, lambda data, schema, folder: dp.load(data, schema), *tables))
+    return found
+
+
+NO_SECONDS = {("parquet", "s"), ("polars", "s")}
+
+
+def test_cells_alone_are_answered(tmp_path: Path) -> None:
+    """One cell in four in a table of its own, on one engine and for one question in turn; below, all for all."""
+    turns: dict[str, list[Any]] = {}
+    for one in alone([*EMBEDDED, "pandas"]):
+        turns.setdefault(f"{one[1].name} {type(one[1].stored).__name__}", []).append(one)
+    for i, places in enumerate([*turns.values()][::4]):
+        _, cell, load, *tables = places[i % len(places)]
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        about = [q for q in ASKED if cell.column in plan_of(ASKED.index(q), 1).columns] or ASKED
+        check_alone(cell, load, tuple(tables), folder, [about[i // len(places) % len(about)]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [*EMBEDDED, "pandas"])
+def test_every_cell_alone_is_answered_for_every_question(engine: str, tmp_path: Path) -> None:
+    for i, (_, cell, load, *tables) in enumerate(alone([engine])):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        check_alone(cell, load, tuple(tables), folder, ASKED)

@@ -1,0 +1,84 @@
+"""Lines of a CSV file, each read by its own bytes: found and converted for a whole piece at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pydplib import _csv_lines as csv_lines
+from pydplib._csv_lines import head_of, write_pieces
+
+PARTS = [b"a", b"\n", b",", b'"', b"\r", b"\0", "ä€😀".encode(), b"\xc3", b"\xe4", b"\x80", b"\x81", b"\xed\xa0\x80",
+         b"\xc0\x80", b"\xf5\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xe0\x80\x80", b"\xf0\x80\x80\x80", b"\xff",
+         b"\xf0\x9f", b"\xe2\x82", b"\xef\xbb\xbf"]  # fmt: skip
+PIECES = st.lists(st.sampled_from(PARTS), min_size=1, max_size=30).map(b"".join) | st.binary(min_size=1, max_size=40)
+
+
+def read_alone(line: bytes) -> bytes:
+    try:
+        return line.decode("utf-8").encode()
+    except UnicodeDecodeError:
+        signs = [bytes([code]).decode("cp1252", "ignore") or chr(code) for code in line]
+        return "".join(signs).encode()
+
+
+@given(PIECES)
+@example(b"\xf0\x9f\x98\x80\x80\n")
+@example(b"\xe4")
+def test_lines_of_a_piece_are_decoded_as_each_would_be_alone(piece: bytes) -> None:
+    starts = csv_lines._starts(piece)
+    lines = [piece[start:end] for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
+    foreign = csv_lines._foreign_lines(piece, starts)
+    assert foreign.tolist() == [not _is_utf8(line) for line in lines]
+    assert csv_lines._from_mixed(piece, starts, foreign) == b"".join(read_alone(line) for line in lines)
+
+
+def test_windows_letters_of_every_code_stay_apart() -> None:
+    found = [csv_lines._from_windows(bytes([code])) for code in range(256)]
+    assert len(set(found)) == 256
+    assert found == [sign.encode() for sign in csv_lines._WINDOWS]
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1"])
+@given(lines=st.lists(PIECES.map(lambda raw: raw.replace(b"\n", b"")), max_size=6), odd=PIECES, at=st.integers(0, 6))
+def test_one_line_never_changes_how_another_is_written(
+    tmp_path_factory: pytest.TempPathFactory, encoding: str | None, lines: list[bytes], odd: bytes, at: int
+) -> None:
+    head = head_of(b"id,x\n", encoding=encoding)
+    odd = odd.replace(b"\n", b"")
+
+    def written(rows: list[bytes]) -> list[bytes]:
+        folder: Path = tmp_path_factory.mktemp("csv")
+        data = b"".join(row + b"\n" for row in [b"id,x", *rows])
+        parts = iter([data])
+        write_pieces(lambda _: next(parts, b""), head, folder / "a.csv")
+        return (folder / "a.csv").read_bytes().splitlines(keepends=True)
+
+    at = min(at, len(lines))
+    # Each line by itself, after the head, gives what it gives among the others.
+    alone = [line for row in [*lines[:at], odd, *lines[at:]] for line in written([row])[1:]]
+    assert written([*lines[:at], odd, *lines[at:]])[1:] == alone
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_many_foreign_lines_are_converted_without_a_look_at_each(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file in Latin-1 costs array operations, not a parse of every cell."""
+    monkeypatch.setattr(csv_lines, "_written_again", lambda *_: pytest.fail("parsed a line"))
+    rows = np.random.default_rng(3).choice(np.array([b"1,K\xf6ln\n", b"2,Bonn\n", "3,Köln\n".encode()]), 5_000)
+    parts = iter([b"id,city\n" + b"".join(rows.tolist())])
+    write_pieces(lambda _: next(parts, b""), head_of(b"id,city\n"), tmp_path / "a.csv")
+    expected = b"".join(read_alone(row) for row in rows.tolist())
+    assert (tmp_path / "a.csv").read_bytes() == b"id,city\n" + expected
