@@ -14,7 +14,6 @@ from pydplib.errors import CalibrationError, DataError, ParameterError, shown
 
 _SMALLEST, _LARGEST = Fraction(1e-300), Fraction(1e300)
 _LEAST = 1e-100  # a privacy loss below this says nothing that 0 does not
-_EXACT_FLOAT = 2.0**53  # whole numbers below this are exact floats
 
 
 def check_positive(name: str, value: object) -> Fraction:
@@ -59,46 +58,59 @@ def as_array(values: ArrayLike) -> NDArray[Any]:
         raise DataError("The values must form a list or an array with rows of equal length.") from None
 
 
-def as_floats(values: ArrayLike) -> NDArray[np.float64]:
-    """Return numbers as a float array; missing and infinite values are an error without their text.
+_WHOLE = (1 << 62) - 1  # where whole numbers saturate: noise on top of it stays within 64 bits
 
-    The conversion is exact or refused: rounding here could move two values further apart than
-    the sensitivity says.
+
+def as_numbers(values: ArrayLike) -> NDArray[Any]:
+    """Return numbers as an array of a NumPy type, or of Python's own numbers where a list was given.
+
+    Nothing is rounded here: NumPy would choose one type for a whole list by its largest element, and so let one value
+    decide how the others are rounded. Missing values and texts are an error without their text.
     """
     try:
-        given = np.asarray(values)
-        if given.dtype.kind not in "biuf" or given.dtype.itemsize > 8:
-            raise TypeError
-        array = given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+        given = np.asarray(values, dtype=object) if isinstance(values, int | list | tuple) else np.asarray(values)
+    except ValueError:
         raise DataError("The mechanism needs numbers: a number, a list or an array of numbers.") from None
-    if given.dtype.kind in "iu" and given.size and float(np.abs(array).max()) >= _EXACT_FLOAT:
-        raise DataError("Whole numbers beyond 2^53 are not exact as decimals; use Geometric for them.")
-    if not np.isfinite(array).all():
-        raise DataError("The values hold missing or infinite entries. Remove or replace them first.")
-    return array
+    if given.dtype.kind == "O":
+        plain = [item.item() if isinstance(item, np.generic) else item for item in given.ravel().tolist()]
+        if not all(isinstance(item, int | float) for item in plain):
+            raise DataError("The mechanism needs numbers: a number, a list or an array of numbers.")
+        given = _packed(plain).reshape(given.shape)
+        missing = any(item != item for item in plain)
+    elif given.dtype.kind not in "biuf" or given.dtype.itemsize > 8:
+        raise DataError("The mechanism needs numbers: a number, a list or an array of numbers.")
+    else:
+        missing = given.dtype.kind == "f" and bool(np.isnan(given).any())
+    if missing:
+        raise DataError("The values hold missing entries. Remove or replace them first.")
+    return given
+
+
+def _packed(numbers: list[int | float]) -> NDArray[Any]:
+    """Return Python's numbers in the narrowest type that holds each of them exactly."""
+    if all(isinstance(number, float) or abs(number) <= 1 << 53 for number in numbers):
+        return np.array(numbers, dtype=np.float64)
+    if all(isinstance(number, int) and -(1 << 63) <= number < 1 << 63 for number in numbers):
+        return np.array(numbers, dtype=np.int64)
+    return np.array(numbers, dtype=object)
 
 
 def as_integers(values: ArrayLike) -> NDArray[np.int64]:
-    """Return whole numbers as an integer array; anything else is an error without its text."""
+    """Return whole numbers as an integer array, held at +-(2^62 - 1); decimals are an error without their text.
+
+    Clamping moves no two numbers further apart, so no number is too large.
+    """
     try:
-        array = np.asarray(values)
-        if array.dtype.kind == "O":
-            raise TypeError
-        if array.dtype.kind == "f":
-            array = array.astype(np.float64)  # 2^53 does not fit a half-precision float
-            # NaN and infinities fail the first comparison, before a cast could warn about them.
-            if not (np.abs(array) < _EXACT_FLOAT).all() or not (np.floor(array) == array).all():
-                raise TypeError
-            return array.astype(np.int64)
-        if array.dtype.kind not in "biu" or (array.dtype.kind == "u" and array.size and array.max() >= 1 << 62):
-            raise TypeError
-        array = array.astype(np.int64)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError("The mechanism needs whole numbers below 2^62; use Laplace for decimals.") from None
-    if array.size and max(abs(int(array.max())), abs(int(array.min()))) >= 1 << 62:
-        raise DataError("The mechanism needs whole numbers below 2^62.")
-    return array
+        given = as_numbers(values)
+    except DataError:
+        raise DataError("The mechanism needs whole numbers; use Laplace for decimals.") from None
+    if given.dtype.kind in "biu":
+        return np.asarray(np.clip(given, 0 if given.dtype.kind in "bu" else -_WHOLE, _WHOLE), dtype=np.int64)
+    numbers = given.ravel().tolist()  # in Python's own numbers, which never overflow
+    if not all(isinstance(item, int) or math.isinf(item) or item.is_integer() for item in numbers):
+        raise DataError("The mechanism needs whole numbers; use Laplace for decimals.")
+    held = [int(max(-_WHOLE, min(_WHOLE, item))) for item in numbers]
+    return np.array(held, dtype=np.int64).reshape(given.shape)
 
 
 def like_input(values: ArrayLike, result: NDArray[Any]) -> Any:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import PureDP
-from pydplib.mechanisms._common import as_array, as_floats, as_integers, check_confidence, check_margin, check_positive
-from pydplib.noise.grid import grid_exponent, to_grid
+from pydplib.mechanisms._common import as_array, as_integers, as_numbers, check_confidence, check_margin, check_positive
+from pydplib.noise.grid import grid_exponent, saturated
 from pydplib.noise.tap import choose, flip_and_choose
 
 
@@ -74,16 +74,25 @@ class _Choice:
     def _on_grid(self, scores: ArrayLike) -> tuple[NDArray[np.int64], int]:
         """Return scores and sensitivity in whole steps. The type decides the grid, never the values."""
         sensitivity = check_positive("sensitivity", self.sensitivity)
-        if sensitivity.denominator == 1 and as_array(scores).dtype.kind in "biu":
+        if sensitivity.denominator == 1 and _are_whole(scores):
             return as_integers(scores), int(sensitivity)
         exponent = grid_exponent(float(sensitivity))
-        return to_grid(as_floats(scores), exponent), math.ceil(sensitivity / Fraction(2) ** exponent)
+        numbers = as_numbers(scores)
+        steps = saturated(numbers.reshape(-1), exponent).reshape(numbers.shape)
+        return steps, math.ceil(sensitivity / Fraction(2) ** exponent)
 
     def _grid(self) -> tuple[float, float]:
         """Return the step of the grid and 2 sensitivity, rounded up to it: the widest that ``_on_grid`` may use."""
         sensitivity = check_positive("sensitivity", self.sensitivity)
         step = Fraction(2) ** grid_exponent(float(sensitivity))
         return float(step), float(2 * math.ceil(sensitivity / step) * step)
+
+
+def _are_whole(scores: ArrayLike) -> bool:
+    """Tell whether scores are whole by type: of an array, or of every element of a list."""
+    if isinstance(scores, list | tuple):
+        return all(isinstance(score, int | np.integer) for score in scores)
+    return as_array(scores).dtype.kind in "biu"
 
 
 def _log_candidates(candidates: int, confidence: float) -> float:
@@ -95,7 +104,8 @@ def _log_candidates(candidates: int, confidence: float) -> float:
 class Exponential(_Choice):
     """The exponential mechanism: candidate i with probability proportional to exp(epsilon score / (2 sensitivity)).
 
-    Proof: ``noise.tap.choose`` on scores rounded to a grid, with the sensitivity rounded up.
+    Proof: ``noise.tap.choose`` on scores rounded to a grid, with the sensitivity rounded up. Scores far from 0
+    saturate, which moves no two of them further apart.
 
     Args:
         sensitivity: The most that one person changes any score, positive.
@@ -112,7 +122,8 @@ class Exponential(_Choice):
 class PermuteAndFlip(_Choice):
     """Permute-and-flip: never worse than the exponential mechanism, up to twice as good.
 
-    Proof: ``noise.tap.flip_and_choose`` on scores rounded to a grid, with the sensitivity rounded up.
+    Proof: ``noise.tap.flip_and_choose`` on scores rounded to a grid, with the sensitivity rounded up. Scores far
+    from 0 saturate, which moves no two of them further apart.
 
     Args:
         sensitivity: The most that one person changes any score, positive.

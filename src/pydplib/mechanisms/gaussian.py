@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from pydplib.errors import ParameterError
 from pydplib.guarantee import ZCDP, ApproxDP, zcdp_epsilon
-from pydplib.mechanisms._common import as_floats, check_confidence, check_positive, like_input, solve_epsilon
-from pydplib.noise.grid import from_grid, grid_exponent, to_grid
+from pydplib.mechanisms._common import as_numbers, check_confidence, check_positive, like_input, solve_epsilon
+from pydplib.noise.grid import from_grid, grid_exponent, saturated
 from pydplib.noise.tap import add_gaussian
 
 
@@ -27,7 +27,9 @@ class Gaussian:
     Proof: Rounding to a grid of step g moves d coordinates that are S apart (L2) to at most
     S/g + sqrt(d) steps apart; exact discrete Gaussian noise of variance D^2 / (2 rho) gives
     rho-zCDP (``noise.tap.add_gaussian``). (epsilon, delta) is met by the largest rho whose
-    tight conversion stays below epsilon (``guarantee.zcdp_epsilon``).
+    tight conversion stays below epsilon (``guarantee.zcdp_epsilon``). The domain is all
+    numbers, infinities included: beyond 2^52 steps they saturate, which moves no two of them
+    further apart. NaN is no number and is refused.
 
     Args:
         sensitivity: The most that one person changes the value, or an array in L2, positive.
@@ -133,7 +135,7 @@ at most 73.2 % right, but for a chance of 1e-06.
 
     def release(self, values: ArrayLike) -> Any:
         """Return the number or the array with noise."""
-        exact = as_floats(values)
+        exact = as_numbers(values)
         exponent, squared, variance = self._grid(exact.size)
-        noisy = add_gaussian(to_grid(exact.reshape(-1), exponent), variance, sensitivity_squared=squared)
+        noisy = add_gaussian(saturated(exact.reshape(-1), exponent), variance, sensitivity_squared=squared)
         return like_input(values, from_grid(noisy, exponent).reshape(exact.shape))

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from pydplib.errors import ParameterError
 from pydplib.guarantee import PureDP
 from pydplib.mechanisms._common import (
-    as_floats,
     as_integers,
+    as_numbers,
     check_confidence,
     check_margin,
     check_positive,
@@ -23,7 +23,7 @@ from pydplib.mechanisms._common import (
     like_input,
     solve_epsilon,
 )
-from pydplib.noise.grid import from_grid, grid_exponent, to_grid
+from pydplib.noise.grid import from_grid, grid_exponent, saturated
 from pydplib.noise.tap import add_laplace
 
 
@@ -39,7 +39,10 @@ class Laplace:
     steps. Exact discrete Laplace noise of scale D/epsilon steps changes no probability by
     more than the factor exp(epsilon) (``noise.tap.add_laplace``); turning steps back into
     floats is post-processing. g is below a thousandth of S/c and of the scale, so the
-    rounding adds less than 0.2 % to the noise.
+    rounding adds less than 0.2 % to the noise. The domain is all numbers, whole ones of any
+    size and infinities included: beyond 2^52 steps (at least 2^41 times the smaller of S/c
+    and the scale) they saturate, which moves no two of them further apart. NaN is no number
+    and is refused: decide what a missing value counts as before you release.
 
     Args:
         sensitivity: The most that one person changes the value, positive.
@@ -110,9 +113,9 @@ class Laplace:
 
     def release(self, values: ArrayLike) -> Any:
         """Return the number or the array with noise."""
-        exact = as_floats(values)
+        exact = as_numbers(values)
         exponent, sensitivity, scale = self._grid(exact.size)
-        noisy = add_laplace(to_grid(exact.reshape(-1), exponent), scale, sensitivity=sensitivity)
+        noisy = add_laplace(saturated(exact.reshape(-1), exponent), scale, sensitivity=sensitivity)
         return like_input(values, from_grid(noisy, exponent).reshape(exact.shape))
 
 
@@ -121,7 +124,8 @@ class Geometric:
     """Whole numbers plus two-sided geometric noise: the Laplace mechanism for counts and integer sums.
 
     Proof: ``noise.tap.add_laplace`` with scale sensitivity / epsilon, no rounding anywhere
-    (Ghosh, Roughgarden, Sundararajan 2009).
+    (Ghosh, Roughgarden, Sundararajan 2009). The domain is the whole numbers of any size: from
+    2^62 on they saturate, which moves no two of them further apart. Decimals and NaN are refused.
 
     Args:
         sensitivity: The most that one person changes the number, or all numbers together (L1); whole.

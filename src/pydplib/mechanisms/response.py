@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -45,9 +46,9 @@ class RandomizedResponse:
     """
 
     categories: tuple[Scalar, ...]
-    epsilon: float
+    epsilon: float | Fraction
 
-    def __init__(self, categories: Iterable[Scalar] = (False, True), epsilon: float | None = None) -> None:
+    def __init__(self, categories: Iterable[Scalar] = (False, True), epsilon: float | Fraction | None = None) -> None:
         object.__setattr__(self, "categories", tuple(categories))
         object.__setattr__(self, "epsilon", epsilon)
         if len(self.categories) < 2 or len(set(self.categories)) != len(self.categories):
@@ -58,7 +59,7 @@ class RandomizedResponse:
     def flip_probability(self) -> float:
         """The chance that a record's value is exchanged for another."""
         others = len(self.categories) - 1
-        return others / (math.exp(min(self.epsilon, 700.0)) + others)
+        return others / (math.exp(min(float(self.epsilon), 700.0)) + others)
 
     @property
     def scale(self) -> float:

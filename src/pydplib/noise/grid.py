@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from pydplib.noise.tap import add_laplace
 _FINENESS = 10  # grid steps per noise scale, as a power of two: 1024 to 2047
 _CHUNK = 1 << 15  # values per chunk: everything a chunk touches stays in the cache
 _EXACT = 2.0**52  # below this, halves of integers are exact floats
+_LAST = 1 << 52  # the same as an integer: where saturated values end
 
 
 def grid_exponent(scale: float) -> int:
@@ -59,6 +61,48 @@ def to_grid(values: NDArray[np.float64], exponent: int) -> NDArray[np.int64]:
     out = low.astype(np.int64)
     out += scaled >= 0.5
     return out
+
+
+def saturated(values: NDArray[Any], exponent: int) -> NDArray[np.int64]:
+    """Return floor(x / 2^exponent + 1/2) in exact arithmetic, held at +-2^52 steps: no value is too large.
+
+    Proof: as ``to_grid``; whole numbers are shifted as integers, so their last digits count, too. Clamping moves no
+    two values further apart. A number comes out the same whatever its type, and depends on no other.
+
+    Args:
+        values: Numbers of a NumPy type, or Python's own (an array of objects), without NaN.
+        exponent: The grid's step is 2^exponent.
+
+    Examples:
+        >>> saturated(np.array([2.5, 1e300, -np.inf]), 0).tolist() == [3, 2**52, -(2**52)]
+        True
+    """
+    kind = values.dtype.kind
+    if kind == "O":
+        return np.array([_saturated_one(value, exponent) for value in values], dtype=np.int64)
+    if kind == "f":
+        # Clamped before it is scaled: within the limits, scaling is exact and nothing overflows.
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.clip(np.ldexp(values.astype(np.float64), -exponent), -_EXACT, _EXACT)
+        low = np.floor(scaled)
+        return np.asarray(low.astype(np.int64) + (scaled - low >= 0.5), dtype=np.int64)
+    whole = values.astype(np.int64) if kind in "bi" else values
+    least = 0 if kind == "u" else -1
+    if exponent > 64:
+        return np.zeros(whole.shape, dtype=np.int64)
+    if exponent > 0:
+        halved = whole >> (exponent - 1)  # floor(x / 2^e + 1/2) is floor((floor(x / 2^(e-1)) + 1) / 2)
+        return np.asarray(np.clip((halved >> 1) + (halved & 1), least * _LAST, _LAST), dtype=np.int64)
+    shift = min(-exponent, 52)  # from there on, every number but 0 saturates
+    most = _LAST >> shift
+    return np.asarray(np.clip(whole, least * most, most).astype(np.int64) << shift)
+
+
+def _saturated_one(value: Any, exponent: int) -> int:
+    if isinstance(value, float) and math.isinf(value):
+        return _LAST if value > 0 else -_LAST
+    steps = math.floor(Fraction(value) / Fraction(2) ** exponent + Fraction(1, 2))
+    return max(-_LAST, min(_LAST, steps))
 
 
 def from_grid(steps: NDArray[np.int64], exponent: int) -> NDArray[np.float64]:

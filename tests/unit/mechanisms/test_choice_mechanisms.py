@@ -63,6 +63,14 @@ def test_choice_clear_winner_is_chosen(cls):
 
 
 @BOTH
+@pytest.mark.parametrize(
+    "scores", [[0, 10**400], [0.0, math.inf], [-math.inf, 0], np.array([0, 2**63], dtype=np.uint64)]
+)
+def test_choice_scores_of_any_size_are_answered(cls, scores):
+    assert cls(1, 1.0).release(scores) == 1 and cls(0.5, 1.0).release(scores) == 1
+
+
+@BOTH
 @pytest.mark.parametrize("scores", [[], 5, [[1, 2]], ["a"], [math.nan], None])
 def test_choice_unusable_scores_raise(cls, scores):
     with pytest.raises(DataError):

@@ -93,7 +93,14 @@ def test_gaussian_release_shape_follows_the_input(values):
     assert (type(noisy) is float) if np.ndim(values) == 0 else (noisy.shape == np.shape(values))
 
 
-@pytest.mark.parametrize("values", ["x", None, [math.nan], [[1], [2, 3]], 2**60])
+@pytest.mark.parametrize("value", [2**60, 1e300, math.inf, -math.inf, 10**400])
+def test_gaussian_large_values_saturate_and_none_is_refused(value):
+    mechanism = Gaussian(1, rho=0.5)
+    most = math.ldexp(1.0, 52 + mechanism._grid(1)[0])
+    assert abs(mechanism.release(value) - (most if value > 0 else -most)) < 100
+
+
+@pytest.mark.parametrize("values", ["x", None, [math.nan], [[1], [2, 3]]])
 def test_gaussian_release_unusable_values_raise(values):
     with pytest.raises(DataError):
         Gaussian(1, rho=0.5).release(values)

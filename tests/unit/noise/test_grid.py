@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pydplib.errors import DataError, ParameterError
-from pydplib.noise.grid import _CHUNK, from_grid, grid_exponent, in_chunks, laplace_records, to_grid
+from pydplib.noise.grid import _CHUNK, from_grid, grid_exponent, in_chunks, laplace_records, saturated, to_grid
 from pydplib.noise.testing import record
 
 EXPONENTS = st.integers(-60, 60)
@@ -162,3 +162,34 @@ def test_laplace_records_input_is_left_alone():
 def test_laplace_records_empty_and_scalar_shapes_are_kept():
     assert laplace_records(np.array([]), 1.0).shape == (0,)
     assert laplace_records(np.array(3.0), 1.0).shape == ()
+
+
+@given(
+    number=st.integers(-(2**64), 2**64) | st.integers(-9, 9) | st.integers(-(2**54), 2**54),
+    exponent=st.integers(-70, 70),
+)
+def test_saturated_grid_is_the_exact_floor_in_every_type(number, exponent):
+    expected = math.floor(Fraction(number) / Fraction(2) ** exponent + Fraction(1, 2))
+    expected = max(-(2**52), min(2**52, expected))
+    arrays = [np.array([number], dtype=object)]
+    if -(2**63) <= number < 2**63:
+        arrays.append(np.array([number], dtype=np.int64))
+    if 0 <= number < 2**64:
+        arrays.append(np.array([number], dtype=np.uint64))
+    if float(number) == number:
+        arrays.append(np.array([number], dtype=np.float64))
+    if -128 <= number < 128:
+        arrays.append(np.array([number], dtype=np.int8))
+    for array in arrays:
+        assert saturated(array, exponent).tolist() == [expected]
+
+
+@given(number=st.floats(allow_nan=False), exponent=st.integers(-1100, 1000))
+def test_saturated_grid_of_any_float_is_the_exact_floor(number, exponent):
+    if math.isinf(number):
+        expected = 2**52 if number > 0 else -(2**52)
+    else:
+        exact = math.floor(Fraction(number) / Fraction(2) ** exponent + Fraction(1, 2))
+        expected = max(-(2**52), min(2**52, exact))
+    with np.errstate(all="raise"):
+        assert saturated(np.array([number]), exponent).tolist() == [expected]

@@ -9,11 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from pydplib.errors import ParameterError
 from pydplib.noise.tap import (
     NoiseCall,
     _tap,
     add_gaussian,
     add_laplace,
+    check_not_seeded,
     choose,
     flip_and_choose,
     flip_coins,
@@ -186,3 +188,23 @@ def test_seeded_noise_repeats_itself_and_leaves_no_tap_behind():
                 outputs.append(np.asarray(mechanism.release(values)).tolist())
         assert outputs[0] == outputs[1] != outputs[2]
     assert _tap.get() is None
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda exact: add_laplace(exact, Fraction(10**6), sensitivity=1),
+        lambda exact: add_gaussian(exact, Fraction(10**12), sensitivity_squared=1),
+    ],
+    ids=["laplace", "gaussian"],
+)
+def test_every_cell_has_noise_of_its_own(add):
+    noise = add(np.zeros((20, 5), dtype=np.int64))
+    assert len(set(noise.ravel().tolist())) > 90  # a million steps wide: ten equal pairs come once in 1e20 runs
+
+
+def test_seeded_noise_is_refused_where_it_is_asked_about_and_nowhere_else():
+    check_not_seeded()
+    with seeded(1), pytest.raises(ParameterError, match="a ledger that is kept refuses it"):
+        check_not_seeded()
+    check_not_seeded()

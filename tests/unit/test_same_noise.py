@@ -1,0 +1,42 @@
+"""Tests see the same noise in every run: seeded by their names, whatever ran before them and in which order."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import pydplib as dp
+
+ROWS = list(range(900))
+
+
+def _draw() -> list[int]:
+    return [dp.count(ROWS, epsilon=0.01).value for _ in range(3)]
+
+
+@pytest.fixture(scope="module")
+def shared() -> list[int]:
+    return _draw()
+
+
+def test_noise_of_this_test_is_the_same_in_every_run():
+    assert _draw() == NOISE_OF_THE_TEST
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_noise_of_a_shared_fixture_is_the_same_whoever_asks_first(shared, number):
+    assert shared == NOISE_OF_THE_FIXTURE
+
+
+def test_noise_of_other_threads_is_real():
+    drawn: list[list[int]] = []
+    for _ in range(2):
+        thread = threading.Thread(target=lambda: drawn.append(_draw()))
+        thread.start()
+        thread.join()
+    assert drawn[0] != drawn[1]  # equal in one of 1e7 runs
+
+
+NOISE_OF_THE_TEST = [929, 1012, 967]
+NOISE_OF_THE_FIXTURE = [657, 1046, 833]
