@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydplib._shown import Shown
 from pydplib.budget.keys import canonical_json, sha256_hex
 from pydplib.budget.units import show_atto, show_nano
 from pydplib.errors import ReceiptError
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 
     from pydplib.release import Release
 
-FORMAT = "pydplib-receipt/1"
+FORMAT = "pydplib-receipt/2"
 """The first word of a receipt: readers refuse what they do not know."""
+OLD_FORMAT = "pydplib-receipt/1"
+"""Receipts without an issuer's id: one key signed for everybody on a server, so the issuer's name proves nothing."""
+NAME_UNCHECKED = "Signed by this server; the issuer's name was not checked then."
+"""What a good receipt of the old format shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+@dataclass(frozen=True, slots=True, repr=False)
+class Receipt(Shown):
     """What a hospital signs about one release. It holds no value of the release, only a hash of it.
 
     Args:
@@ -38,9 +43,10 @@ class Receipt:
         data: The published state of the data that was asked.
         template: The template and version by which the data were captured; empty if there is none.
         issuer: Who signs.
-        issued: When, in UTC (ISO 8601).
+        issued: When, in UTC (ISO 8601); empty where that would tell when somebody asked.
         key_id: Which key signed.
         signature: The Ed25519 signature over all of the above, base64.
+        issuer_id: Who signs, by an id that never changes and that nobody else can have; empty in the old format.
 
     Examples:
         >>> key = new_signing_key()
@@ -62,10 +68,37 @@ class Receipt:
     issued: str = ""
     key_id: str = ""
     signature: str = ""
+    issuer_id: str = ""
+
+    def __str__(self) -> str:
+        loss = f"epsilon {self.epsilon or '-'}, delta {self.delta} ({self.mechanism})"
+        facts = {
+            "guarantee": self.guarantee,
+            "cost": loss,
+            "data": self.data,
+            "template": self.template,
+            "issuer": self.issuer,
+            "issued": self.issued,
+            "signed": f"with key {self.key_id}" if self.signature else "not yet",
+        }
+        return "\n".join(
+            [
+                f"Receipt of release {self.release[:12]}",
+                *(f"  {word:<9}  {text}" for word, text in facts.items() if text),
+            ]
+        )
 
     @classmethod
     def of(
-        cls, release: Release, payload: bytes, *, data: str, issued: str, template: str = "", issuer: str = ""
+        cls,
+        release: Release,
+        payload: bytes,
+        *,
+        data: str,
+        issued: str,
+        template: str = "",
+        issuer: str = "",
+        issuer_id: str = "",
     ) -> Receipt:
         """Return the receipt of a stored release, not yet signed.
 
@@ -76,6 +109,7 @@ class Receipt:
             issued: When, in UTC.
             template: The template and its version.
             issuer: Who signs.
+            issuer_id: The issuer's id, which never changes.
         """
         if release.key is None:
             raise ReceiptError("Only a release from a ledger has a receipt: ask it through a Session.")
@@ -91,29 +125,45 @@ class Receipt:
             template=template,
             issuer=issuer,
             issued=issued,
+            issuer_id=issuer_id,
         )
+
+    @property
+    def is_issuer_checked(self) -> bool:
+        """Whether the signing key belongs to one issuer alone; in the old format one key signed for all."""
+        return bool(self.issuer_id)
 
     @property
     def body(self) -> str:
         """What is signed: all but the signature, as canonical JSON."""
-        values: dict[str, Any] = asdict(self)
+        values = self._values()
         del values["signature"]
-        return canonical_json({"format": FORMAT, **values})
+        return canonical_json(values)
+
+    def _values(self) -> dict[str, Any]:
+        values: dict[str, Any] = asdict(self)
+        if self.is_issuer_checked:
+            return {"format": FORMAT, **values}
+        del values["issuer_id"]
+        return {"format": OLD_FORMAT, **values}
 
     def signed(self, key: Ed25519PrivateKey) -> Receipt:
         """Return the receipt with the signature of ``key``."""
         named = replace(self, key_id=key_id(key.public_key()), signature="")
         return replace(named, signature=base64.b64encode(key.sign(named.body.encode())).decode())
 
-    def verify(self, keys: Iterable[Ed25519PublicKey]) -> Receipt:
+    def verify(self, keys: Iterable[Ed25519PublicKey | IssuerKey]) -> Receipt:
         """Return the receipt if one of the keys signed exactly this; raise ``ReceiptError`` if not.
 
         Args:
-            keys: The issuer's public keys, current and retired, from a place that you trust.
+            keys: The issuer's public keys, current and retired, from a place that you trust. One that names its issuer
+                (``IssuerKey``) verifies receipts of that issuer alone.
         """
         from cryptography.exceptions import InvalidSignature
 
-        known = {key_id(key): key for key in keys}
+        trusted = [key if isinstance(key, IssuerKey) else IssuerKey(key) for key in keys]
+        known = {key_id(key.public_key): key.public_key for key in trusted}
+        issuers = {key_id(key.public_key): key.issuer_id for key in trusted}
         if self.key_id not in known:
             raise ReceiptError(
                 "This receipt was signed by a key that is not among those given. Get the issuer's public keys "
@@ -124,32 +174,48 @@ class Receipt:
             known[self.key_id].verify(signature, self.body.encode())
         except (InvalidSignature, ValueError):
             raise ReceiptError("This receipt is forged or damaged: its signature does not fit its words.") from None
+        if self.is_issuer_checked and issuers[self.key_id] not in ("", self.issuer_id):
+            raise ReceiptError("This receipt is forged: its key belongs to another issuer than the one that it names.")
         return self
 
     def matches(self, payload: bytes) -> bool:
-        """Return whether these are the released bytes that the receipt speaks of."""
+        """Return whether these are the released bytes that the receipt is about."""
         return sha256_hex(payload) == self.payload_hash
 
     def to_json(self) -> str:
         """Return the receipt as a small JSON text."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(self._values(), indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Receipt:
         """Read a receipt; it says nothing until ``verify`` was called."""
         try:
             values = json.loads(text, object_pairs_hook=_no_twins)
-            known = {item.name for item in fields(cls)}
+            form = values.pop("format", None) if isinstance(values, dict) else None
+            known = {item.name for item in fields(cls)} - ({"issuer_id"} if form == OLD_FORMAT else set())
             if (
-                not isinstance(values, dict)
-                or values.pop("format", None) != FORMAT
+                form not in (FORMAT, OLD_FORMAT)
                 or set(values) != known
                 or not all(isinstance(value, str) for value in values.values())
+                or (form == FORMAT and not values["issuer_id"])
             ):
                 raise ValueError
         except (ValueError, RecursionError):
             raise ReceiptError(f"This is not a receipt of pydplib ({FORMAT}).") from None
         return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKey:
+    """A public key and whose it is.
+
+    Args:
+        public_key: The key.
+        issuer_id: The only issuer for whom it signs; empty if that is not known, or for keys of the old format.
+    """
+
+    public_key: Ed25519PublicKey
+    issuer_id: str = ""
 
 
 def new_signing_key() -> Ed25519PrivateKey:
@@ -179,7 +245,7 @@ def parse_public_key(text: str) -> Ed25519PublicKey:
         raise ReceiptError("This is not a public key for receipts: 32 bytes in base64 were expected.") from None
 
 
-def read_public_keys(path: str | Path) -> list[Ed25519PublicKey]:
+def read_public_keys(path: str | Path) -> list[IssuerKey]:
     """Read public keys from a file: the JSON of ``/receipts/keys``, or one base64 key per line."""
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -193,12 +259,12 @@ def read_public_keys(path: str | Path) -> list[Ed25519PublicKey]:
         keys = found.get("keys")
         if not isinstance(keys, list) or not all(isinstance(key, dict) and "public_key" in key for key in keys):
             raise ReceiptError(f"The key file '{Path(path).name}' has no list 'keys' with a 'public_key' each.")
-        lines = [str(key["public_key"]) for key in keys]
+        lines = [(str(key["public_key"]), str(key.get("issuer_id") or "")) for key in keys]
     else:
-        lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        lines = [(line, "") for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not lines:
         raise ReceiptError(f"The key file '{Path(path).name}' is empty.")
-    return [parse_public_key(line) for line in lines]
+    return [IssuerKey(parse_public_key(line), issuer) for line, issuer in lines]
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -173,3 +173,93 @@ def test_perfect_forgery_is_found_by_an_exported_head_and_by_nothing_else(file: 
         ledger.verify()
         with pytest.raises(LedgerError, match="rewritten: its entry 13"):
             ledger.verify(head)
+
+
+RESET = "UPDATE accounts SET nano_epsilon = 0, nano_rho = 0, atto_delta = 0"
+
+
+@pytest.mark.parametrize(
+    ("change", "asks"),
+    [
+        pytest.param(sql(f"{RESET} WHERE recipient = 'acme'"), "acme", id="recipient's sums"),
+        pytest.param(sql(f"{RESET} WHERE recipient = ''"), "acme", id="data set's sums"),
+        pytest.param(sql(f"{RESET} WHERE recipient = ''"), "uni", id="data set's sums, asked by another"),
+        pytest.param(sql("UPDATE accounts SET nano_rho = 0 WHERE recipient = ''"), "acme", id="rho alone"),
+        pytest.param(sql("UPDATE accounts SET nano_epsilon = nano_epsilon - 1"), "acme", id="by one unit"),
+        pytest.param(sql("UPDATE accounts SET limit_nano_epsilon = 1000000000000"), "uni", id="raised limit"),
+        pytest.param(sql("UPDATE accounts SET limit_atto_delta = 1000, limit_atto_conversion = 0"), "acme", id="delta"),
+        pytest.param(sql("UPDATE accounts SET version = version + 1"), "acme", id="version"),
+    ],
+)
+@pytest.mark.parametrize("old", [False, True], ids=["entries with sums", "entries of version 0.1"])
+def test_next_debit_after_changed_sums_is_refused_and_nothing_is_spent(
+    file: Path, change: Edit, asks: str, old: bool
+) -> None:
+    if old:
+        edit(file, without_sums)
+    edit(file, change)
+    with SqliteLedger(file) as ledger:
+        before = ledger.accounts(), ledger.head()
+        for asked in (7, 8):
+            with pytest.raises(LedgerError, match="stored sums are not"):
+                ledger.reserve(key(asked), recipient=asks, role="third_party")
+        assert (ledger.accounts(), ledger.head()) == before
+        assert ledger.reserve(key(1), recipient="acme", role="third_party").payload == b"answer 1"  # paid before
+
+
+def without_sums(db: sqlite3.Connection) -> None:
+    """Make the entries what they were before they carried sums."""
+    for number, body in db.execute("SELECT number, body FROM entries").fetchall():
+        values = json.loads(body)
+        values["details"].pop("sums", None)
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        db.execute("UPDATE entries SET body = ? WHERE number = ?", (text, number))
+    rechain(db)
+
+
+def test_ledger_of_entries_without_sums_goes_on_and_carries_them_from_then_on(file: Path) -> None:
+    edit(file, without_sums)
+    with SqliteLedger(file) as ledger:
+        ledger.verify()
+        ledger.reserve(key(7), recipient="acme", role="third_party")
+        ledger.reserve(key(7), recipient="uni", role="third_party")
+        ledger.change_limit(lineage="reports", recipient="uni", limit=PureDP(2.0), by="owner")
+        ledger.reserve(key(8), recipient="uni", role="third_party")
+        assert set(ledger.entries()[-1].details["sums"]) == {"recipient", "data_set"}
+        ledger.verify()
+    edit(file, sql(f"{RESET} WHERE recipient = 'uni'"))
+    with SqliteLedger(file) as ledger, pytest.raises(LedgerError, match="last entry about this budget"):
+        ledger.reserve(key(9), recipient="uni", role="third_party")
+
+
+def test_deleted_budget_is_not_opened_again_as_a_fresh_one(file: Path) -> None:
+    edit(file, sql("DELETE FROM accounts WHERE recipient = 'acme'"))
+    with SqliteLedger(file) as ledger, pytest.raises(LedgerError, match="a budget that was opened is missing"):
+        ledger.open_account(lineage="reports", recipient="acme", limit=PureDP(1.0))
+
+
+def test_debit_reads_one_entry_of_each_budget_however_long_the_ledger(file: Path, monkeypatch) -> None:
+    read = []
+    whole = Entry.from_body.__func__
+    monkeypatch.setattr(Entry, "from_body", classmethod(lambda cls, *given: read.append(1) or whole(cls, *given)))
+    counts = []
+    with SqliteLedger(file) as ledger:
+        for number in range(20, 23):
+            read.clear()
+            ledger.reserve(key(number, 0.001), recipient="acme", role="third_party")
+            counts.append(len(read))
+            for more in range(20):
+                ledger.reserve(key(100 * number + more, 0.001), recipient="acme", role="third_party")
+    assert counts[1] == counts[2] <= 4
+
+
+def test_forged_sums_in_an_entry_are_found_even_in_a_recomputed_chain(file: Path) -> None:
+    def forge(db: sqlite3.Connection) -> None:
+        body = json.loads(db.execute("SELECT body FROM entries WHERE number = 4").fetchone()[0])
+        body["details"]["sums"]["recipient"]["spent"]["nano_epsilon"] = 0
+        change_body(4, details=body["details"])(db)
+        rechain(db)
+
+    edit(file, forge)
+    with SqliteLedger(file) as ledger, pytest.raises(LedgerError, match="entry 4 tells other sums"):
+        ledger.verify()

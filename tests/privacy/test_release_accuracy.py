@@ -8,7 +8,7 @@ import pytest
 import pydplib as dp
 from pydplib import datasets
 
-AGES = np.asarray(datasets.pirads(920, backend="numpy")["age"], dtype=float)
+AGES = np.floor(datasets.pirads(920, backend="numpy")["age"])  # completed years
 BOUNDS = (18, 100)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pydplib.noise.tap import add_laplace
 from pydplib.release.choosing import QuantileNoise
+from pydplib.release.group_quantiles import BinnedQuantileNoise
 from pydplib.release.noisy import CountNoise, MeanNoise, VarianceNoise
 
 N = 200_000
@@ -77,3 +78,20 @@ def test_audit_of_a_median_keeps_epsilon_one(auditor):
     assert honest.epsilon <= claim
     # Three times the epsilon behind the same claim: the audit sees more than the claim.
     assert auditor.audit(picks(counts, 6.0), picks(moved, 6.0)).epsilon > claim
+
+
+def test_audit_of_quantiles_of_groups_keeps_epsilon_one(auditor):
+    runs = 1000
+    empty = np.zeros((2, 4), dtype=np.int64)
+    moved = empty.copy()
+    moved[1, 3] = 3  # one person with the most rows, all in one cell
+
+    def released(cells: np.ndarray, epsilon: int) -> np.ndarray:
+        noise = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 4, 2, Fraction(epsilon))
+        found = [noise.apply(cells) for _ in range(runs)]
+        # What leaves of the second group: where its median lies, and how many rows it has.
+        return np.array([100 * one.values[1, 0] + min(float(one.sizes[1]), 50) for one in found])
+
+    assert auditor.audit(released(empty, 1), released(moved, 1), confidence=auditor.HOLDS).epsilon <= 1.0
+    # Three times the epsilon behind the same claim is caught.
+    assert auditor.audit(released(empty, 3), released(moved, 3)).epsilon > 1.1

@@ -16,6 +16,7 @@ NUMBER = 73.91828
 SCHEMA = dp.Schema(
     {"age": dp.Number(18, 100), "pirads": dp.Category([1, 2]), "city": dp.Text(), "bph": dp.Flag()},
     person="patient",
+    max_rows_per_person=1,
     name="canaries",
 )
 

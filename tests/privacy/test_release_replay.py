@@ -5,10 +5,10 @@ Every question on made neighbours, on every engine: ``tests/spec/release/test_ne
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ import pydplib as dp
 from pydplib.noise.testing import check_neighbours, record, replay
 from pydplib.release.prepare import prepare
 from pydplib.release.resolved import Resolved, resolve
+from pydplib.release.unknown import KeyNoise
 
 SCHEMA = schema_of()
 
@@ -48,17 +49,24 @@ def test_replay_with_a_bound_that_is_not_enforced_is_caught(monkeypatch):
         run(dp.Count(by="pirads"), smaller, larger)
 
 
-def test_unknown_keys_threshold_is_the_smallest_that_keeps_delta():
-    from pydplib.release.unknown import KeyNoise
+@settings(max_examples=300)
+@given(
+    groups=st.integers(1, 9),
+    rows=st.integers(1, 20),
+    epsilon=st.fractions(Fraction(1, 1000), 20, max_denominator=1000),
+    delta=st.fractions(Fraction(1, 10**18), Fraction(999, 1000)),
+)
+def test_unknown_keys_threshold_is_the_smallest_that_keeps_delta(groups, rows, epsilon, delta):
+    noise = KeyNoise(groups, rows, epsilon, delta)
+    with localcontext(prec=200):
+        a = (Decimal(-noise.scale.denominator) / Decimal(noise.scale.numerator)).exp()
+        most = Decimal(delta.numerator) / Decimal(delta.denominator)
 
-    for groups, rows, epsilon, delta in ((1, 1, 1, 10**-6), (2, 3, Fraction(1, 2), 10**-7), (4, 1, 3, 10**-9)):
-        noise = KeyNoise(groups, rows, Fraction(epsilon), Fraction(str(delta)))
-        a = np.exp(-1 / float(noise.scale))
+        def shown(threshold: int) -> Decimal:  # P(rows + Z > threshold), for all of one person's keys together
+            return groups * a ** (threshold + 1 - rows) / (1 + a)
 
-        def passes(threshold: int, a: float = a, rows: int = rows) -> float:  # P(rows + Z > threshold)
-            return float(a ** (threshold + 1 - rows) / (1 + a))
-
-        assert groups * passes(noise.threshold) <= delta < groups * passes(noise.threshold - 1)
+        assert shown(noise.threshold) <= most
+        assert noise.threshold == rows - 1 or shown(noise.threshold - 1) > most
 
 
 ARRAYS = {

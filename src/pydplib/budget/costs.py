@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, get_args
 
+from pydplib._shown import Shown
 from pydplib.budget.units import (
     ATTO,
     MOST_EPSILON,
@@ -25,8 +26,8 @@ RELATIONS: tuple[Relation, ...] = get_args(Relation)
 """The neighbouring relations; a total sums one of them only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+@dataclass(frozen=True, slots=True, repr=False)
+class Cost(Shown):
     """The privacy loss of one release, in whole units that never understate it.
 
     Make one with ``Cost.pure``, ``Cost.exponential``, ``Cost.approximate``, ``Cost.gaussian`` or ``Cost.no_dp``.

@@ -53,6 +53,7 @@ class Ledger(Protocol):
         limit: PureDP | ApproxDP | LocalDP,
         recipient: str | None = None,
         delta_conversion: Amount | None = None,
+        role: str | None = None,
     ) -> Account:
         """Open a budget for a recipient, or without one the lineage's own; again with the same limit: no change."""
         ...
@@ -74,8 +75,16 @@ class Ledger(Protocol):
         """Store the answer where still reserved and return the stored one: show only that."""
         ...
 
+    def role_of(self, *, lineage: str, recipient: str) -> str | None:
+        """Return the role in which a recipient was entered last, if in any."""
+        ...
+
     def quote(self, key: ReleaseKey, *, recipient: str) -> Quote:
         """Return what the question would cost, without spending."""
+        ...
+
+    def is_paid_by_data_set(self, key: ReleaseKey) -> bool:
+        """Tell whether somebody has paid for this release already: the data set does not pay for it again."""
         ...
 
     def enter_no_dp(self, *, lineage: str, recipient: str, role: str, mechanism: str, note: str = "") -> Entry:

@@ -90,6 +90,12 @@ class MemoryStore:
             if (lineage is None or entry.lineage == lineage) and (recipient is None or entry.recipient == recipient):
                 yield entry
 
+    def newest(self, lineage: str, recipient: str | None = None) -> Iterator[Entry]:
+        """Return the entries of a lineage or recipient, the last one first."""
+        for entry in reversed(self.chain):
+            if entry.lineage == lineage and (recipient is None or entry.recipient == recipient):
+                yield entry
+
     def accounts(self) -> Iterator[Account]:
         """Return all accounts."""
         yield from self.by_account.values()

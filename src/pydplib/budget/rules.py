@@ -21,6 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from pydplib._shown import Shown
 from pydplib.budget.conversion import most_nano_rho, zcdp_nano_epsilon
 from pydplib.budget.costs import Cost
 from pydplib.budget.units import ATTO, MOST_EPSILON, NANO, Amount, exact, floor_units, show_atto, show_nano
@@ -34,8 +35,8 @@ Why: TypeAlias = Literal["no_dp", "relation", "not_pure", "epsilon", "delta"]
 """Why a cost was refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Limit(Shown):
     """What an account may spend, in whole units rounded down; fixed when the account is opened.
 
     Args:
@@ -155,8 +156,8 @@ class Refusal:
     left: str
 
 
-@dataclass(frozen=True, slots=True)
-class Remaining:
+@dataclass(frozen=True, slots=True, repr=False)
+class Remaining(Shown):
     """What is left of an account: the largest single question that it can still pay.
 
     For a ``PureDP`` account that is the limit minus the sum. For ``ApproxDP`` it is the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import sqlite3
@@ -12,6 +13,8 @@ from pathlib import Path
 from pydplib.budget.sqlite_store import FORMAT, SCHEMA
 from pydplib.errors import LedgerError
 
+_LOG = logging.getLogger("pydplib.budget")
+
 
 def open_to_write(path: Path, *, create: bool, busy_seconds: float) -> tuple[sqlite3.Connection, str]:
     """Open a ledger for writing and return it with its name; ``create`` makes what is missing."""
@@ -19,6 +22,8 @@ def open_to_write(path: Path, *, create: bool, busy_seconds: float) -> tuple[sql
         if not create:
             raise _missing(path)
         make_file(path)
+        # A mistyped path is a fresh budget: say so, wherever messages go.
+        _LOG.warning("A new ledger was made at %s. Its budgets are whole: check the path if you have one.", path)
     db = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=64
     )
@@ -66,8 +71,9 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
 
 def make_file(path: Path, *, new: bool = False) -> None:
     """Make an empty file that its owner alone can read; with ``new`` an existing one is an error."""
+    if not path.parent.is_dir():
+        raise LedgerError(f"There is no folder '{path.parent}' for '{path.name}'. Check the path, or make the folder.")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | (os.O_EXCL if new else 0), 0o600))
     except FileExistsError:
         raise LedgerError(f"'{path.name}' exists; a backup never overwrites a file.") from None

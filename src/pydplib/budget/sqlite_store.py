@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from pydplib.budget.chain import GENESIS, Entry
@@ -191,6 +192,15 @@ class SqliteStore:
             sql += " WHERE " + " AND ".join(f"{name} = :{name}" for name in wanted)
         for row in self._db.execute(sql + " ORDER BY number", wanted):
             yield Entry.from_body(*row)
+
+    def newest(self, lineage: str, recipient: str | None = None) -> Iterator[Entry]:
+        """Return the entries of a lineage or recipient, the last one first; no more are read than are taken."""
+        # One recipient's are in order in the index. A lineage's are not: there, the table itself is walked backwards.
+        where = "NOT INDEXED WHERE lineage = ?" if recipient is None else "WHERE lineage = ? AND recipient = ?"
+        sql = f"SELECT body, hash FROM entries {where} ORDER BY number DESC"  # noqa: S608
+        with closing(self._db.execute(sql, (lineage,) if recipient is None else (lineage, recipient))) as cursor:
+            for row in cursor:
+                yield Entry.from_body(*row)
 
     def accounts(self) -> Iterator[Account]:
         """Return all accounts."""

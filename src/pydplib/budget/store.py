@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydplib.budget.chain import Entry
 from pydplib.budget.rules import Limit, State
@@ -28,6 +28,11 @@ class Account:
     limit: Limit
     state: State
     version: int = 0
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        """Limit, sums and version as plain values, for the entry that wrote them: the next debit compares."""
+        return {"limit": self.limit.to_dict(), "spent": self.state.to_dict(), "version": self.version}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,10 @@ class Store(Protocol):
 
     def entries(self, *, lineage: str | None = None, recipient: str | None = None) -> Iterable[Entry]:
         """Return the entries in order, all of them or one lineage's or recipient's."""
+        ...
+
+    def newest(self, lineage: str, recipient: str | None = None) -> Iterable[Entry]:
+        """Return the entries of a lineage, or of one recipient in it, the last one first; read as they are taken."""
         ...
 
     def accounts(self) -> Iterable[Account]:

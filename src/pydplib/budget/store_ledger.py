@@ -17,10 +17,13 @@ from pydplib.budget.rules import Limit, Remaining, State, remaining
 from pydplib.budget.store import Account, Store
 from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
-from pydplib.budget.verify import verify_store
+from pydplib.budget.verify import check_sums, check_unopened, sums_of, verify_store
 from pydplib.budget.workflow import Refused, Reservation
 from pydplib.errors import BudgetError, ParameterError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
+
+UNSPECIFIED = "unspecified"
+"""What is entered where a recipient asks in no role."""
 
 
 class StoreLedger(ABC):
@@ -55,6 +58,7 @@ class StoreLedger(ABC):
         limit: PureDP | ApproxDP | LocalDP,
         recipient: str | None = None,
         delta_conversion: Amount | None = None,
+        role: str | None = None,
     ) -> Account:
         """Open a budget for a recipient, or without one the lineage's own over all recipients.
 
@@ -65,7 +69,10 @@ class StoreLedger(ABC):
             limit: ``PureDP(epsilon)`` or ``ApproxDP(epsilon, delta)``; its relation is the account's.
             recipient: Whose budget; none for the lineage's own.
             delta_conversion: The part of delta for the zCDP conversion; by default one half.
+            role: The recipient's role, for the record; a session without one takes it over (``role_of``).
         """
+        if role is not None:
+            check_name("role", role)
         lineage, recipient = _who(lineage, recipient)
         wanted = Limit.of(limit, delta_conversion=delta_conversion)
         whose = f"for '{recipient}'" if recipient else "for the data set"
@@ -79,6 +86,7 @@ class StoreLedger(ABC):
                     "Use the same limit, or let the owner change it with change_limit().",
                     asked=str(wanted),
                 )
+            check_unopened(store, lineage, recipient, wanted.relation)
             account = Account(lineage, recipient, wanted, State())
             store.add_account(account)
             workflow.append(
@@ -87,7 +95,8 @@ class StoreLedger(ABC):
                 lineage,
                 self._now(),
                 recipient=recipient,
-                details=self._signed({"limit": wanted.to_dict()}),
+                role=role,
+                details=self._signed({"limit": wanted.to_dict(), "sums": sums_of([account])}),
             )
             return account
 
@@ -116,8 +125,9 @@ class StoreLedger(ABC):
                 raise ParameterError("Type and delta of a budget are fixed when it is opened: change its epsilon only.")
             changed = replace(found.limit, nano_epsilon=wanted.nano_epsilon)
             account = replace(found, limit=changed, version=found.version + 1)
+            check_sums(store, found)
             workflow.save(store, account)
-            details = self._signed({"limit": changed.to_dict(), "by": by})
+            details = self._signed({"limit": changed.to_dict(), "by": by, "sums": sums_of([account])})
             workflow.append(store, "limit", lineage, self._now(), recipient=recipient, details=details)
             return account
 
@@ -158,6 +168,15 @@ class StoreLedger(ABC):
         with self._transaction() as store:
             return workflow.finish(store, reservation, payload, time=self._now())
 
+    def role_of(self, *, lineage: str, recipient: str) -> str | None:
+        """Return the role in which a recipient was entered last, if in any."""
+        lineage, recipient = check_name("lineage", lineage), check_name("recipient", recipient)
+        with self._snapshot() as store:
+            for entry in store.newest(lineage, recipient):
+                if entry.role is not None and entry.role != UNSPECIFIED:
+                    return entry.role
+        return None
+
     def quote(self, key: ReleaseKey, *, recipient: str) -> Quote:
         """Return what the question would cost its recipient, without spending and without touching data."""
         recipient = check_name("recipient", recipient)
@@ -165,6 +184,11 @@ class StoreLedger(ABC):
             account = self._account(store, key.lineage, recipient, key.cost.relation)
             free = store.get_payment(key.digest, recipient) is not None
         return Quote.of(account.state, key.cost, account.limit, free=free)
+
+    def is_paid_by_data_set(self, key: ReleaseKey) -> bool:
+        """Tell whether somebody has paid for this release already: the data set does not pay for it again."""
+        with self._snapshot() as store:
+            return store.get_release(key.digest) is not None
 
     def enter_no_dp(self, *, lineage: str, recipient: str, role: str, mechanism: str, note: str = "") -> Entry:
         """Enter something without differential privacy that left: an anonymized table, paper-mode data."""

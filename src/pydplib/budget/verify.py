@@ -2,16 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydplib.budget.chain import Entry, Head, check_chain, check_head
 from pydplib.budget.keys import sha256_hex
 from pydplib.budget.rules import Limit, State, add, can_pay
-from pydplib.budget.store import Store
+from pydplib.budget.store import Account, Store
 from pydplib.errors import LedgerError
+from pydplib.guarantee import Relation
 
 AccountName = tuple[str, str | None, str]
+
+
+class DamagedLedgerError(LedgerError):
+    """The ledger does not agree with itself: somebody changed it by other means than the ledger's own."""
+
+
+def check_sums(store: Store, account: Account) -> None:
+    """Raise unless an account is as the last entry about it left it; called in the transaction of every debit.
+
+    Whoever sets the stored sums back, or raises a limit, without the chain is found before the next answer, not only
+    by ``verify``. Entries of version 0.1 carry no sums; there the lineage is replayed once.
+
+    Raises:
+        DamagedLedgerError: Nothing was spent.
+    """
+    relation = account.limit.relation
+    entry = last_about(store, account.lineage, account.recipient, relation)
+    told = (
+        None if entry is None else entry.details.get("sums", {}).get("recipient" if account.recipient else "data_set")
+    )
+    if told is not None:
+        if told != account.sums:
+            raise _damaged("the stored sums are not those of the last entry about this budget")
+        return
+    replayed = _replay([*store.entries(lineage=account.lineage)])
+    name = (account.lineage, account.recipient, relation)
+    found = replayed.limits.get(name), replayed.states.get(name), replayed.versions.get(name)
+    if found != (account.limit, account.state, account.version):
+        raise _damaged("the stored sums are not the sums of the entries")
+
+
+def check_unopened(store: Store, lineage: str, recipient: str | None, relation: Relation) -> None:
+    """Raise if an account that is not there was opened before: its row was deleted, and a new one would be empty.
+
+    Raises:
+        DamagedLedgerError: Nothing was opened.
+    """
+    if last_about(store, lineage, recipient, relation) is not None:
+        raise _damaged("a budget that was opened is missing")
+
+
+def last_about(store: Store, lineage: str, recipient: str | None, relation: Relation) -> Entry | None:
+    """Return the last entry that opened, changed or debited an account."""
+    debits = ("debit", "share") if recipient else ("debit",)  # a share debits no lineage
+    for entry in store.newest(lineage, recipient):
+        if entry.kind in ("open", "limit"):
+            found = entry.recipient == recipient and _limit(entry).relation == relation
+        else:
+            found = entry.kind in debits and entry.cost is not None and entry.cost.relation == relation
+        if found:
+            return entry
+    return None
+
+
+def sums_of(accounts: Iterable[Account]) -> dict[str, Any]:
+    """Return what an entry says about the budgets that it changed; the data set's is for the owner's eyes."""
+    return {"recipient" if account.recipient else "data_set": account.sums for account in accounts}
 
 
 def verify_store(store: Store, *, ledger: str, head: Head | None = None) -> Head:
@@ -47,6 +106,7 @@ class _Replayed:
         self.limits[name] = limit
         self.states.setdefault(name, State())
         self.versions[name] = self.versions.get(name, -1) + 1
+        self._check_sums(entry, [name])
 
     def pay(self, entry: Entry) -> None:
         """Whoever asks pays; the lineage pays for the first of them."""
@@ -54,16 +114,24 @@ class _Replayed:
             raise _damaged(f"entry {entry.number} is a debit without cost, release or recipient")
         if (entry.release in self.questions) == (entry.kind == "debit"):
             raise _damaged(f"entry {entry.number} charges the wrong accounts")
-        for payer in (entry.recipient, None) if entry.kind == "debit" else (entry.recipient,):
-            name = (entry.lineage, payer, entry.cost.relation)
+        payers = (entry.recipient, None) if entry.kind == "debit" else (entry.recipient,)
+        names: list[AccountName] = [(entry.lineage, payer, entry.cost.relation) for payer in payers]
+        for name in names:
             if name not in self.limits or not can_pay(self.states[name], entry.cost, self.limits[name]):
                 raise _damaged(f"entry {entry.number} was granted against the rules")
             self.states[name] = add(self.states[name], entry.cost)
             self.versions[name] += 1
+        self._check_sums(entry, names)
         asked = (entry.question_hash, entry.lineage, entry.details.get("snapshot"))
         if self.questions.setdefault(entry.release, asked) != asked:
             raise _damaged(f"entry {entry.number} speaks of another question than the one that was reserved")
         self.payments.add((entry.release, entry.recipient, entry.number))
+
+    def _check_sums(self, entry: Entry, names: list[AccountName]) -> None:
+        """What an entry says about the budgets that it changed is what all entries up to it add up to."""
+        accounts = [Account(n[0], n[1], self.limits[n], self.states[n], self.versions[n]) for n in names]
+        if entry.details.get("sums", sums_of(accounts)) != sums_of(accounts):
+            raise _damaged(f"entry {entry.number} tells other sums than the entries up to it")
 
     def answer(self, entry: Entry) -> None:
         """What was reserved is answered once."""
@@ -110,5 +178,5 @@ def _limit(entry: Entry) -> Limit:
         raise _damaged(f"entry {entry.number} has no limit") from None
 
 
-def _damaged(what: str) -> LedgerError:
-    return LedgerError(f"The ledger is damaged: {what}. Restore a backup and compare it with the exported head.")
+def _damaged(what: str) -> DamagedLedgerError:
+    return DamagedLedgerError(f"The ledger is damaged: {what}. Restore a backup and compare it with the exported head.")

@@ -21,6 +21,7 @@ from pydplib.budget.keys import ReleaseKey, sha256_hex
 from pydplib.budget.rules import Refusal, State, can_pay, pay
 from pydplib.budget.store import Account, Store, StoredRelease
 from pydplib.budget.today import Today
+from pydplib.budget.verify import check_sums, sums_of
 from pydplib.errors import BudgetError, LedgerError
 
 ReservationState: TypeAlias = Literal["new", "pending", "done"]
@@ -105,6 +106,8 @@ def _charge(
     debited: list[Account] = []
     for payer in [recipient] if release is not None else [recipient, None]:
         account = store.get_account(key.lineage, payer, key.cost.relation)
+        if account is not None:
+            check_sums(store, account)
         after = None if account is None else pay(account.state, key.cost, today.limit(account))
         if account is None or not isinstance(after, State):
             refusal = after if isinstance(after, Refusal) else None
@@ -118,8 +121,8 @@ def _charge(
     for account in debited:
         save(store, account)
     kind: Kind = "share" if release is not None else "debit"
-    details = {"snapshot": key.snapshot}
-    number = append(store, kind, key.lineage, time, recipient=recipient, role=role, key=key, details=details)
+    told: dict[str, Any] = {"snapshot": key.snapshot, "sums": sums_of(debited)}
+    number = append(store, kind, key.lineage, time, recipient=recipient, role=role, key=key, details=told)
     digest = key.digest
     if release is None:
         store.add_release(StoredRelease(digest, key.lineage, key.snapshot, key.question_json))

@@ -20,7 +20,17 @@ from pydplib.policy.labels import (
     parse_label,
 )
 from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor, parse_noise_factor
-from pydplib.policy.policy import DEFAULT_RULES, Policy, Terms, can_spend, check_spend, settle_epsilon
+from pydplib.policy.policy import (
+    DATA_SET_BUDGET,
+    DEFAULT_BUDGETS,
+    DEFAULT_RULES,
+    DefaultBudget,
+    Policy,
+    Terms,
+    can_spend,
+    check_spend,
+    settle_epsilon,
+)
 from pydplib.policy.roles import (
     NEW_MEMBER,
     ROLES,
@@ -41,7 +51,9 @@ from pydplib.policy.rules import ALL, ANY, GROUP, PolicyRule
 __all__ = [
     "ALL",
     "ANY",
+    "DATA_SET_BUDGET",
     "DECLASSIFIERS",
+    "DEFAULT_BUDGETS",
     "DEFAULT_RULES",
     "GROUP",
     "LABELS",
@@ -52,6 +64,7 @@ __all__ = [
     "ROLES",
     "Audience",
     "Decision",
+    "DefaultBudget",
     "NoiseFactor",
     "Output",
     "OutputLabel",

@@ -139,7 +139,7 @@ def may_flow(
         if rule.is_for(audience.role, audience.groups) and rule.project in (ANY, source.project)
     ]
     if not rules:
-        return Decision(False, f"Denied: no rule speaks of '{audience.role}' in this project; the default is no.")
+        return Decision(False, f"Denied: no rule mentions '{audience.role}' in this project; the default is no.")
     nearest: tuple[int, str, PolicyRule] | None = None
     for rule in rules:
         passed, reason = _judge(rule, source, audience, output, purpose, on)

@@ -6,8 +6,10 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
+from pydplib._shown import Shown
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.guarantee import ApproxDP
 from pydplib.policy.labels import OutputLabel, is_within, label_of_noise_factor
@@ -15,10 +17,44 @@ from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 from pydplib.policy.roles import parse_role
 from pydplib.policy.rules import ALL, ANY, PolicyRule
 
+
+@dataclass(frozen=True, slots=True)
+class DefaultBudget:
+    """What a kind of recipient may learn until the owner says otherwise.
+
+    Args:
+        per_question: Epsilon of one question.
+        total: Epsilon of all of one recipient's questions together.
+        why: What the numbers rest on.
+    """
+
+    per_question: float
+    total: float
+    why: str
+
+
+DEFAULT_BUDGETS: Mapping[str, DefaultBudget] = MappingProxyType(
+    {
+        "collaborator": DefaultBudget(2.0, 4.0, "bound by an agreement and known by name"),
+        "third_party": DefaultBudget(1.0, 2.0, "bound by the platform's terms alone"),
+        "public": DefaultBudget(0.1, 0.1, "anybody, for ever: nothing can be taken back"),
+    }
+)
+"""The one table of default budgets: the default policy and the limits of the attacks are made of it."""
+
+DATA_SET_BUDGET = 8.0
+"""What all recipients together may learn until the owner says otherwise: two collaborators, or four third parties."""
+
+
+def _partner(role: str, label: OutputLabel) -> PolicyRule:
+    terms = DEFAULT_BUDGETS[role]
+    return PolicyRule(role, label, fields=ALL, filters=ALL, epsilon_per_question=terms.per_question, budget=terms.total)
+
+
 DEFAULT_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("owner", "raw", fields=ALL, filters=ALL, paper_mode=True),
-    PolicyRule("collaborator", "dp_medium", fields=ALL, filters=ALL, epsilon_per_question=1.0, budget=6.0),
-    PolicyRule("third_party", "dp_high", fields=ALL, filters=ALL, epsilon_per_question=0.5, budget=2.0),
+    _partner("collaborator", "dp_medium"),
+    _partner("third_party", "dp_high"),
     PolicyRule("radiologist", "public"),
     PolicyRule("data_protection_officer", "public"),
 )
@@ -44,8 +80,8 @@ class Terms:
     data_set_budget: ApproxDP
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+@dataclass(frozen=True, slots=True, repr=False)
+class Policy(Shown):
     """All rows, and what all recipients together may get.
 
     Args:
@@ -57,18 +93,30 @@ class Policy:
         >>> policy = Policy()
         >>> terms = policy.terms("third_party", n=920)
         >>> terms.noise_factor.name, terms.epsilon_cap, terms.budget.epsilon, terms.data_set_budget.epsilon
-        ('high', 0.5, 2.0, 10.0)
+        ('high', 1.0, 2.0, 8.0)
         >>> Policy.from_dict(policy.to_dict()) == policy
         True
     """
 
     rules: tuple[PolicyRule, ...] = DEFAULT_RULES
-    data_set_budget: float = 10.0
+    data_set_budget: float = DATA_SET_BUDGET
     delta: float = 1e-6
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", tuple(self.rules))
         ApproxDP(self.data_set_budget, self.delta)  # raises if one of them is out of range
+
+    def __str__(self) -> str:
+        lines = [f"Policy: epsilon {self.data_set_budget:g} for all recipients together, delta {self.delta:g}"]
+        for rule in self.rules:
+            cap, budget = rule.epsilon_per_question, rule.budget
+            told = [
+                "" if cap is None else f"epsilon {cap:g} per question",
+                "" if budget is None else f"{budget:g} in total",
+                "" if rule.expires is None else f"until {rule.expires}",
+            ]
+            lines.append(f"  {rule.audience}  {rule.label}  {', '.join(part for part in told if part)}".rstrip())
+        return "\n".join(lines)
 
     def delta_for(self, n: int | None) -> float:
         """Return the delta for a declared public size: 1/n^2 where that is smaller, but 1e-15 is small enough.
@@ -131,7 +179,7 @@ class Policy:
         A row that lets an audience's label through and has no cap takes any epsilon.
 
         Examples:
-            >>> Policy().label_of_epsilon(0.2), Policy().label_of_epsilon(0.7), Policy().label_of_epsilon(3)
+            >>> Policy().label_of_epsilon(0.2), Policy().label_of_epsilon(1.5), Policy().label_of_epsilon(3)
             ('dp_high', 'dp_medium', 'dp_low')
         """
         for factor in sorted(NOISE_FACTORS.values(), key=lambda factor: -factor.number):

@@ -119,7 +119,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
             Role(
                 "radiologist",
                 "Radiologist",
-                "Writes and signs reports, and sees those of the own department; asks no statistics.",
+                "Writes and signs reports, and sees those of their own department; asks no statistics.",
                 None,
                 "public",
                 frozenset(["capture", "import_records", "read_project", "read_templates", "see_raw"]),

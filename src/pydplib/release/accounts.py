@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydplib.budget.costs import Cost
 from pydplib.budget.ledger import Ledger, Quote
-from pydplib.budget.rules import Limit, Remaining, State, remaining
+from pydplib.budget.rules import Limit, Remaining, State, can_pay, remaining
 from pydplib.budget.store import Account
 from pydplib.budget.today import Today
 from pydplib.guarantee import ApproxDP, PureDP, Relation
@@ -32,6 +32,8 @@ class Purse:
         recipient: Whose budget.
         own: What today's terms give the recipient; None for whatever was opened.
         whole: What today's policy gives all recipients together.
+        shows_whole: Whether what is left of the data set's own budget counts as well. It depends on what others asked:
+            it is for owners, and for whoever runs the library.
     """
 
     ledger: Ledger
@@ -39,6 +41,7 @@ class Purse:
     recipient: str
     own: PureDP | ApproxDP | None
     whole: PureDP | ApproxDP
+    shows_whole: bool = True
 
     @property
     def today(self) -> Today:
@@ -51,12 +54,39 @@ class Purse:
             return account.state, self.today.limit(account)
         return State(), Limit.of(self.own or self.whole)
 
+    def _whole_state(self) -> tuple[State, Limit]:
+        account = find_account(self.ledger, self.lineage, None)
+        if account is not None:
+            return account.state, self.today.limit(account)
+        return State(), Limit.of(self.whole)
+
     @property
     def left(self) -> Remaining:
         """What the recipient can still spend; a budget that is not open yet is whole."""
-        return remaining(*self._state())
+        own = remaining(*self._state())
+        return _smaller(own, remaining(*self._whole_state())) if self.shows_whole else own
 
-    def quote(self, cost: Cost, *, free: bool) -> Quote:
-        """Return what a question would cost now; nothing is spent."""
+    def quote(self, cost: Cost, *, free: bool, shared: bool = False) -> Quote:
+        """Return what a question would cost now; nothing is spent.
+
+        Args:
+            cost: What would be debited.
+            free: Whether this recipient has paid for it before.
+            shared: Whether another recipient has: the data set does not pay twice.
+        """
         state, limit = self._state()
-        return Quote.of(state, cost, limit, free=free)
+        own = Quote.of(state, cost, limit, free=free)
+        if not self.shows_whole:
+            return own
+        state, limit = self._whole_state()
+        whole = Quote.of(state, cost, limit, free=free or shared)
+        after = None if own.after is None or whole.after is None else _smaller(own.after, whole.after)
+        return replace(own, left=_smaller(own.left, whole.left), after=after)
+
+    def is_stopped_by_whole(self, cost: Cost) -> bool:
+        """Tell whether the data set's own budget cannot pay; None of its numbers is told."""
+        return not can_pay(self._whole_state()[0], cost, self._whole_state()[1])
+
+
+def _smaller(one: Remaining, other: Remaining) -> Remaining:
+    return other if other.nano_epsilon < one.nano_epsilon else one

@@ -1,4 +1,4 @@
-"""One-liners on arrays: one element is one person. No ledger: what is released is the caller's to add up.
+"""One-liners on arrays: one element of the list is protected. No ledger: what is released is the caller's to add up.
 
 Bounds, edges and epsilon are public and required; data never choose them. Missing elements (None, NaN, text
 that is no number) add nothing, values beyond the bounds count as the bound.
@@ -16,12 +16,14 @@ import numpy as np
 
 from pydplib.budget.costs import Cost
 from pydplib.budget.units import exact
+from pydplib.engine.exact import integers
 from pydplib.errors import ParameterError
 from pydplib.guarantee import PureDP, Relation
 from pydplib.noise.tap import add_laplace
-from pydplib.release.axes import Axis
+from pydplib.release.axes import Axis, show_key
 from pydplib.release.choosing import QuantileNoise, check_quantiles
 from pydplib.release.counting import Grid, bin_counts, grid_sums, point_counts
+from pydplib.release.limits import SHIFT
 from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise, farthest
 from pydplib.release.public import check_bounds, check_edges, check_epsilon, check_step, grid_points, tidy
 from pydplib.release.release import MarginUnit, Release
@@ -75,7 +77,7 @@ def sum(values: Any, *, bounds: tuple[float, float], epsilon: float) -> Release:
     grid = Grid.between(low, high, exponent=_exponent(max(abs(low), abs(high)), loss, _FINE))
     noise = SumNoise(1, 1, max(abs(grid.first), abs(grid.last)), grid.step, 1, loss)
     sums = grid_sums(as_values(values), grid, origin=0)
-    noisy = noise.apply(np.array([sums.steps], dtype=np.int64))
+    noisy = noise.apply(integers([sums.steps]))
     scale = float(noise.scale) * noise.step
     return _release(
         "sum", {"bounds": [low, high]}, noisy, loss, scale=scale, sensitivity=noise.sensitivity * noise.step
@@ -120,8 +122,7 @@ def mean(values: Any, *, bounds: tuple[float, float], epsilon: float, size: int 
             "mean", asked | {"size": size}, fixed, loss, scale=scale, sensitivity=2 * top * step, relation="substitute"
         )
     noise = MeanNoise(1, 1, top, grid.low, grid.high, loss)
-    above = np.array([sums.steps], dtype=np.int64)
-    noisy = noise.apply(above, top * sums.count - above)
+    noisy = noise.apply(integers([sums.steps]), integers([top * sums.count - sums.steps]))
     return _release("mean", asked, noisy, loss, scale=noise.unit_scale, sensitivity=high - low)
 
 
@@ -169,8 +170,8 @@ def variance(values: Any, *, bounds: tuple[float, float], epsilon: float, size: 
             relation="substitute",
         )  # fmt: skip
     noise = VarianceNoise(1, 1, half**2, half, grid.step**2, grid.step, most, loss)
-    squares = np.array([sums.squares], dtype=np.int64)
-    noisy = noise.apply(squares, half**2 * sums.count - squares, np.array([sums.steps], dtype=np.int64))
+    rest = half**2 * sums.count - sums.squares
+    noisy = noise.apply(integers([sums.squares]), integers([rest]), integers([sums.steps]))
     scale = float(noise.square_scale) * noise.square_step
     return _release("variance", asked, noisy, loss, scale=scale, sensitivity=most)
 
@@ -288,7 +289,7 @@ def _fixed(
     """
     divisor = 1 << max(0, int(sensitivity).bit_length() - 24)
     moved = math.ceil(sensitivity / divisor)
-    noisy = add_laplace(np.array([whole // divisor], dtype=np.int64), moved / loss, sensitivity=moved)
+    noisy = add_laplace(integers([whole // divisor]), moved / loss, sensitivity=moved)
     value = origin + noisy.astype(np.float64) * (step * divisor)
     margin = (margin_steps(moved / loss) + (1 if divisor > 1 else 0)) * step * divisor
     clamped = [np.clip(end, *bounds) for end in (value, value - margin, value + margin)]
@@ -326,7 +327,19 @@ def _release(
         margin_unit=margin_unit,
         sizes=None if noisy.sizes is None else _row(noisy.sizes),
         noisy=_row(noisy.raw) if axes and noisy.raw is not None else None,
+        counted=_counted(ask, asked),
     )
+
+
+def _counted(ask: str, asked: Mapping[str, Any]) -> str:
+    if ask == "count":
+        return "each element that is not missing counts once."
+    if ask == "histogram":
+        return "each element counts once; values beyond the outer edges are in no bin."
+    low, high = (show_key(end) for end in asked["bounds"])
+    missing = "missing ones count as the middle; " if "size" in asked and ask == "mean" else ""
+    dash = " to " if low.startswith("-") else "-"
+    return f"each element counts once; {missing}values are clamped to {low}{dash}{high}; {SHIFT}."
 
 
 def _row(numbers: Any) -> tuple[float, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 from pydplib.errors import CalibrationError, ParameterError
 from pydplib.mechanisms._common import check_margin, solve_epsilon
 from pydplib.release.choosing import QuantileNoise
+from pydplib.release.group_quantiles import BinnedQuantileNoise
 from pydplib.release.noisy import SQUARES_SHARE, CountNoise, MeanNoise, SumNoise
 from pydplib.release.prepare import Prepared, prepare
 from pydplib.release.release import MarginUnit
@@ -21,7 +22,8 @@ from pydplib.release.resolved import Resolved
 
 NEEDS_SIZE = (
     "needs the number of rows, and the schema declares none. Declare it (size=920 in the schema) if it is public, "
-    "or buy it once: session.buy_size(epsilon=...); with a role, the release itself buys it."
+    "or buy it once: session.buy_size(epsilon=...), on the command line pydplib release ... --buy-size 0.05 (and the "
+    "same option with pydplib price). With a role, a release by noise factor buys it by itself."
 )
 
 
@@ -47,6 +49,9 @@ def expect(prepared: Prepared, size: float | None) -> Expected:
     each = None if size is None else max(size, 1.0) / resolved.cells
     if isinstance(noise, QuantileNoise):
         percent = None if each is None else 100 * noise.scale(noise.worst) / each
+        return Expected(noise.margin(noise.worst), "ranks", percent)
+    if isinstance(noise, BinnedQuantileNoise):
+        percent = None if each is None else 100 * noise.expected(noise.worst) / each
         return Expected(noise.margin(noise.worst), "ranks", percent)
     if isinstance(noise, CountNoise):
         return Expected(noise.margin, "value", None if each is None else 100 * noise.expected / each)
@@ -83,6 +88,8 @@ def band_epsilon(resolved: Resolved, target: float, size: float | None) -> Fract
         found = 0.75 * rows / (target * each)
     elif resolved.question.ask == "variance":
         found = 7 / 9 * 3 * rows / (float(SQUARES_SHARE) * target * each)
+    elif isinstance(table := prepare(resolved, Fraction(1)).noise, BinnedQuantileNoise):
+        found = table.expected(table.worst) / (target * each)
     else:
         worst = max(float(max(share, 1 - share)) for share in resolved.shares)
         found = 2 * worst * rows * len(resolved.shares) / (target * each)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.budget.units import exact
+from pydplib.engine.plan import WHOLE_LIMIT
 from pydplib.errors import ParameterError
 from pydplib.noise.tap import flip_and_choose
 from pydplib.release.noisy import Noisy
@@ -117,6 +118,8 @@ class QuantileNoise:
         chosen = np.empty((len(groups), len(self.shares)), dtype=np.int64)
         for row, (counts, gap) in enumerate(zip(groups, gaps, strict=True)):
             upto = np.cumsum(counts + gap[:-1])
+            if int(upto[-1]) * unit * MOST_DENOMINATOR >= WHOLE_LIMIT:  # more rows than 64 bits have scores for
+                counts, gap, upto = counts.astype(object), gap.astype(object), upto.astype(object)
             below, above, rows = upto - counts, upto[-1] - upto, upto[-1]
             if unit > 1:
                 below, above, rows = unit * below - gap[:-1], unit * above - gap[1:], unit * rows
@@ -124,7 +127,8 @@ class QuantileNoise:
                 part, whole = share.numerator, share.denominator
                 too_high = whole * below - part * rows
                 too_low = whole * above - (whole - part) * rows
-                scores = -np.maximum(np.maximum(too_high, too_low), 0)
+                # Clipping moves two scores no further apart; so far down, no point is chosen anyway.
+                scores = -np.clip(np.maximum(too_high, too_low), 0, WHOLE_LIMIT - 1).astype(np.int64)
                 sensitivity = self.sensitivity(share) * unit
                 chosen[row, column] = flip_and_choose(scores, self.each / (2 * sensitivity), sensitivity=sensitivity)
         margins = np.broadcast_to([self.margin(share) for share in self.shares], chosen.shape)

@@ -214,11 +214,18 @@ class _Parser:
             self._fail(token, hint)
         if token.text in self.schema.columns:
             return token.text
-        alike = [name for name in self.schema.columns if name.lower() == token.text.lower()]
+        alike = [name for name in self.schema.columns if name.casefold() == token.text.casefold()]
         if len(alike) > 1:
             self._fail(token, f"'{token.text}' could be column {' or '.join(alike)}: write it to the letter.")
         if alike:
             return alike[0]
+        rest = self.text[token.start :].casefold()
+        begun = [
+            name for name in self.schema.columns if len(name) > len(token.text) and rest.startswith(name.casefold())
+        ]
+        if begun and not token.quoted:
+            quoted = max(begun, key=len).replace('"', '""')
+            self._fail(token, f'The name of this column needs quotes: "{quoted}".')
         self._fail(token, f"The table has no column '{token.text}'.{did_you_mean(token.text, self.schema.columns)}")
 
     def _where(self) -> list[Condition]:

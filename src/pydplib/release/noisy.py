@@ -17,12 +17,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib.engine.exact import integers
 from pydplib.noise.tap import add_laplace
 from pydplib.release.spread import variance_interval
 from pydplib.release.tails import expected_steps, margin_steps, share_interval
 
-Integers = NDArray[np.int64]
+Integers = NDArray[Any]
+"""Exact integers, of 64 bits or Python's own (``engine.exact.integers``)."""
 Floats = NDArray[np.float64]
+
+
+def combine(*terms: tuple[int, Integers]) -> Integers:
+    """Return the sum of factor * integers over all terms, exactly: products of 64-bit integers could wrap.
+
+    Examples:
+        >>> combine((2**40, np.array([2**40])), (-1, np.array([1]))).tolist() == [2**80 - 1]
+        True
+    """
+    columns = [[factor * int(number) for number in numbers.ravel()] for factor, numbers in terms]
+    return integers(sum(row) for row in zip(*columns, strict=True)).reshape(terms[0][1].shape)
 
 
 def farthest(values: Floats, low: Floats, high: Floats) -> Floats:
@@ -46,6 +59,7 @@ class Noisy:
     simultaneous: float | None = None
     sizes: Floats | None = None
     raw: NDArray[Any] | None = None
+    doubtful: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +164,7 @@ class SumNoise:
     def apply(self, exact: Integers) -> Noisy:
         """Return noisy sums."""
         noisy = add_laplace(exact, self.scale, sensitivity=self.sensitivity)
-        values = noisy / self.per_row * self.step
+        values = np.asarray(noisy / self.per_row, dtype=np.float64) * self.step
         margin = self.margin
         together = margin_steps(self.scale, cells=self.cells) / self.per_row * self.step
         return Noisy(values, values - margin, values + margin, np.full(values.shape, margin), together)

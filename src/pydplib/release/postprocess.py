@@ -109,21 +109,33 @@ def box_data(release: Release, *, shares: Sequence[float] = BOX_SHARES) -> tuple
         >>> 60 < box_data(release)[0].median < 70
         True
     """
-    counts, axis, labels = _by_group(release)
+    counts, axis, labels = counts_by_group(release)
     if len(shares) != 5:
         raise ParameterError("A box has five numbers: low, q1, median, q3, high.")
     edges = np.array([axis.keys[0][0], *(key[1] for key in axis.keys)], dtype=np.float64)
     boxes = []
     for label, row in zip(labels, counts, strict=True):
-        clean = non_negative(row)
-        total = float(clean.sum())
-        reached = np.concatenate([[0.0], np.cumsum(clean)])
-        # Strictly rising, so that an empty bin at the end of a step decides nothing.
-        rising = reached + np.arange(len(reached)) * (total or 1.0) * 1e-12
-        found = np.interp(np.asarray(shares) * rising[-1], rising, edges) if total > 0 else np.full(5, np.nan)
-        low, q1, median, q3, high = (float(point) for point in found)
-        boxes.append(BoxData(label, low, q1, median, q3, high, total))
+        low, q1, median, q3, high = interpolated(row, edges, shares).tolist()
+        boxes.append(BoxData(label, low, q1, median, q3, high, max(0.0, float(row.sum()))))
     return tuple(boxes)
+
+
+def interpolated(counts: Floats, edges: Floats, shares: Sequence[float]) -> Floats:
+    """Return quantiles read off the cumulative counts, evenly within a bin; NaN where there are no rows.
+
+    Examples:
+        >>> interpolated(np.array([10.0, 30.0]), np.array([50.0, 60.0, 70.0]), [0.5]).round(2).tolist()
+        [63.33]
+    """
+    clean = non_negative(counts)
+    total = float(clean.sum())
+    if total <= 0:
+        return np.full(len(shares), np.nan)
+    reached = np.concatenate([[0.0], np.cumsum(clean)])
+    # Strictly rising, so that an empty bin at the end of a step decides nothing.
+    rising = reached + np.arange(len(reached)) * total * 1e-12
+    found: Floats = np.interp(np.asarray(shares) * rising[-1], rising, edges)
+    return found
 
 
 def points(release: Release, *, backend: str | None = None) -> Any:
@@ -173,7 +185,8 @@ def _check_counts(release: Release) -> None:
         raise ParameterError(f"A table of counts is needed: count, histogram or crosstab. Got '{release.statistic}'.")
 
 
-def _by_group(release: Release) -> tuple[Floats, Any, list[str]]:
+def counts_by_group(release: Release) -> tuple[Floats, Any, list[str]]:
+    """Return noisy counts of a binned number (a row per group), its axis, and the groups in words."""
     _check_counts(release)
     binned = [i for i, axis in enumerate(release.axes) if axis.kind == "bins" and not isinstance(axis.keys[0][0], str)]
     if not binned:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,13 +20,17 @@ from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release.axes import Axis
 from pydplib.release.choosing import QuantileNoise
 from pydplib.release.grids import Room, cells_measure, square_measure, sum_measure
-from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise
+from pydplib.release.group_quantiles import BinnedQuantileNoise, choose_quantile_noise
+from pydplib.release.limits import RowsPerPerson, counted_words
+from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise, combine, farthest
 from pydplib.release.public import check_epsilon, tidy
 from pydplib.release.release import MarginUnit, Release
 from pydplib.release.resolved import Resolved
 from pydplib.release.unknown import KEYS_SHARE, KeyNoise
 
-Noise: TypeAlias = CountNoise | SumNoise | MeanNoise | VarianceNoise | QuantileNoise
+_SURE = 5.0  # standard deviations beyond which noise alone explains no difference
+
+Noise: TypeAlias = CountNoise | SumNoise | MeanNoise | VarianceNoise | QuantileNoise | BinnedQuantileNoise
 """What adds the noise to a statistic."""
 
 
@@ -80,9 +86,15 @@ class Prepared:
         values: NDArray[Any] = noisy.values
         mechanism = "discrete Laplace"
         margin_unit: MarginUnit = "value"
-        if isinstance(noise, QuantileNoise):
-            mechanism, margin_unit = "permute-and-flip", "ranks"
+        notes = (*self._notes(), *self._worth(noisy), *self._doubts(noisy, axes), *self._outgrown(noisy))
+        if isinstance(noise, QuantileNoise | BinnedQuantileNoise):
             values = self._points(values)
+            if isinstance(noise, QuantileNoise):
+                mechanism, margin_unit = "permute-and-flip", "ranks"
+            else:
+                assert noisy.low is not None and noisy.high is not None
+                low, high = self._points(noisy.low), self._points(noisy.high)
+                noisy = replace(noisy, low=low, high=high, margins=farthest(values, low, high))
             if resolved.question.ask == "quantiles":
                 axes = (*axes, Axis("quantile", tuple(float(q) for q in noise.shares), kind="quantile"))
         scale, moved = scale_and_sensitivity(self)
@@ -101,9 +113,11 @@ class Prepared:
             simultaneous95=noisy.simultaneous if axes else None,
             margin_unit=margin_unit,
             sizes=_row(noisy.sizes),
+            doubtful=_doubtful(noisy, values.size),
             noisy=_row(noisy.raw) if axes else None,
             unit=resolved.unit,
-            notes=(*self._notes(), *self._worth(noisy)),
+            counted=counted_words(resolved),
+            notes=notes,
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -113,12 +127,25 @@ class Prepared:
             notes.append(f"The answer is a point of the public grid, whose points lie {step:g} apart.")
         if isinstance(self.noise, QuantileNoise) and self.resolved.groups:
             notes.append("A group without rows gets a point at random: count the groups to know which ones are empty.")
+        if isinstance(self.noise, BinnedQuantileNoise):
+            notes.append(self._bin_words(self.noise))
         if self.keys is not None:
             notes.append(
                 f"Groups are shown where the noisy count exceeds {self.keys.threshold}; smaller ones stay hidden, and "
                 "margins near that number are too narrow."
             )
         return tuple(notes)
+
+    def _bin_words(self, noise: BinnedQuantileNoise) -> str:
+        step = self.plan.measures[0].step
+        assert step is not None
+        unit = "days" if self.resolved.column.kind == "date" else self.resolved.unit
+        wide = f"{noise.width * step:g} {unit}".strip()
+        return (
+            f"Read off one noisy table with {noise.bins} bins per group, each {wide} wide: public facts (grid, number "
+            "of groups, declared size) say that this is more accurate here than choosing every quantile by itself. "
+            "Values count as evenly spread within a bin; intervals end at the edges of bins and hold in any case."
+        )
 
     def _worth(self, noisy: Noisy) -> tuple[str, ...]:
         """Return a warning where noise hides a mean or a variance; judged by noisy numbers and public bounds alone."""
@@ -135,7 +162,53 @@ class Prepared:
             "possible. " + ("Spend more." if noisy.margins.size == 1 else "Ask for fewer groups, or spend more."),
         )
 
-    def _points(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def _outgrown(self, noisy: Noisy) -> tuple[str, ...]:
+        """Return a note where there are more rows than the schema declares; judged by the noisy numbers alone."""
+        declared = self.resolved.schema.size
+        if declared is None:
+            return ()
+        found, spread = self._noisy_rows(noisy)
+        most = declared * self.resolved.rows
+        if found is None or found <= most + _SURE * spread:  # noise alone gets this far once in a thousand releases
+            return ()
+        persons = "1 person" if declared == 1 else f"{declared} persons"
+        return (
+            f"The schema declares {persons}, but there are about {found:.0f} {self._counted}: the table outgrew its "
+            "declared size. The answer holds; prices and expected margins made from that size do not. Correct size= "
+            "in the schema.",
+        )
+
+    @property
+    def _counted(self) -> str:
+        return "persons" if self.resolved.is_count and self.resolved.unit == "persons" else "rows"
+
+    def _noisy_rows(self, noisy: Noisy) -> tuple[float | None, float]:
+        """Return the noisy number of rows in all groups and its standard deviation; None where no row is counted."""
+        noise, scale = self.noise, 0.0
+        counts: NDArray[Any] | None = None
+        if isinstance(noise, CountNoise):
+            counts = noisy.values if noisy.raw is None else noisy.raw
+            scale = float(noise.scale if self.keys is None else self.keys.scale) / noise.per_row
+        elif isinstance(noise, MeanNoise):
+            counts, scale = noisy.sizes, float(noise.scale) / (noise.per_row * noise.top) * math.sqrt(2)
+        elif isinstance(noise, VarianceNoise):
+            counts, scale = noisy.sizes, float(noise.square_scale) / (noise.per_row * noise.top) * math.sqrt(2)
+        elif isinstance(noise, BinnedQuantileNoise) and noisy.sizes is not None:
+            counts = noisy.sizes[:: len(noise.shares)]  # one for each quantile of a group
+            scale = noise.unit_scale * math.sqrt(noise.bins)
+        if counts is None:
+            return None, 0.0
+        return float(counts.sum()), scale * math.sqrt(2 * max(counts.size, 1))
+
+    def _doubts(self, noisy: Noisy, axes: tuple[Axis, ...]) -> tuple[str, ...]:
+        """Return which groups the noise alone could have made, judged by noisy numbers alone."""
+        if noisy.doubtful is None or not noisy.doubtful.any():
+            return ()
+        labels = [", ".join(parts) for parts in product(*(axis.labels for axis in axes))]
+        names = [label for label, doubt in zip(labels, noisy.doubtful.tolist(), strict=True) if doubt]
+        return (f"Noise alone could have made these groups; do not rely on them: {'; '.join(names)}.",)
+
+    def _points(self, places: NDArray[Any]) -> NDArray[Any]:
         """Return grid points for places on the grid, within the bounds."""
         measure = self.plan.measures[0]
         assert measure.step is not None
@@ -172,12 +245,20 @@ def prepare(resolved: Resolved, epsilon: Any, delta: Any = None) -> Prepared:
 def _noise(resolved: Resolved, epsilon: Fraction) -> tuple[Plan, Noise]:
     bound, rows, scale = resolved.bound, resolved.rows, resolved.bound.scale
     rows_of = Measure("count")
+    if isinstance(resolved.question, RowsPerPerson):
+        edges = resolved.question.classes(resolved.schema.max_rows_per_person)
+        return resolved.plan([Measure("persons", edges=edges)]), CountNoise(1, 1, resolved.cells, epsilon)
     if resolved.is_count:
         return resolved.plan([rows_of]), CountNoise(rows, scale, resolved.cells, epsilon)
     name, column = resolved.question.measured[0], resolved.column
     if resolved.shares:
         cells = cells_measure(column, name, resolved.bounds)
-        return resolved.plan([cells]), QuantileNoise(rows, scale, resolved.shares, cells.cells, epsilon)
+        choice = QuantileNoise(rows, scale, resolved.shares, cells.cells, epsilon)
+        if not resolved.groups:
+            return resolved.plan([cells]), choice
+        return resolved.plan([cells]), choose_quantile_noise(
+            choice, groups=resolved.cells, size=None if resolved.question.conditions else resolved.schema.size
+        )
     room = Room.of(resolved.schema, bound, epsilon * Fraction(2, 5))
     present = Measure("count", name)
     extra = [rows_of] if resolved.has_unknown_keys else []
@@ -217,17 +298,17 @@ def _apply_means(prepared: Prepared, table: ExactTable) -> Noisy:
     first, last = prepared.plan.measures[0].whole_bounds
     sums, counts = table[0], table[1]
     # A row at q steps adds its weight times q - first above, and times last - q below.
-    return prepared.noise.apply(sums - first * counts, last * counts - sums)
+    return prepared.noise.apply(combine((1, sums), (-first, counts)), combine((last, counts), (-1, sums)))
 
 
 def _apply_variances(prepared: Prepared, table: ExactTable) -> Noisy:
     assert isinstance(prepared.noise, VarianceNoise)
     squares, sums, counts = table[0], table[1], table[2]
-    return prepared.noise.apply(squares, prepared.noise.top * counts - squares, sums)
+    return prepared.noise.apply(squares, combine((prepared.noise.top, counts), (-1, squares)), sums)
 
 
 def _apply_quantiles(prepared: Prepared, table: ExactTable) -> Noisy:
-    assert isinstance(prepared.noise, QuantileNoise)
+    assert isinstance(prepared.noise, QuantileNoise | BinnedQuantileNoise)
     return prepared.noise.apply(table[0])
 
 
@@ -237,6 +318,7 @@ _APPLY: dict[type, Callable[[Prepared, ExactTable], Noisy]] = {
     MeanNoise: _apply_means,
     VarianceNoise: _apply_variances,
     QuantileNoise: _apply_quantiles,
+    BinnedQuantileNoise: _apply_quantiles,
 }
 
 
@@ -245,6 +327,8 @@ def scale_and_sensitivity(prepared: Prepared) -> tuple[float, float]:
     noise, rows = prepared.noise, float(prepared.resolved.rows)
     if isinstance(noise, CountNoise):
         return float(noise.scale) / noise.per_row, rows
+    if isinstance(noise, BinnedQuantileNoise):
+        return noise.unit_scale, rows
     if isinstance(noise, SumNoise):
         return float(noise.scale) / noise.per_row * noise.step, rows * noise.largest * noise.step
     if isinstance(noise, MeanNoise):
@@ -252,6 +336,18 @@ def scale_and_sensitivity(prepared: Prepared) -> tuple[float, float]:
     if isinstance(noise, VarianceNoise):
         return float(noise.square_scale) / noise.per_row * noise.square_step, rows * noise.top * noise.square_step
     return noise.scale(noise.worst), float(max(noise.worst, 1 - noise.worst)) * rows
+
+
+def _doubtful(noisy: Noisy, values: int) -> Any:
+    """Return 1 for every value of a group that noise alone could have made, else 0; None where there is no such group.
+
+    Args:
+        noisy: What the noise left.
+        values: How many values the release has: several for each group where several quantiles were asked.
+    """
+    if noisy.doubtful is None or not noisy.doubtful.any():
+        return None
+    return np.repeat(noisy.doubtful.ravel().astype(int), values // noisy.doubtful.size)
 
 
 def _row(numbers: NDArray[Any] | None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
+from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.rules import Remaining
 from pydplib.guarantee import ApproxDP, PureDP
@@ -12,8 +13,8 @@ from pydplib.release.release import MarginUnit
 from pydplib.release.words import show_margin
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+@dataclass(frozen=True, slots=True, repr=False)
+class Price(Shown):
     """The cost of a question and the accuracy to expect. No data were touched for it.
 
     Attributes:

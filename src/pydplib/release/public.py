@@ -52,6 +52,8 @@ def check_bounds(bounds: Any, *, squared: bool = False) -> tuple[float, float]:
 
 def check_edges(edges: Any) -> tuple[float, ...]:
     """Return public edges: at least two, finite and ascending; whole numbers stay whole."""
+    if isinstance(edges, str):
+        raise ParameterError("edges is a list of numbers, public by declaration, e.g. [20, 30, 40].")
     try:
         limits = tuple(_edge(edge) for edge in edges)
     except TypeError:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
+from pydplib.budget.units import exact
 from pydplib.engine import Bins, Condition, public_keys
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.choosing import check_quantiles
 from pydplib.release.grids import nice_edges, number_column
-from pydplib.schema import Date, Integer, Number, Schema, Text
+from pydplib.release.public import tidy
+from pydplib.schema import Date, Flag, Integer, Number, Schema, Text
 
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any] | None
 """Groups: a column, several, or column -> its public keys (a list, ``Bins``, None for unknown keys)."""
 
 Conditions: TypeAlias = Condition | Iterable[Condition]
 """One condition or several, all of which must hold."""
+
+MOST_BINS = 10_000
+"""The most bins of one histogram."""
 
 MOST_INTEGER_KEYS = 50
 """An integer column with more values than this is grouped by bins, not value by value."""
@@ -35,7 +41,8 @@ class Question:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", _groups(self.by))
-        where = (self.where,) if isinstance(self.where, Condition) else tuple(self.where)
+        listed = self.where if isinstance(self.where, Iterable) else (self.where,)
+        where = tuple(listed)
         if not all(isinstance(condition, Condition) for condition in where):
             raise QuestionError("where= takes conditions such as [dp.Where('age').between(60, 70)].")
         object.__setattr__(self, "where", where)
@@ -248,19 +255,31 @@ class Histogram(_OfColumn):
     Args:
         column: A number or date (bins), or a category or yes/no column (its values).
         edges: Public edges of the bins; by default about ten round ones within the declared bounds.
+        bins: Instead of edges: how many bins of even width to make of the declared bounds, or the edges themselves.
         by: Further groups: a histogram for each.
         where: Conditions, all of which must hold.
 
     Examples:
         >>> Histogram("age", edges=[20, 40, 60, 80])
         Histogram('age', edges=[20, 40, 60, 80])
+        >>> Histogram("age", bins=10)
+        Histogram('age', bins=10)
     """
 
     ask: ClassVar[str] = "histogram"
     edges: tuple[Any, ...] | None = None
+    bins: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.edges is not None and self.bins is not None:
+            raise QuestionError("Give edges=[20, 40, 60] or bins=10, not both.")
+        if isinstance(self.bins, Iterable) and not isinstance(self.bins, str):
+            object.__setattr__(self, "edges", self.bins)
+            object.__setattr__(self, "bins", None)
+        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
+        if self.bins is not None and not (whole and 1 <= self.bins <= MOST_BINS):
+            raise QuestionError(f"bins= is a number of bins from 1 to {MOST_BINS}, or give edges=[20, 40, 60].")
         if self.edges is not None:
             object.__setattr__(self, "edges", _bins(self.edges).edges)
         if self.column in dict(self.pairs):
@@ -268,6 +287,8 @@ class Histogram(_OfColumn):
 
     def _own(self) -> dict[str, Any]:
         own: dict[str, Any] = {"of": self.column}
+        if self.bins is not None:
+            return own | {"bins": int(self.bins)}
         return own if self.edges is None else own | {"edges": list(self.edges)}
 
     def canonical(self, schema: Schema) -> dict[str, Any]:
@@ -277,13 +298,16 @@ class Histogram(_OfColumn):
         plain["by"] = [entry for entry in plain["by"] if entry["column"] != self.column]
         if not plain["by"]:  # its own bins are said by its edges
             del plain["by"]
+        plain.pop("bins", None)  # said by the edges that they make
         if isinstance(bins, Bins):
             plain["edges"] = [one_spelling(edge) for edge in bins.edges]
         return plain
 
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return the groups with the histogram's own bins as the last axis."""
-        own = ... if self.edges is None else Bins(self.edges)
+        own: Any = ... if self.edges is None else Bins(self.edges)
+        if self.bins is not None:
+            own = even_bins(number_column(schema, self.column, "bins"), int(self.bins))
         return super().groups(schema) | {self.column: _fill(schema, self.column, own)}
 
 
@@ -350,6 +374,8 @@ def _groups(by: Any) -> tuple[tuple[str, Any], ...]:
         return ((by, ...),)
     if isinstance(by, Mapping):
         pairs = list(by.items())
+    elif not isinstance(by, Iterable):
+        raise QuestionError("by= takes column names, each once, e.g. by='pirads' or by=['pirads', 'bph'].")
     else:
         pairs = [entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, ...) for entry in by]
     names = [name for name, _ in pairs]
@@ -395,6 +421,24 @@ def _bins(edges: Any) -> Bins:
     if isinstance(found, str) or not isinstance(found, Iterable):
         raise QuestionError("Edges are a list of numbers or days in ascending order, e.g. edges=[20, 40, 60].")
     return Bins(one_spelling(plain_scalar(edge)) for edge in found)
+
+
+def even_bins(column: Number | Integer | Date | Flag, count: int) -> Bins:
+    """Return bins of even width over a column's declared bounds; days are cut at midnight.
+
+    Examples:
+        >>> even_bins(Number(0, 100), 4).edges
+        (0, 25, 50, 75, 100)
+    """
+    if isinstance(column, Flag):
+        raise QuestionError("bins= is for numbers and days; a yes/no column has two values already.")
+    if isinstance(column, Date):
+        days = (column.high - column.low).days
+        if count > days:
+            raise QuestionError(f"bins={count} is more than the {days} days between the declared bounds.")
+        return Bins(column.low + dt.timedelta(days=round(i * days / count)) for i in range(count + 1))
+    low, width = exact(column.low), exact(column.high) - exact(column.low)
+    return Bins(tidy(low + width * i / count) for i in range(count + 1))
 
 
 def _fill(schema: Schema, name: str, keys: Any) -> Any:

@@ -19,7 +19,7 @@ from pydplib.noise.tap import add_laplace
 from pydplib.policy import parse_noise_factor
 from pydplib.release.counting import Grid
 from pydplib.release.public import check_epsilon
-from pydplib.release.values import as_values, to_array
+from pydplib.release.values import as_values, is_nothing, to_array
 from pydplib.schema import OTHER, Category, Column, Flag, Integer, Number
 
 FORMAT = "pydplib-records/1"
@@ -126,7 +126,9 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
         known = list(column.values)
         if isinstance(column, Category) and OTHER not in known:
             known.append(OTHER)
-        response = RandomizedResponse(known, float(loss))
+        response = RandomizedResponse(
+            known, loss
+        )  # the very fraction that the cost is made of, not the float next to it
         codes = _codes(to_array(values), known)
         released = tuple(known[code] for code in response.release_codes(codes).tolist())
         return RecordRelease(released, guarantee, cost, float(loss), response.flip_probability)
@@ -202,7 +204,7 @@ def first_rows(persons: NDArray[Any], most: int) -> NDArray[np.bool_]:
     seen: dict[Any, int] = {}
     kept = np.zeros(len(persons), dtype=np.bool_)
     for place, person in enumerate(persons.tolist()):
-        if person is None or person != person or person == "":
+        if is_nothing(person):
             continue
         name = str(person)
         seen[name] = seen.get(name, 0) + 1

@@ -50,12 +50,15 @@ class Release:
         axes: The public keys of the values; empty for a single number.
         low95: Lower ends of the 95 % intervals.
         high95: Upper ends of the 95 % intervals.
-        margins95: Half-widths: the noise moved a value by at most that much in 95 % of all releases.
+        margins95: Half-widths: the noise moved a value by at most this much in 95 % of all releases.
         simultaneous95: The margin that all values keep at once, where several were released together.
         margin_unit: ``"value"``, or ``"ranks"`` for quantiles.
         sizes: Noisy numbers of rows behind each value, where the mechanism gives them for nothing.
+        doubtful: 1 for each value of a group that noise alone could have made, else 0; none where no group is.
         noisy: Counts as the noise left them, some below 0, where ``values`` shows 0; tables are tidied from these.
         unit: The unit of the values.
+        counted: What the numbers count: how many rows of a person, values within which bounds. Margins and intervals
+            are about that bounded table; they do not include how far it lies from the table as it is.
         expected_noise: The expected noise in percent of the reference magnitude, where one is public.
         notes: What else a reader must know, in sentences.
         key: The name of the release in the ledger.
@@ -84,8 +87,10 @@ class Release:
     simultaneous95: float | None = None
     margin_unit: MarginUnit = "value"
     sizes: tuple[float, ...] | None = None
+    doubtful: tuple[float, ...] | None = None
     noisy: tuple[float, ...] | None = None
     unit: str = ""
+    counted: str = ""
     expected_noise: float | None = None
     notes: tuple[str, ...] = ()
     key: str | None = None
@@ -95,7 +100,7 @@ class Release:
 
     def __post_init__(self) -> None:
         cells = int(np.prod([len(axis.keys) for axis in self.axes])) if self.axes else 1
-        for name in ("values", "low95", "high95", "margins95", "sizes", "noisy"):
+        for name in ("values", "low95", "high95", "margins95", "sizes", "doubtful", "noisy"):
             numbers = getattr(self, name)
             if numbers is None:
                 continue
@@ -127,14 +132,19 @@ class Release:
     def margin95(self) -> Any:
         """How far the noise moved the value, at most, in 95 % of all releases: a number, or an array like ``value``.
 
-        For quantiles it counts ranks (``margin_unit``): so many people lie between the released value and the
-        quantile of the table, at most. Not the sampling error: how well the table speaks for other people.
+        For quantiles it counts ranks (``margin_unit``): at most this many rows, as counted, lie between the released
+        value and the quantile of the table. A margin in the column's unit would tell how close the values lie, which
+        nobody has paid for. Not in it: what limits and bounds shift (``counted``), and the sampling error.
         """
         return self._shaped(self.margins95)
 
     @property
     def interval95(self) -> Any:
-        """(low, high): covers the table's own value in 95 % of all releases; none for quantiles (see ``margin95``)."""
+        """(low, high): covers the value of the bounded table in 95 % of all releases; none for quantiles.
+
+        The bounded table is what ``counted`` says: rows beyond the limit weigh less, values beyond the bounds count as
+        the bound. How far that shifts a value from the table as it is, the interval does not include.
+        """
         if self.low95 is None or self.high95 is None:
             return None
         return self._shaped(self.low95), self._shaped(self.high95)

@@ -13,10 +13,11 @@ from pydplib.errors import QuestionError
 from pydplib.release.axes import Axis
 from pydplib.release.choosing import check_quantiles
 from pydplib.release.grids import cells_measure, column_unit, narrowed_bounds, number_column
+from pydplib.release.limits import RowsPerPerson
 from pydplib.release.questions import Count, Crosstab, Histogram, Median, Quantiles, Question
 from pydplib.schema import Column, Schema, Text
 
-COUNTS = (Count, Histogram, Crosstab)
+COUNTS = (Count, Histogram, Crosstab, RowsPerPerson)
 """The questions whose answer is a number of rows or persons per cell."""
 
 
@@ -78,7 +79,8 @@ class Resolved:
     def unit(self) -> str:
         """The unit of the answer's values."""
         if self.is_count:
-            return "persons" if getattr(self.question, "of", "") == "persons" else "rows"
+            by_persons = isinstance(self.question, RowsPerPerson) or getattr(self.question, "of", "") == "persons"
+            return "persons" if by_persons else "rows"
         unit = column_unit(self.column)
         if not unit or self.question.ask != "variance":
             return unit
@@ -128,12 +130,21 @@ def resolve(question: Question, schema: Schema) -> Resolved:
     for name in sorted(question.fields | question.filters):
         column = schema.column(name)
         if isinstance(column, Text) and name not in dict(question.pairs):
-            raise QuestionError(f"Column '{name}' is free text: no statistic speaks of it.")
+            raise QuestionError(f"Column '{name}' is free text: no statistic can measure it.")
         if name == schema.person:
-            raise QuestionError(f"'{name}' is the person column: no statistic speaks of it.")
+            raise QuestionError(f"'{name}' is the person column: no statistic can measure it.")
     groups = question.groups(schema)
+    if not isinstance(question, COUNTS) and question.measured[0] in groups:
+        name = question.measured[0]
+        raise QuestionError(
+            f"'{question.ask} of {name} by {name}' measures a column within its own groups. Ask how it is spread: "
+            f"histogram {name}, in Python Histogram('{name}')."
+        )
     if not isinstance(question, COUNTS):
         number_column(schema, question.measured[0], question.ask)
+    if isinstance(question, RowsPerPerson):
+        canonical = question.canonical(schema)
+        return Resolved(question, schema, canonical, {}, Bound(schema.person), (question.axis(schema),))
     resolved = Resolved(
         question, schema, question.canonical(schema), groups, _bound(question, schema, groups), _axes(schema, groups)
     )

@@ -6,18 +6,21 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Remaining
+from pydplib.budget.store_ledger import UNSPECIFIED
 from pydplib.budget.today import Today
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import ExactTable, Table
-from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibError
+from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibError, did_you_mean, shown
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 from pydplib.policy import (
+    ROLES,
     Audience,
     NoiseFactor,
     Output,
@@ -26,11 +29,13 @@ from pydplib.policy import (
     Source,
     Terms,
     check_flow,
+    check_spend,
     check_use,
     parse_role,
 )
 from pydplib.release.accounts import Purse, find_account
 from pydplib.release.calibration import expect
+from pydplib.release.limits import RowsPerPerson, beyond_words
 from pydplib.release.prepare import Prepared, prepare
 from pydplib.release.prices import Price
 from pydplib.release.public import check_epsilon
@@ -56,20 +61,27 @@ class Session:
     Args:
         table: What ``dp.load`` returned.
         recipient: Who gets the answers.
-        role: ``"owner"``, ``"collaborator"`` or ``"third_party"``: noise factor and caps come from the policy.
-        budget: What the recipient may spend in all; by default what the policy gives the role.
-        ledger: Where it is written down; by default in memory, for this session only: a second session without a
-            ledger starts anew. Whoever is asked more than once needs one ledger, e.g. ``dp.SqliteLedger(path)``.
-        policy: Who may get what; by default ``dp.Policy()``.
+        role: ``"owner"``, ``"collaborator"`` or ``"third_party"``: noise factor and caps come from the policy. By
+            default the role in which the ledger has entered the recipient before, if any: leaving it out lifts no cap.
+        budget: What the recipient may spend in total, ``dp.PureDP(1.0)`` or just ``1.0``; by default what the policy
+            gives the role.
+        ledger: Where it is written down: a ledger, or the path of one, e.g. ``"ledger.db"``. By default in memory, for
+            this session only: a second session without a ledger starts with a fresh budget.
+        policy: Who may get what, and what all recipients together may spend (``dp.Policy(data_set_budget=20)``); by
+            default ``dp.Policy()``.
         purpose: What the answers are for, where the policy asks.
         snapshot: The published state of the table. It changes by the owner's act, never by content: answers to
             the same question stay the same until then.
-        groups: The recipient's groups, where the policy speaks of them.
+        groups: The recipient's groups, where the policy names them.
         on_conflict: What happens if a noise factor needs more epsilon than the role's cap: ``"privacy"`` (more
             noise, and said so) or ``"refuse"``.
         size_epsilon: What the noisy number of rows costs, where a price needs it and the schema declares none; by
             default, and where the role's cap is smaller, a tenth of that cap. Recipients who pay the same get the
             same number, and the data set pays for it once.
+        limit_epsilon: What the noisy histogram of rows per person cost this recipient (``buy_limit``), in a later
+            session: releases then say how many rows are beyond the limit.
+        show_data_set: Whether prices and ``remaining`` include what is left of the data set's own budget. It depends on
+            what other recipients asked: a platform passes False for everybody but owners.
         preview: Prices only: no account is opened, nothing is written, and nothing is released.
 
     A budget that is open already is kept to the smaller of what was opened and what the policy gives the role today.
@@ -90,28 +102,36 @@ class Session:
         *,
         recipient: str,
         role: str | None = None,
-        budget: PureDP | ApproxDP | None = None,
-        ledger: Ledger | None = None,
+        budget: PureDP | ApproxDP | float | None = None,
+        ledger: Ledger | str | Path | None = None,
         policy: Policy | None = None,
         purpose: str = "research",
         snapshot: str = "current",
         groups: tuple[str, ...] = (),
         on_conflict: Conflict = "privacy",
         size_epsilon: float | None = None,
+        limit_epsilon: float | None = None,
+        show_data_set: bool = True,
         preview: bool = False,
     ) -> None:
         if not isinstance(table, Table):
             raise ParameterError("Session(table, ...) takes what dp.load returned: a table with its schema.")
         self.table = table
         self.recipient = check_name("recipient", recipient)
-        self.role = None if role is None else parse_role(role).name
+        given = _budget(budget)
+        self.ledger = _ledger(ledger)
+        self.role = self._known_role() if role is None else parse_role(role).name
         self.snapshot = check_name("snapshot", snapshot)
         self.purpose = purpose
         self.groups = tuple(groups)
-        self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
         self.policy = Policy() if policy is None else policy
+        if not isinstance(self.policy, Policy):
+            raise ParameterError(f"policy= is a Policy, e.g. dp.Policy(data_set_budget=20). Got {shown(policy)}.")
+        if on_conflict not in get_args(Conflict):
+            raise ParameterError(f"Unknown on_conflict.{did_you_mean(on_conflict, get_args(Conflict))}")
         self.on_conflict: Conflict = on_conflict
         self.preview = preview
+        self._limit_epsilon = None if limit_epsilon is None else check_epsilon(limit_epsilon)
         self._size_epsilon = None if size_epsilon is None else check_epsilon(size_epsilon)
         self._terms: Terms | None = None
         if self.role is not None:
@@ -119,7 +139,7 @@ class Session:
             self._terms = self.policy.terms(
                 self.role, groups=self.groups, project=self.lineage, n=table.schema.size, on=_today()
             )
-        self._open(budget)
+        self._open(given, show_data_set)
 
     @property
     def lineage(self) -> str:
@@ -128,7 +148,7 @@ class Session:
 
     @property
     def remaining(self) -> Remaining:
-        """What is left of the recipient's budget, by what was opened and by the terms of today."""
+        """What the recipient can still spend: by their own budget and, where it is shown, the data set's."""
         return self._purse.left
 
     @property
@@ -144,12 +164,8 @@ class Session:
         prepared = self._size_question()
         if prepared is None:
             return None
-        key = self._key(prepared)
-        if not self._is_paid(key):
-            return None
-        # Paid for; if it was never answered (a crash), nobody looks now: a price touches no data.
-        stored = self.ledger.reserve(key, recipient=self.recipient, role=self.role or "unspecified").payload
-        return None if stored is None else float(Release.from_json(stored).values[0])
+        stored = self._stored(prepared)
+        return None if stored is None else float(stored.values[0])
 
     def buy_size(self, *, epsilon: float | None = None) -> Release:
         """Buy the noisy number of rows, from which prices by noise factor and margin are made.
@@ -164,6 +180,55 @@ class Session:
             self._size_epsilon = prepared.epsilon
         self._check(prepared, self.policy.label_of_epsilon(float(prepared.epsilon)))
         return self._answer(prepared)
+
+    def buy_limit(self, *, epsilon: float | None = None) -> Release:
+        """Buy the noisy histogram of persons by number of rows: who has 1, 2, ... rows, up to more than five limits.
+
+        Releases of this session then say which share of rows is, at least, beyond ``max_rows_per_person``. Like any
+        other release it is paid once; a later session learns it by ``limit_epsilon=``.
+
+        Proof: ``RowsPerPerson``: one person is in one class, so the sensitivity is 1.
+
+        Args:
+            epsilon: The privacy loss; by default ``limit_epsilon``.
+
+        Examples:
+            >>> import pandas as pd, pydplib as dp
+            >>> schema = dp.Schema({"age": dp.Number(18, 100)}, person="id", max_rows_per_person=2, name="reports")
+            >>> rows = pd.DataFrame({"id": [i // 4 for i in range(4000)], "age": 61})
+            >>> session = dp.Session(dp.load(rows, schema), recipient="acme", budget=2.0)
+            >>> session.buy_limit(epsilon=0.5).axes[0].labels
+            ('1', '2', '3 to 4', '5 to 10', 'more than 10')
+            >>> "of rows are beyond the limit" in str(session.release(dp.Mean("age"), epsilon=0.5))
+            True
+        """
+        loss = self._limit_epsilon if epsilon is None else check_epsilon(epsilon)
+        if loss is None:
+            raise ParameterError("buy_limit needs epsilon=: what the histogram of rows per person may cost.")
+        prepared = self._limit_question(loss)
+        check_spend(float(loss), self.cap)
+        self._check(prepared, self.policy.label_of_epsilon(float(loss)))
+        bought = self._answer(prepared)
+        self._limit_epsilon = loss
+        return replace(bought, notes=(*bought.notes, beyond_words(bought)))
+
+    @property
+    def limit(self) -> Release | None:
+        """The noisy histogram of rows per person, where this recipient has bought it; None otherwise."""
+        if self._limit_epsilon is None or self.table.schema.person is None:
+            return None
+        return self._stored(self._limit_question(self._limit_epsilon))
+
+    def _limit_question(self, epsilon: Fraction) -> Prepared:
+        return prepare(resolve(RowsPerPerson(), self.table.schema), epsilon)
+
+    def _stored(self, prepared: Prepared) -> Release | None:
+        """Return an answer that this recipient has paid for. If it never came (a crash), nobody looks now."""
+        key = self._key(prepared)
+        if not self._is_paid(key):
+            return None
+        stored = self.ledger.reserve(key, recipient=self.recipient, role=self.role or UNSPECIFIED).payload
+        return None if stored is None else Release.from_json(stored)
 
     def price(
         self,
@@ -188,7 +253,10 @@ class Session:
             0.00740733
         """
         settled, prepared = self._agree(question, Asked(epsilon, margin, noise_factor, delta), buy=False)
-        quote = self._purse.quote(prepared.cost, free=self._is_paid(self._key(prepared)))
+        key = self._key(prepared)
+        free, shared = self._is_paid(key), self.ledger.is_paid_by_data_set(key)
+        quote = self._purse.quote(prepared.cost, free=free, shared=shared)
+        stopped = not (free or shared) and self._purse.shows_whole and self._purse.is_stopped_by_whole(prepared.cost)
         expected = expect(prepared, settled.size)
         return Price(
             question=words_of(prepared.resolved.canonical),
@@ -202,7 +270,14 @@ class Session:
             left=quote.left,
             after=quote.after,
             at_most=settled.at_most,
-            notes=settled.notes,
+            notes=(*settled.notes, self._whole_words()) if stopped else settled.notes,
+        )
+
+    def _whole_words(self) -> str:
+        return (
+            "The data set's own budget, shared by all recipients, cannot pay. Its owner gives it more in the policy, "
+            "from the start: policy=dp.Policy(data_set_budget=50). One that is open in a ledger file stays as it is "
+            f"until ledger.change_limit(lineage={self.lineage!r}, limit=..., by='your name')."
         )
 
     def release(
@@ -331,9 +406,15 @@ class Session:
         if not self._is_paid(key):
             self.check_may_release()
             self._check_types(prepared)
-        reservation = self.ledger.reserve(
-            key, recipient=self.recipient, role=self.role or "unspecified", today=self._purse.today
-        )
+            self._check_ready()
+        try:
+            reservation = self.ledger.reserve(
+                key, recipient=self.recipient, role=self.role or UNSPECIFIED, today=self._purse.today
+            )
+        except BudgetError as refusal:
+            if refusal.left is not None or not self._purse.shows_whole:
+                raise
+            raise BudgetError(f"{refusal} {self._whole_words()}", asked=refusal.asked) from None
         payload = reservation.payload
         if payload is None:
             payload = self._look(prepared, key, reservation)
@@ -347,6 +428,13 @@ class Session:
             raise
         except Exception:  # noqa: S110 - an engine that explains nothing may still answer
             pass
+
+    def _check_ready(self) -> None:
+        """Raise before anything is paid if the table is closed, gone, or not ours to read. No row is read."""
+        try:
+            self.table.check_ready()
+        except EngineError as error:
+            raise EngineError(f"{error} Nothing was spent.") from None
 
     def _handed(
         self, release: Release, prepared: Prepared, settled: Settled | None, reservation: Reservation
@@ -368,11 +456,19 @@ class Session:
         return replace(
             release,
             expected_noise=expect(prepared, size).noise_percent,
-            notes=(*release.notes, *(() if settled is None else settled.notes)),
+            notes=(*release.notes, *self._limit_words(prepared), *(() if settled is None else settled.notes)),
             remarks=tuple(remarks),
             entry=reservation.entry,
             backend=self.table.backend,
         )
+
+    def _limit_words(self, prepared: Prepared) -> tuple[str, ...]:
+        """Return what the bought histogram says about rows beyond the limit, for answers that the limit shapes."""
+        resolved = prepared.resolved
+        if resolved.bound.person is None or (resolved.bound.mode == "sample" and resolved.bound.max_groups is None):
+            return ()
+        bought = None if isinstance(resolved.question, RowsPerPerson) else self.limit
+        return () if bought is None else (beyond_words(bought),)
 
     def _look(self, prepared: Prepared, key: ReleaseKey, reservation: Reservation) -> bytes:
         """Read the data: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
@@ -391,7 +487,7 @@ class Session:
 
     # -- budgets ---------------------------------------------------------------------------------
 
-    def _open(self, budget: PureDP | ApproxDP | None) -> None:
+    def _open(self, budget: PureDP | ApproxDP | None, show_data_set: bool) -> None:
         if isinstance(budget, LocalDP) or (budget is not None and budget.relation != "add_remove"):
             raise ParameterError("A session's budget is PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove.")
         terms = self._terms
@@ -400,17 +496,22 @@ class Session:
         if budget is None and terms is None and not known:
             raise BudgetError(
                 f"No budget is open for '{self.recipient}', and none was given: Session(..., "
-                "budget=dp.PureDP(1.0)), or a role whose budget the policy knows.",
+                "budget=1.0), or a role whose budget the policy knows.",
                 left="no budget",
             )
         own = budget if budget is not None or terms is None else terms.budget or terms.data_set_budget
-        self._purse = Purse(self.ledger, self.lineage, self.recipient, own, whole)
+        self._purse = Purse(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
         if not self.has_account(None):
             self.ledger.open_account(lineage=self.lineage, limit=whole)
         if own is not None and (budget is not None or not known):
-            self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own)
+            self.ledger.open_account(lineage=self.lineage, recipient=self.recipient, limit=own, role=self.role)
+
+    def _known_role(self) -> str | None:
+        """Return the role in which the ledger knows this recipient, if the policy has such a role."""
+        found = self.ledger.role_of(lineage=self.lineage, recipient=self.recipient)
+        return found if found in ROLES else None
 
     def has_account(self, recipient: str | None, relation: Relation = "add_remove") -> bool:
         """Tell whether a budget is open; without a recipient, the data set's own."""
@@ -420,6 +521,34 @@ class Session:
         return wanted in self._opened
 
     _opened: frozenset[tuple[str | None, Relation]] = frozenset()
+
+
+def _budget(budget: Any) -> PureDP | ApproxDP | None:
+    """Return a budget; a plain number is a pure epsilon."""
+    if isinstance(budget, int | float) and not isinstance(budget, bool):
+        return PureDP(float(check_epsilon(budget)))
+    if budget is None or isinstance(budget, PureDP | ApproxDP):
+        return budget
+    raise ParameterError(
+        "A session's budget is a number (epsilon in total), PureDP(epsilon) or ApproxDP(epsilon, delta), add_remove. "
+        f"Got {shown(budget)}."
+    )
+
+
+def _ledger(ledger: Any) -> Ledger:
+    """Return a ledger; a path is that of a ledger file."""
+    if ledger is None:
+        return MemoryLedger()
+    if isinstance(ledger, str | Path):
+        from pydplib.budget.sqlite import SqliteLedger
+
+        return SqliteLedger(ledger)
+    if not isinstance(ledger, Ledger):
+        raise ParameterError(
+            "ledger= is the path of a ledger file, e.g. 'ledger.db', or a ledger, e.g. dp.SqliteLedger('ledger.db'). "
+            f"Got {shown(ledger)}."
+        )
+    return ledger
 
 
 def _today() -> dt.date:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydplib.release.session import Session
 
 _MATCHING = (
-    "The noise factor speaks of the whole table. How many rows meet the conditions is not public: with fewer rows "
+    "The noise factor is about the whole table. How many rows meet the conditions is not public: with fewer rows "
     "the noise weighs more."
 )
 _LEAST = 1e-6  # within any cap: asks what is open, not what it costs
@@ -91,7 +91,7 @@ def settle(session: Session, resolved: Resolved, asked: Asked, *, buy: bool) -> 
     factor = session.noise_factor if asked.noise_factor is None else parse_noise_factor(asked.noise_factor)
     if factor is None:
         raise ParameterError(
-            "Say what the answer may cost: epsilon=, or margin=, or noise_factor=. There is no default "
+            "Choose epsilon=, margin= or noise_factor=. There is no default "
             "(but a session with role= has the role's noise factor)."
         )
     delta_of(session, resolved, asked.delta)  # refused before anything is bought

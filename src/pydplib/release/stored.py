@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pydplib.release.release import Release
 
 _NUMBERS = ("scale", "sensitivity", "simultaneous95", "expected_noise")
-_TEXTS = ("mechanism", "unit", "margin_unit", "key")
+_ROWS = ("values", "low95", "high95", "margins95", "sizes", "doubtful", "noisy")
+_TEXTS = ("mechanism", "unit", "margin_unit", "key", "counted")
 
 
 def check_stored(release: Release) -> None:
@@ -32,8 +33,10 @@ def check_stored(release: Release) -> None:
         _demand(text is None or isinstance(text, str))
     _demand(release.margin_unit in ("value", "ranks"))
     _demand(all(isinstance(note, str) for note in release.notes))
-    for numbers in (release.values, release.low95, release.high95, release.margins95, release.sizes, release.noisy):
+    for name in _ROWS:
+        numbers = getattr(release, name)
         _demand(numbers is None or all(_is_number(number) for number in numbers))
+    _demand(release.doubtful is None or set(release.doubtful) <= {0, 1})
     _check_question(release.question)
     for axis in release.axes:
         _demand(all(isinstance(word, str) for word in (axis.name, axis.title, axis.unit)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pydplib.engine import ExactTable, Measure
+from pydplib.noise.expansion import decimal_context, exp_interval
 from pydplib.noise.tap import add_laplace
 from pydplib.release.axes import Axis
 from pydplib.release.noisy import Noisy
@@ -22,6 +23,28 @@ KEYS_SHARE = Fraction(1, 2)
 """The part of epsilon that finding the keys costs, where more than a count is asked of them."""
 
 
+def is_rare(steps: int, scale: Fraction, chance: Fraction) -> bool:
+    """Tell exactly whether discrete Laplace noise reaches ``steps`` with a probability of at most ``chance``.
+
+    Proof: P(Z >= k) = a^k / (1 + a) for k >= 0, a = exp(-1/scale). The bounds of both exponentials close in as
+    the precision grows, and the two sides are never equal: a is transcendental.
+
+    Examples:
+        >>> is_rare(14, Fraction(1), Fraction(1, 10**6)), is_rare(13, Fraction(1), Fraction(1, 10**6))
+        (True, False)
+    """
+    precision = 40
+    while True:
+        context = decimal_context(precision)
+        low, high = exp_interval(steps / scale, context)
+        least, most = exp_interval(1 / scale, context)
+        if high <= chance * (1 + least):
+            return True
+        if low > chance * (1 + most):
+            return False
+        precision *= 2
+
+
 @dataclass(frozen=True, slots=True)
 class KeyNoise:
     """Which of the keys that the data hold are shown, and their noisy counts.
@@ -29,9 +52,10 @@ class KeyNoise:
     Proof: one person counts in at most G groups with at most m whole rows each (a sample by a keyed hash that
     depends on nobody else), so the counts move by at most G m in L1 and noise of scale t = G m / epsilon makes
     the counts of keys that others have, too, epsilon-DP. A key that exists through this person alone has a
-    count of at most m, and passes T = m - 1 + ceil(t ln(G / (delta (1 + a)))), a = exp(-1/t), with probability of at
-    most delta / G (P(Z >= k) = a^k / (1 + a)); there are at most G such keys: (epsilon, delta)-DP (Korolova et
-    al. 2009). Further statistics of the keys that are shown compose sequentially.
+    count of at most m, and passes T = m - 1 + k with probability of at most delta / G, where k is the smallest number
+    with P(Z >= k) = a^k / (1 + a) <= delta / G, a = exp(-1/t): ceil(t ln(G / (delta (1 + a)))), decided in exact
+    arithmetic (``is_rare``). There are at most G such keys: (epsilon, delta)-DP (Korolova et al. 2009).
+    Further statistics of the keys that are shown compose sequentially.
 
     Args:
         groups: G, the most groups of one person.
@@ -56,10 +80,16 @@ class KeyNoise:
 
     @property
     def threshold(self) -> int:
-        """A key is shown if its noisy count is larger than this."""
-        scale = float(self.scale)
-        a = math.exp(-1 / scale)
-        return self.rows - 1 + math.ceil(scale * math.log(self.groups / (float(self.delta) * (1 + a))))
+        """A key is shown if its noisy count is larger than this: the smallest such number, found exactly."""
+        scale, chance = self.scale, self.delta / self.groups
+        # Floats lead to the neighbourhood, exact comparisons to the number itself.
+        near = float(scale) * (-math.log(float(chance)) - math.log1p(math.exp(-1 / float(scale))))
+        steps = max(math.floor(near), 0)
+        while steps > 0 and is_rare(steps - 1, scale, chance):
+            steps -= 1
+        while not is_rare(steps, scale, chance):
+            steps += 1
+        return self.rows - 1 + steps
 
     def apply(self, table: ExactTable, resolved: Resolved) -> tuple[ExactTable, tuple[Axis, ...]]:
         """Return the table of the keys that pass, its number of rows replaced by the noisy one, and their axis."""

@@ -20,6 +20,11 @@ _RELATIONS = {
     "substitute": "one person exchanged for another; the number of people is public",
     "local": "every record by itself",
 }
+_ELEMENTS = {
+    "add_remove": "one element of the list, added or removed; who has several is protected several times less",
+    "substitute": "one element of the list, exchanged for another; the number of elements is public, and who has "
+    "several is protected several times less",
+}
 
 
 def show_number(value: float, margin: float | None = None, *, whole: bool = False) -> str:
@@ -54,6 +59,8 @@ def words_of(question: Mapping[str, Any]) -> str:
         >>> words_of({"ask": "mean", "of": "age", "by": [{"column": "pirads"}]})
         'mean of age by pirads'
     """
+    if question.get("ask") == "rows_per_person":
+        return "persons by number of rows"
     words = [str(question.get("ask", "release"))]
     if question.get("of") not in (None, "array"):
         words.append(f"of {question['of']}")
@@ -67,7 +74,7 @@ def words_of(question: Mapping[str, Any]) -> str:
 
 def is_count(release: Release) -> bool:
     """Tell whether the values are numbers of rows or people."""
-    return release.statistic in ("count", "histogram", "crosstab")
+    return release.statistic in ("count", "histogram", "crosstab", "rows_per_person")
 
 
 def value_words(release: Release, place: int = 0) -> str:
@@ -105,22 +112,36 @@ def _ends(release: Release, place: int) -> str | None:
 def facts(release: Release) -> list[tuple[str, str]]:
     """Return what a reader must know besides the values: (word, sentence) pairs."""
     found = [("margin", _margin_words(release))] if release.margins95 is not None else []
+    if release.counted:
+        found.append(("counted", release.counted))
     sampling = _sampling_words(release)
     if sampling:
         found.append(("sampling", sampling))
     found.append(("guarantee", release.guarantee.sentence))
-    found.append(("protects", _RELATIONS[release.relation] + "."))
+    found.append(("protects", _protects(release) + "."))
     found.append(("cost", f"{release.cost} ({release.mechanism})"))
     found.extend(("note", note) for note in (*release.notes, *release.remarks))
     return found
 
 
+def _protects(release: Release) -> str:
+    if release.question.get("of") == "array":
+        return _ELEMENTS.get(release.relation, _RELATIONS[release.relation])
+    return _RELATIONS[release.relation]
+
+
 def _margin_words(release: Release) -> str:
     if release.margin_unit == "ranks":
-        return "in 95 % of all releases at most so many people lie between this value and the table's own quantile."
+        return (
+            "in ranks: in 95 % of all releases at most this many rows, as counted, lie between this value and the "
+            "quantile. In the unit of the values it is private: it would tell how close they lie."
+        )
     text = "how far the noise moved a number, at most, in 95 % of all releases."
     if any(_ends(release, place) is not None for place in range(len(release.values))):
-        text = "the table's own number lies within ±, or from low to high (in brackets), in 95 % of all releases."
+        text = (
+            "the number of the table, as counted, lies within ±, or from low to high (in brackets), in 95 % of all "
+            "releases."
+        )
     if release.simultaneous95 is not None and len(release.values) > 1:
         shown = show_margin(release.simultaneous95, whole=is_count(release))
         text += f" All {len(release.values)} at once: ± {shown}."
@@ -130,7 +151,7 @@ def _margin_words(release: Release) -> str:
 def _sampling_words(release: Release) -> str:
     if release.statistic in ("local", "records"):
         return ""
-    text = "the margin speaks of the noise alone; how well this table stands for other people is not in it"
+    text = "the margin covers the noise alone and does not include sampling error"
     small = small_groups(release)
     if not small:
         return text + "."
@@ -145,9 +166,9 @@ def small_groups(release: Release, *, fewer_than: float = 30) -> list[str]:
     found = []
     for key, size in zip(release.keys, release.sizes, strict=True):
         if size < fewer_than:
-            name = ", ".join(axis.label(part) for axis, part in zip(release.axes, key, strict=True)) or "this table"
-            found.append(f"{name} (about {max(0, round(size))} rows)")
-    return found
+            parts = [axis.label(part) for axis, part in zip(release.axes, key, strict=True) if axis.kind != "quantile"]
+            found.append(f"{', '.join(parts) or 'this table'} (about {max(0, round(size))} rows)")
+    return list(dict.fromkeys(found))  # the quantiles of a group share its size
 
 
 def release_text(release: Release) -> str:

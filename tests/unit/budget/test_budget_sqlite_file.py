@@ -272,3 +272,15 @@ def test_ledger_inherited_by_a_forked_child_works_in_both(tmp_path: Path, make_k
     with pytest.raises(BudgetError):
         ledger.reserve(make_key(51, 0.5), recipient="acme", role="third_party")
     ledger.verify()
+
+
+def test_ledger_on_disk_refuses_seeded_noise_and_spends_nothing(tmp_path: Path, make_key: MakeKey) -> None:
+    from pydplib.errors import ParameterError
+    from pydplib.noise.testing import seeded
+
+    with SqliteLedger(tmp_path / "ledger.db") as ledger:
+        ledger.open_account(lineage="reports", limit=PureDP(10.0))
+        ledger.open_account(lineage="reports", recipient="acme", limit=PureDP(1.0))
+        with seeded(1), pytest.raises(ParameterError, match="Seeded noise"):
+            ledger.reserve(make_key(), recipient="acme", role="third_party")
+        assert ledger.head().entries == 2

@@ -78,8 +78,8 @@ ROW = PolicyRule(
         ({}, True, "permits statistics with much noise"),
         ({"fields": ["age", "pirads"], "filters": ["year"]}, True, "permits"),
         ({"fields": []}, True, "permits"),
-        ({"project": "lungs"}, False, "no rule speaks of 'third_party'"),
-        ({"role": "collaborator"}, False, "no rule speaks of 'collaborator'"),
+        ({"project": "lungs"}, False, "no rule mentions 'third_party'"),
+        ({"role": "collaborator"}, False, "no rule mentions 'collaborator'"),
         ({"fields": ["age", "gleason", "turp"]}, False, "does not open the fields 'gleason', 'turp'"),
         ({"filters": ["age"]}, False, "does not open the filters 'age'"),
         ({"fields": ["patient_id"]}, False, "identifiers are part of no output but raw rows: 'patient_id'"),
@@ -163,6 +163,7 @@ def test_row_gives_its_label_and_everything_below_and_nothing_above(label: str) 
 def test_source_of_a_schema_knows_its_identifiers() -> None:
     schema = Schema(
         person="patient_id",
+        max_rows_per_person=1,
         columns={"age": Number(18, 100), "pirads": Category([1, 2, 3, 4, 5]), "physician": Text(label="identifier")},
     )
     source = Source.of(schema, project="pirads", fields=["age"], filters=["pirads"])

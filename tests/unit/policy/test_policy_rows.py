@@ -14,7 +14,7 @@ from pydplib.policy import Policy, PolicyRule, can_spend, check_spend, settle_ep
 
 @pytest.mark.parametrize(
     ("role", "noise", "cap", "budget"),
-    [("owner", "low", None, None), ("collaborator", "medium", 1.0, 6.0), ("third_party", "high", 0.5, 2.0)],
+    [("owner", "low", None, None), ("collaborator", "medium", 2.0, 4.0), ("third_party", "high", 1.0, 2.0)],
 )
 def test_terms_by_default_are_the_documented_ones(
     role: str, noise: str, cap: float | None, budget: float | None
@@ -22,7 +22,7 @@ def test_terms_by_default_are_the_documented_ones(
     terms = Policy().terms(role)
     assert (terms.noise_factor.name, terms.epsilon_cap) == (noise, cap)
     assert terms.budget == (None if budget is None else ApproxDP(budget, 1e-6))
-    assert terms.data_set_budget == ApproxDP(10.0, 1e-6)
+    assert terms.data_set_budget == ApproxDP(8.0, 1e-6)
 
 
 @pytest.mark.parametrize("role", ["radiologist", "data_protection_officer"])
@@ -145,7 +145,7 @@ def test_policy_with_a_wrong_value_raises(wrong: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "label"), [(0.5, "dp_high"), (0.51, "dp_medium"), (1, "dp_medium"), (1.01, "dp_low")]
+    ("epsilon", "label"), [(1, "dp_high"), (1.01, "dp_medium"), (2, "dp_medium"), (2.01, "dp_low")]
 )
 def test_label_of_an_epsilon_follows_the_caps(epsilon: float, label: str) -> None:
     assert Policy().label_of_epsilon(epsilon) == label
@@ -185,3 +185,17 @@ def test_delta_of_a_huge_table_can_still_be_paid() -> None:
     assert delta == 1e-15
     assert Policy().terms("third_party", n=2_000_000_000).data_set_budget.delta == delta
     assert Policy(delta=1e-16).delta_for(10) == 1e-16  # the owner's own smaller delta stays
+
+
+def test_default_policy_and_limits_of_the_attacks_are_one_table() -> None:
+    from pydplib.attack import AUDIENCES
+    from pydplib.policy import DATA_SET_BUDGET, DEFAULT_BUDGETS
+
+    assert Policy().data_set_budget == DATA_SET_BUDGET
+    for role in ("collaborator", "third_party"):
+        terms, row = Policy().terms(role), DEFAULT_BUDGETS[role]
+        assert terms.budget is not None
+        assert (terms.epsilon_cap, terms.budget.epsilon) == (row.per_question, row.total)
+        assert AUDIENCES[role].epsilon == row.total
+        assert row.per_question <= row.total <= DATA_SET_BUDGET
+    assert AUDIENCES["public"].epsilon == DEFAULT_BUDGETS["public"].total

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -242,3 +243,32 @@ def test_masked_elements_are_missing():
     days = np.ma.array(np.array(["2017-01-01"] * 3, dtype="datetime64[D]"), mask=[0, 0, 1])
     assert is_missing(to_array(days)).tolist() == [False, False, True]
     assert dp.count(masked, epsilon=1000.0).value == 2
+
+
+def _columns_with_one_missing():
+    import polars as pl
+    import pyarrow as pa
+
+    texts, flags, wholes, decimals = ["a", None, "b"], [True, None, False], [1, None, 3], [1.5, None, 2.5]
+    days = pd.to_datetime(["2020-01-01", None, "2020-01-03"])
+    yield from (pd.Series(texts, dtype=dtype) for dtype in ("object", "str", "string", "category"))
+    yield from (pd.Series(texts, dtype=pd.StringDtype(kind)) for kind in ("python", "pyarrow"))
+    yield from (pd.Series(flags, dtype=dtype) for dtype in ("object", "boolean"))
+    yield from (pd.Series(wholes, dtype=dtype) for dtype in ("Int8", "Int64", "UInt16", "Float32", "float64"))
+    arrow = [(texts, pa.string()), (texts, pa.large_string()), (flags, pa.bool_()), (wholes, pa.int64())]
+    arrow += [(decimals, pa.float64()), (wholes, pa.decimal128(5, 1)), ([days[0].date(), None], pa.date32())]
+    for values, kind in arrow:
+        yield pd.Series(pa.array(values, kind), dtype=pd.ArrowDtype(kind))
+        yield pa.array(values, kind)
+        yield pa.chunked_array([pa.array(values, kind)])
+    yield pd.Series(days)
+    yield pd.Series(days).dt.to_period("D")
+    yield from (pl.Series(values) for values in (texts, flags, wholes, decimals))
+    yield pl.Series(texts, dtype=pl.Categorical)
+
+
+@pytest.mark.parametrize("column", list(_columns_with_one_missing()), ids=lambda column: type(column).__name__)
+def test_count_of_any_column_type_leaves_out_what_is_missing(column):
+    with record() as trace:
+        dp.count(column, epsilon=1.0)
+    assert trace.passed[0].exact.tolist() == [len(column) - 1]

@@ -15,7 +15,7 @@ def test_person_column_of_a_wrong_type_is_refused_and_nothing_is_paid(persons, l
     import polars as pl
 
     frame = pd.DataFrame({"id": persons, "x": [1.0, 2.0]})
-    schema = dp.Schema({"x": dp.Number(0, 100)}, person="id", name="reports")
+    schema = dp.Schema({"x": dp.Number(0, 100)}, person="id", max_rows_per_person=1, name="reports")
     ledger = dp.MemoryLedger()
 
     def ask() -> None:
@@ -30,7 +30,7 @@ def test_person_column_of_a_wrong_type_is_refused_and_nothing_is_paid(persons, l
 
 def test_unknown_keys_of_decimals_are_refused_and_nothing_is_paid():
     frame = pd.DataFrame({"id": ["a", "b"], "t": [1.5, 2.5]})
-    schema = dp.Schema({"t": dp.Text()}, person="id", name="reports")
+    schema = dp.Schema({"t": dp.Text()}, person="id", max_rows_per_person=1, name="reports")
     with dp.load(frame, schema) as table:
         session = dp.Session(table, recipient="acme", budget=dp.ApproxDP(1.0, 1e-6))
         before = session.remaining

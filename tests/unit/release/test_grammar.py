@@ -107,8 +107,20 @@ def test_quoted_name_may_hold_a_doubled_quote():
     assert parse_question("mean 'it''s'", schema).measured == ("it's",)
 
 
+def test_name_of_several_words_without_quotes_is_told_to_take_them():
+    number = dp.Number(0, 9)
+    schema = dp.Schema({"PSA (ng/ml)": number, 'so "called"': number, "Größe": number})
+    for text, shown in (("median psa (ng/ml)", '"PSA (ng/ml)"'), ('mean so "called" by x', '"so ""called"""')):
+        with pytest.raises(QuestionError) as error:
+            parse_question(text, schema)
+        assert str(error.value).splitlines()[0] == f"The name of this column needs quotes: {shown}."
+    assert parse_question("mean GRÖSSE", schema) == dp.Mean("Größe")
+    with pytest.raises(QuestionError, match="no column 'Größen'"):
+        parse_question("mean Größen", schema)
+
+
 def test_free_text_after_by_asks_for_unknown_keys_where_they_are_allowed():
-    schema = dp.Schema({"city": dp.Text(), "id": dp.Text()}, person="id")
+    schema = dp.Schema({"city": dp.Text(), "id": dp.Text()}, person="id", max_rows_per_person=1)
     assert parse_question("count by city", schema, unknown_keys=True) == dp.Count(by={"city": None})
     with pytest.raises(QuestionError, match="--delta"):
         parse_question("count by city", schema)

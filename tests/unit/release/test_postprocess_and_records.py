@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +13,9 @@ from scipy import stats
 
 import pydplib as dp
 from pydplib.errors import DataError, ParameterError, PolicyError, QuestionError
+from pydplib.noise.testing import record
 from pydplib.release.postprocess import box_data, non_negative, points, tidy_table, whole_numbers
-from pydplib.release.records import RecordRelease, record_epsilon, release_records
+from pydplib.release.records import RecordRelease, first_rows, record_epsilon, release_records
 
 CELLS = st.lists(st.floats(-1000, 1000), min_size=1, max_size=30)
 
@@ -146,3 +150,39 @@ def test_session_above_the_cap_offers_a_table_instead(table, people):
 def test_record_epsilon_at_each_noise_factor_is_the_closed_form(column, low, medium, high):
     found = [record_epsilon(column, factor) for factor in ("low", "medium", "high")]
     assert found == pytest.approx([low, medium, high], abs=0.05)
+
+
+@pytest.mark.parametrize("column", [dp.Flag(), dp.Category(["a", "b"]), dp.Number(0, 10), dp.Integer(0, 10)])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 2.51, 1e-3])
+def test_records_spend_the_very_fraction_that_the_ledger_enters(column, epsilon):
+    with record() as trace:
+        released = release_records([None, None], column, epsilon=epsilon)
+    call, entered = trace.passed[0].call, Fraction(released.cost.nano_epsilon, 10**9)
+    spent = call.scale if call.kind == "response" else call.sensitivity / call.scale
+    assert spent == entered == Fraction(str(epsilon))
+
+
+def test_first_rows_of_missing_persons_belong_to_nobody_and_never_raise():
+    persons = np.array(["a", None, pd.NA, float("nan"), pd.NaT, "", "a", "a"], dtype=object)
+    assert first_rows(persons, 2).tolist() == [True, False, False, False, False, False, True, False]
+
+
+def test_records_count_at_most_the_declared_rows_of_a_person(session, people):
+    with record() as trace:
+        session.release_records(people.age, column="age", epsilon=0.5, persons=people.patient, budget=dp.LocalDP(4.0))
+    middle = (100 + 18) / 2  # what a record beyond the most counts as
+    width = people.age.iloc[0] / trace.passed[0].exact[0]
+    values = trace.passed[0].exact * width
+    counted = people.groupby("patient").cumcount() < 2
+    assert np.allclose(values[counted], people.age[counted], atol=0.1)
+    assert np.allclose(values[~counted], middle, atol=0.1) and (~counted).sum() == 100
+
+
+@pytest.mark.parametrize("column", [dp.Number(0, 10), dp.Integer(0, 10), dp.Number(-1e6, 1e-3)], ids=repr)
+def test_records_beyond_the_bounds_count_as_the_bound(column):
+    with record() as trace:
+        release_records([1e300, -1e300, float("inf"), 10**400, column.high, column.low], column, epsilon=1.0)
+    passed = trace.passed[0]
+    most, least = int(passed.exact[4]), int(passed.exact[5])
+    assert passed.exact.tolist() == [most, least, most, most, most, least]
+    assert most - least <= passed.call.sensitivity

@@ -47,7 +47,9 @@ def test_spellings_of_one_question_are_one_question(schema):
 
 
 def test_another_bound_is_another_question(schema):
-    wider = dp.Schema({**schema.columns, "age": dp.Number(0, 120, step=1)}, person="patient", name="reports")
+    wider = dp.Schema(
+        {**schema.columns, "age": dp.Number(0, 120, step=1)}, person="patient", max_rows_per_person=1, name="reports"
+    )
     assert resolve(dp.Mean("age"), schema).fingerprint != resolve(dp.Mean("age"), wider).fingerprint
 
 

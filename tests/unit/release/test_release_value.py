@@ -62,7 +62,8 @@ def test_release_words_tell_value_margin_guarantee_and_cost_and_sampling_apart()
     assert "mean" in text and "±" in text
     assert "Differentially private with epsilon 1" in text
     assert "cost       epsilon 1" in text
-    assert "the margin speaks of the noise alone" in text
+    assert "the margin covers the noise alone" in text
+    assert "one element of the list" in text and "values are clamped to 18-100" in text
 
 
 def test_release_words_name_small_groups_by_their_noisy_size(session):

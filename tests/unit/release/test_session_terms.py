@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import pydplib as dp
-from pydplib.errors import BudgetError, ParameterError
+from pydplib.errors import BudgetError, ParameterError, PolicyError
 
 
 def test_bought_size_of_one_recipient_is_not_in_what_another_gets(table):
@@ -27,7 +27,8 @@ def test_bought_size_of_one_recipient_is_not_in_what_another_gets(table):
 def test_note_that_follows_from_a_bought_size_stays_with_its_buyer(people, schema):
     ledger = dp.MemoryLedger()
     with dp.load(people, schema) as table:
-        one = dp.Session(table, recipient="acme", role="third_party", ledger=ledger)
+        rule = dp.PolicyRule("third_party", "dp_high", fields=("*",), epsilon_per_question=0.5, budget=2.0)
+        one = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=dp.Policy(rules=(rule,)))
         capped = one.release(dp.Histogram("age", by="pirads"), noise_factor="high")
         assert any("would need epsilon" in note for note in capped.notes)
         two = dp.Session(table, recipient="bmed", budget=dp.PureDP(2.0), ledger=ledger)
@@ -115,7 +116,7 @@ def test_repeated_release_says_that_nothing_was_charged_and_nobody_looked(table)
 
 def test_release_that_buys_the_number_of_rows_says_so(table):
     session = dp.Session(table, recipient="acme", role="third_party")
-    assert "bought as well, once, for epsilon 0.05" in str(session.release(dp.Mean("age"), noise_factor="high"))
+    assert "bought as well, once, for epsilon 0.1" in str(session.release(dp.Mean("age"), noise_factor="high"))
     assert "bought as well" not in str(session.release(dp.Median("age"), noise_factor="high"))
 
 
@@ -129,3 +130,40 @@ def test_stricter_terms_bind_single_records_too(table, people):
     with pytest.raises(BudgetError, match="data set's own budget"):
         strict.release_records(people.age, epsilon=0.3, **given)
     assert strict.release_records(people.age, epsilon=0.5, **given) == first
+
+
+@pytest.mark.parametrize("asked_before", [False, True])
+def test_session_without_a_role_on_an_account_that_has_one_takes_its_cap(table, asked_before):
+    ledger = dp.MemoryLedger()
+    known = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(2.0))
+    if asked_before:
+        known.release(dp.Count(), epsilon=0.4)
+    session = dp.Session(table, recipient="ACME", ledger=ledger, policy=_policy(2.0))
+    assert session.role == "third_party" and session.cap == known.cap == 0.5
+    assert session.noise_factor == known.noise_factor and session.terms_today == known.terms_today
+    with pytest.raises(PolicyError, match=r"0\.5"):
+        session.release(dp.Mean("age"), epsilon=1.5)
+    with pytest.raises(PolicyError):
+        session.release_records(table, column="age", epsilon=1.5)
+    assert session.price(dp.Count(), epsilon=0.4).free == asked_before
+    assert session.release(dp.Mean("age"), epsilon=0.5).epsilon == 0.5
+    assert ledger.entries(recipient="acme")[-1].role == "third_party"
+
+
+def test_session_without_a_role_takes_the_last_one_and_only_of_its_own_recipient(table):
+    ledger = dp.MemoryLedger()
+    dp.Session(table, recipient="acme", role="collaborator", ledger=ledger)
+    dp.Session(table, recipient="acme", role="third_party", ledger=ledger).release(dp.Count(), epsilon=0.1)
+    assert dp.Session(table, recipient="acme", ledger=ledger).role == "third_party"
+    other = dp.Session(table, recipient="bmed", ledger=ledger, budget=dp.PureDP(3.0))
+    assert other.role is None and other.cap is None
+    assert other.release(dp.Count(), epsilon=2.0).epsilon == 2.0
+    assert dp.Session(table, recipient="bmed", ledger=ledger).role is None
+
+
+def test_session_without_a_role_takes_todays_stricter_cap_of_the_role(table):
+    ledger = dp.MemoryLedger()
+    dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(2.0))
+    rule = dp.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.2, budget=0.3)
+    strict = dp.Session(table, recipient="acme", ledger=ledger, policy=dp.Policy(rules=(rule,), data_set_budget=9.0))
+    assert strict.cap == 0.2 and strict.remaining.epsilon == 0.3
