@@ -21,7 +21,7 @@ from pydplib.paper.search import search_epsilon
 def test_01_noise_of_numbers_is_wmape_after_rounding(ages) -> None:
     result = dp.dp_calculate(ages, "mean", "medium", realised=True)
     expected = 100 * np.abs(result.dp_data - ages).sum() / np.abs(ages).sum()
-    assert result.realised_noise_percent == pytest.approx(expected)
+    assert result.drawn_percent == pytest.approx(expected)
     with_zero = np.append(ages, 0)  # MAPE would be infinite
     assert dp.dp_calculate(with_zero, "mean", "medium").noise_percent == pytest.approx(7.5)
 
@@ -31,7 +31,7 @@ def test_01_noise_metric_range_is_offered(ages) -> None:
     assert result.noise_metric == "range"
     assert result.scale == pytest.approx(0.075 * np.ptp(ages))
     expected = 100 * np.abs(result.dp_data - ages).mean() / np.ptp(ages)
-    assert result.realised_noise_percent == pytest.approx(expected)
+    assert result.drawn_percent == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", ["bool", "text"])
@@ -40,7 +40,7 @@ def test_02_noise_of_bool_and_category_is_the_mismatch_rate(kind) -> None:
     data = generator.random(500) < 0.3 if kind == "bool" else generator.choice(["a", "b", "c"], 500)
     result = dp.dp_calculate(data, "count", "high", is_range=True, realised=True)
     assert result.noise_metric == "mismatch"
-    assert result.realised_noise_percent == pytest.approx(100 * np.mean(result.dp_data != data))
+    assert result.drawn_percent == pytest.approx(100 * np.mean(result.dp_data != data))
 
 
 def test_03_when_all_values_are_zero_noise_is_percent_of_the_public_range() -> None:
@@ -129,10 +129,26 @@ def test_09_a_result_outside_the_band_says_so() -> None:
 def test_10_the_noise_returned_is_the_expected_one(ages) -> None:
     results = [dp.dp_calculate(ages, "mean", "high") for _ in range(3)]
     assert all(result.noise_percent == pytest.approx(15.0) for result in results)
-    assert all(result.realised_noise_percent is None for result in results)
+    for result in results:
+        drawn = 100 * np.abs(result.dp_data - ages).sum() / ages.sum()
+        assert result.drawn_percent == pytest.approx(drawn)
+        for text in (repr(result), result._repr_html_(), str(result.to_dict()), result.noise_words()):
+            assert str(result.drawn_percent) not in text and "in this draw" not in text and "this draw:" not in text
     asked = dp.dp_calculate(ages, "mean", "high", realised=True)
-    assert asked.realised_noise_percent != asked.noise_percent
+    assert asked.to_dict()["drawn_percent"] == asked.drawn_percent != asked.noise_percent
+    assert "this draw" in repr(asked)
     assert any("do not hand it on" in note for note in asked.notes)
+    assert dp.dp_calculate(ages, "mean", record_epsilon=2, bounds=(18, 100)).drawn_percent is None
+
+
+def test_10_the_words_call_the_noise_an_average(ages) -> None:
+    result = dp.dp_calculate(ages, "mean", "medium")
+    assert result.noise_words() == "about 7.5 % on average"
+    assert result.noise_words(drawn=True).startswith("about 7.5 % on average, ")
+    assert result.noise_words(drawn=True).endswith(" % in this draw")
+    assert "about 7.5 % of the typical value on average" in repr(result)
+    fitted = dp.dp_calculate(ages, "mean", "medium", is_range=True)
+    assert any("average over many draws" in note for note in fitted.notes)
 
 
 def test_11_a_and_b_are_those_of_the_data_or_public_bounds_with_clamping(ages) -> None:
@@ -267,8 +283,17 @@ def test_18_whole_numbers_and_categories_snap_to_members_ties_to_the_lower() -> 
     assert dp.fit_data_to_range([0.0, 1.5, 3.0], [6, 7, 8, 9], "int") == [6, 7, 9]
     assert dp.fit_data_to_range([0.0, 5.0, 10.0], [10, 20, 90], "int") == [10, 20, 90]
     assert dp.fit_data_to_range([0.0, 0.5, 1.0], ["a", "b"], "string") == ["a", "a", "b"]
-    result = dp.dp_calculate([1, 1, 3, 5, 5, 9] * 30, "mean", "medium", is_range=True, range_values=[1, 3, 5, 9])
-    assert set(result.dp_data) <= {1, 3, 5, 9}
+    for options in ({}, {"range_values": [1, 3, 5, 9]}):
+        result = dp.dp_calculate([1, 1, 3, 5, 5, 9] * 30, "mean", "high", is_range=True, **options)
+        assert set(result.dp_data) <= {1, 3, 5, 9}
+
+
+def test_18_values_that_do_not_occur_never_come_out() -> None:
+    gleason = [6, 7, 9, 10] * 100
+    result = dp.dp_calculate(gleason, "count", "high", is_range=True)
+    assert set(result.dp_data) <= {6, 7, 9, 10}
+    bounded = dp.dp_calculate(gleason, "count", "high", is_range=True, bounds=(6, 10))
+    assert 8 in bounded.dp_data  # the caller says that it may
 
 
 @pytest.mark.parametrize(("data_type", "expected"), [("int", [18, 18]), ("float", [18.0, 18.0])])

@@ -130,3 +130,16 @@ def test_figures_and_page_are_made(result):
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ParameterError, match="The experiment needs"):
         run_inference(**wrong)
+
+
+def test_table_1_shows_means_with_six_digits_as_the_paper_does() -> None:
+    """With four, the true mean and the noisy one look the same."""
+    import re
+
+    from pydplib.experiments import inference
+
+    result = inference.run_inference(sizes=(1000,), repetitions=5, js_sizes=(), seed=1)
+    sheet = next(sheet for sheet in result.sheets if sheet.title == "Table I")
+    for row in sheet.rows:
+        assert re.fullmatch(r"\d\d\.\d{4}", row["true_mean"])
+        assert row["true_mean"] != row["average_noisy_mean"]

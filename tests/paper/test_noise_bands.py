@@ -82,9 +82,28 @@ def test_eq4_when_drawn_often_realises_what_it_expects(column, factor, request) 
     assert np.mean([wmape(result.dp_data, data) for result in results]) == pytest.approx(expected, rel=0.4)
 
 
-def test_eq4_when_the_middle_is_out_of_reach_takes_the_largest_and_says_so(ages) -> None:
+def test_eq4_when_the_middle_is_out_of_reach_takes_the_smallest_scale_in_the_band_and_says_so(ages) -> None:
     result = dp.dp_calculate(ages, "mean", "high", is_range=True)
-    assert 10.0 <= result.noise_percent < 14.5
+    assert 10.0 <= result.noise_percent < 10.4
+    assert result.scale < 45  # the largest attainable noise has a scale of 80 and more years
+    assert any("smallest noise inside the band" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_fitted_when_a_record_has_an_epsilon_below_one_says_how_little_is_left(bounded) -> None:
+    data = np.random.default_rng(3).integers(60, 71, 920).astype(float)
+    options = {"range_values": (60, 70), "noise_metric": "range"} if bounded else {"noise_metric": "range"}
+    result = dp.dp_calculate(data, "mean", "high", is_range=True, **options)
+    assert (result.record_epsilon < 1) == any("little but" in note for note in result.notes)
+    drowned = dp.dp_calculate(data, "mean", "high", is_range=True)
+    assert drowned.record_epsilon < 1
+    assert any("little but the smallest and the largest value" in note for note in drowned.notes)
+
+
+def test_fitted_when_the_low_band_is_out_of_reach_still_has_noise() -> None:
+    years = np.random.default_rng(5).integers(2015, 2022, 400)
+    result = dp.dp_calculate(years, "mean", "low", is_range=True)
+    assert result.in_band and result.noise_percent > 0.05
     assert any("largest attainable" in note for note in result.notes)
 
 
@@ -97,11 +116,12 @@ def test_eq4_when_the_whole_band_is_out_of_reach_gives_the_nearest_and_says_so()
     assert "OUTSIDE" in repr(result)
 
 
-def test_eq4_when_the_range_is_wider_than_the_data_never_mistakes_the_shift_for_noise(ages) -> None:
+def test_declared_range_when_wider_than_the_data_costs_no_extra_noise(ages) -> None:
     narrow = dp.dp_calculate(ages, "mean", "high")
     wide = dp.dp_calculate(ages, "mean", "high", is_range=True, bounds=(0, 1000))
-    assert wide.scale >= 0.24 * narrow.scale
-    assert any("fitting moves the values" in note for note in wide.notes)
+    assert wide.scale == pytest.approx(narrow.scale, rel=0.05)
+    assert wide.noise_percent == pytest.approx(15.0, rel=0.02)
+    assert wide.dp_data.mean() == pytest.approx(ages.mean(), abs=5)  # Eq. 4 would stretch them to a mean of 400
 
 
 @pytest.mark.parametrize("n", [20_001, 40_000])

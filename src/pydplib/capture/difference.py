@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from pydplib.capture.model import LABELS, Group, Item, Option, Question, Template
 
-_WORDING = frozenset({"title", "help", "sentence", "sentence_no", "description", "publisher", "codes", "reported"})
+_WORDING = frozenset(
+    {"title", "help", "sentence", "sentence_no", "description", "publisher", "codes", "reported", "report_title"}
+)
 
 
 @dataclass(frozen=True, slots=True)

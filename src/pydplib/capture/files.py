@@ -30,6 +30,7 @@ _SHAPES: dict[str, str] = {
     **dict.fromkeys(("required", "read_only", "repeats", "ordered", "multiline", "reported"), "yes/no"),
     **dict.fromkeys(("decimals", "max_length", "min_repeats", "max_repeats", "max_reports_per_person"), "whole number"),
     **dict.fromkeys(("low", "high"), "number or day"),
+    "step": "number",
     "answer": "text, number or yes/no",
     "value": "text or whole number",
 }

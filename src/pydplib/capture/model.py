@@ -154,6 +154,7 @@ class Question:
         low: Smallest possible answer (number or day): public, and the bound for privacy.
         high: Largest possible answer.
         decimals: Most digits after the point.
+        step: The public grid on which medians of a decimal are released; by default what ``decimals`` say.
         max_length: Most characters of a text.
         multiline: Whether a text may have several lines.
         required: Whether a report without it can be signed.
@@ -182,6 +183,7 @@ class Question:
     low: float | str | None = None
     high: float | str | None = None
     decimals: int | None = None
+    step: float | None = None
     max_length: int | None = None
     multiline: bool = False
     required: bool = False
@@ -285,6 +287,7 @@ class Template:
         person: The question that says whose report it is.
         max_reports_per_person: Most reports of one person that count in releases.
         checks: Warnings that are looked for in the whole report.
+        report_title: What stands over a patient's report; by default the title.
 
     Examples:
         >>> age = Question(id="age", kind="integer", title="Age", unit="years", low=18, high=100, label="quasi")
@@ -303,10 +306,23 @@ class Template:
     person: str = ""
     max_reports_per_person: int = 1
     checks: tuple[Check, ...] = ()
+    report_title: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "items", tuple(self.items))
         object.__setattr__(self, "checks", tuple(self.checks))
+
+    @property
+    def heading(self) -> str:
+        """What stands over a patient's report.
+
+        A template that came with pydplib takes it from today's version, where an earlier one had only a working title.
+        """
+        from pydplib.capture.builtin import builtin, builtin_names
+
+        if not self.report_title and self.id in builtin_names():
+            return builtin(self.id).report_title or self.title
+        return self.report_title or self.title
 
     @cached_property
     def index(self) -> Index:

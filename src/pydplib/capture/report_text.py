@@ -36,7 +36,7 @@ def report_text(template: Template, answers: object) -> str:
         PSA was 7.2 ng/mL.
     """
     clean = evaluate(template, answers, purpose="draft").answers
-    blocks = [template.title] if template.title else []
+    blocks = [template.heading] if template.heading else []
     blocks.extend(_write(template.plan.nodes, [clean], "", {}))
     return "\n\n".join(blocks)
 

@@ -111,7 +111,9 @@ def _column(question: Question) -> Column | None:
         return Date(low, high, label=label, title=title)
     if question.kind == "integer":
         return Integer(low, high, unit=question.unit, label=label, title=title)
-    step = None if question.decimals is None else min(10.0**-question.decimals, high - low)
+    step = question.step
+    if step is None and question.decimals is not None:
+        step = min(10.0**-question.decimals, high - low)
     return Number(low, high, unit=question.unit, step=step, label=label, title=title)
 
 

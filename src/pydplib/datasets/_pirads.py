@@ -15,6 +15,7 @@ from pydplib.datasets._schema import (
     SYNTHETIC_NOTE,
     THERAPIES,
     TUMOUR_STATUS,
+    YES_NO,
 )
 from pydplib.errors import ParameterError, shown
 
@@ -59,8 +60,8 @@ Codes = NDArray[np.int8]
 def pirads(n: int = 920, seed: int = 2018, backend: str | None = None) -> Any:
     """Return ``n`` synthetic PI-RADS reports, the same ones for the same ``n`` and ``seed``.
 
-    The columns are those of the PyDPLib paper (``pirads_schema()`` has its names, bounds and
-    labels), plus a ``report_id``. As in the paper, most patients are 50 to 80 years old, the
+    The columns and their types are those of the PyDPLib paper's Table 2 (``pirads_schema()`` has its
+    names, bounds and labels), plus a ``report_id``. As in the paper, most patients are 50 to 80 years old, the
     highest scores lie at 60 to 70, and the mean age of every score is between 60 and 70. Score,
     Gleason score, lesions, prostatitis and therapy depend on each other in a plausible way; some
     patients have up to four reports, spread over 2017 and 2018.
@@ -70,7 +71,9 @@ def pirads(n: int = 920, seed: int = 2018, backend: str | None = None) -> Any:
     * ``pirads`` (1 to 5) is missing where ``pca_no_pirads`` holds: a cancer is known and no score
       was defined, mostly after recurrence or progress (about 7 % of the reports).
     * ``gleason`` (6 to 10) and ``tumour_status`` are missing where no cancer is known.
-    * ``lesions`` is text that reads as whole numbers ("0" to "5"): the paper's "int/string".
+    * ``age`` is in years with one decimal.
+    * ``lesions`` is text that reads as a whole number ("0" to "5"), or "multiple": the paper's "int/string".
+    * ``follow_up`` and ``turp`` are text: "yes", "no" or "unknown". The other answers are true or false.
     * ``last_modified`` is a day; ``patient_id`` and ``report_id`` are whole numbers.
     * all other columns are complete.
 
@@ -107,7 +110,8 @@ def _make_columns(n: int, rng: np.random.Generator) -> Columns:
     day = _exam_days(patient, rng)
 
     age_at_start = np.clip(rng.normal(64.5, 7.3, persons), 38, 92).astype(np.float32)
-    age = np.floor(age_at_start[patient] + day / np.float32(365.25)).astype(np.int64)
+    exact_age = age_at_start[patient] + day / np.float32(365.25)
+    age = np.floor(exact_age).astype(np.int64)
     # Suspicion is highest near 65 and mostly the patient's own, a little the day's.
     suspicion = 0.88 * rng.standard_normal(persons, dtype=np.float32)[patient]
     suspicion += 0.47 * rng.standard_normal(n, dtype=np.float32)
@@ -143,20 +147,35 @@ def _make_columns(n: int, rng: np.random.Generator) -> Columns:
         "department_code": Coded(DEPARTMENTS, _pick([_DEPARTMENTS], alike, person())),
         "physician_name": Coded(PHYSICIANS, rng.integers(0, len(PHYSICIANS), n, dtype=np.int8)),
         "last_modified": _FIRST_DAY + signed,
-        "age": age,
+        "age": _in_tenths(exact_age),
         "year": (_FIRST_DAY + day).astype("datetime64[Y]").astype(np.int64) + 1970,
         "gleason": Nullable(gleason, ~known),
         "pca_no_pirads": no_score,
-        "follow_up": (visit > 0) | later | (person() < 0.1),
+        "follow_up": Coded(YES_NO, _no_yes((visit > 0) | later | (person() < 0.1))),
         "pirads": Nullable(score.astype(np.int64) + 1, no_score),
         "lesions": Coded(LESIONS, _pick(_LESIONS, score, rng.random(n, dtype=np.float32))),
         "prostatitis": Coded(PROSTATITIS, _pick(_PROSTATITIS, score, person())),
         "bph": bph,
         "tumour_status": Coded(TUMOUR_STATUS, status),
         "therapy": Coded(THERAPIES, therapy),
-        "turp": turp,
+        "turp": Coded(YES_NO, _no_yes(turp)),
     }
+    # Drawn last, so that everything above is what it was before reports could leave these open.
+    many = columns["lesions"].codes >= 3
+    columns["lesions"].codes[many & (rng.random(n, dtype=np.float32) < 0.3)] = LESIONS.index("multiple")
+    for name, chance in (("follow_up", 0.02), ("turp", 0.03)):
+        columns[name].codes[rng.random(n, dtype=np.float32) < chance] = YES_NO.index("unknown")
     return _in_order_of(signed, columns)
+
+
+def _in_tenths(age: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return ages with one decimal, rounded down: 64.97 is 64.9, and still 64 in whole years."""
+    return np.floor(age.astype(np.float64) * 10) / 10
+
+
+def _no_yes(answer: NDArray[np.bool_]) -> Codes:
+    """Return yes and no as codes of ``YES_NO``."""
+    return np.where(answer, YES_NO.index("yes"), YES_NO.index("no")).astype(np.int8)
 
 
 def _reports_per_patient(n: int, rng: np.random.Generator) -> NDArray[np.int64]:

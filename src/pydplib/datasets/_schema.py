@@ -11,7 +11,8 @@ SYNTHETIC_NOTE = "Synthetic data made by pydplib: no row belongs to a real perso
 
 PROSTATITIS = ("chr", "y", "n", "acute", "acute on chronic")
 GLEASON = (6, 7, 8, 9, 10)
-LESIONS = ("0", "1", "2", "3", "4", "5")
+LESIONS = ("0", "1", "2", "3", "4", "5", "multiple")
+YES_NO = ("no", "yes", "unknown")
 DEPARTMENTS = ("SYN-URO1", "SYN-URO2", "SYN-ONC", "SYN-RAD", "SYN-OUT", "SYN-EXT")
 TUMOUR_STATUS = ("primary tumour", "local recurrence", "progress")
 THERAPIES = (
@@ -80,13 +81,13 @@ def pirads_schema() -> Schema:
         "year": Category((2017, 2018), ordered=True, label="quasi", title=titles["year"]),
         "gleason": Category(GLEASON, ordered=True, label="sensitive", title=titles["gleason"]),
         "pca_no_pirads": Flag(label="sensitive", title=titles["pca_no_pirads"]),
-        "follow_up": Flag(label="quasi", title=titles["follow_up"]),
+        "follow_up": Category(YES_NO, label="quasi", title=titles["follow_up"]),
         "pirads": Category((1, 2, 3, 4, 5), ordered=True, label="sensitive", title=titles["pirads"]),
         "lesions": Category(LESIONS, ordered=True, label="sensitive", title=titles["lesions"]),
         "prostatitis": Category(PROSTATITIS, label="sensitive", title=titles["prostatitis"]),
         "bph": Flag(label="sensitive", title=titles["bph"]),
         "tumour_status": Category(TUMOUR_STATUS, label="sensitive", title=titles["tumour_status"]),
         "therapy": Category(THERAPIES, label="sensitive", title=titles["therapy"]),
-        "turp": Flag(label="sensitive", title=titles["turp"]),
+        "turp": Category(YES_NO, label="sensitive", title=titles["turp"]),
     }
     return Schema(columns, person="patient_id", max_rows_per_person=3, name="pirads")

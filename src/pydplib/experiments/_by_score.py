@@ -1,4 +1,4 @@
-"""Figure 4 and the figure for variance: ages per PI-RADS score."""
+"""Further figures: ages per PI-RADS score, and their variance."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib import plot
+from pydplib.experiments._by_age import per_level
 from pydplib.experiments._cohort import (
     AGE_BOUNDS,
     FEWEST,
-    LEVELS,
     MOVED,
     SCORE_LABELS,
     SCORES,
@@ -26,43 +26,48 @@ from pydplib.experiments._words import (
     corrected_table,
     laplace_margin,
     mean_margin,
+    noise_line,
     noise_variance,
     panel_title,
     variance_margin,
 )
+from pydplib.experiments.catalogue import CATALOGUE, LEVELS
 from pydplib.paper import DPResult, dp_calculate
 from pydplib.report import PlusMinus, Table
 
 
-def figure_4(
+def age_by_score(
     data: Any, *, original: bool = False, noised_ages: bool = False, levels: Sequence[str] = LEVELS
 ) -> PaperFigure:
-    """Return Fig. 4: age per PI-RADS score, at low, medium and high noise.
+    """Return age per PI-RADS score, at low, medium and high noise.
 
-    Our reading of the paper: the scores get noise and the ages, grouped by noisy score, stay as they
-    are; the alternative that the paper offers gives noise to the ages instead. Boxes span the
+    The scores get noise and the ages, grouped by noisy score, stay as they are; or the ages get the noise
+    instead. Boxes span the
     quartiles, whiskers the 5th to the 95th percentile, diamonds are means; the error bars of noisy
     ages are the 95 % margin of a mean from the noise alone, 1.96 sqrt(2 b^2 / reports). Un-noised
     values are for the owner only: without ``original`` scores and ages both get noise.
 
     Args:
         data: A table with ``age`` and ``pirads``; reports without a score are left out.
-        original: For the owner only: draw the original beside, and keep one axis un-noised.
-        noised_ages: The paper's alternative: noise on the ages, not on the scores.
+        original: For the owner only: draw the original as well, and keep one axis un-noised.
+        noised_ages: Noise on the ages, not on the scores.
         levels: The noise levels to draw; a partner gets one alone.
 
     Examples:
         >>> from pydplib import datasets
         >>> cohort = datasets.pirads(n=200, backend="numpy")
-        >>> figure_4(cohort, original=True, noised_ages=True).name
-        '4-noised-ages'
+        >>> age_by_score(cohort, original=True, noised_ages=True).name
+        'age-by-score-noised-ages'
     """
     ages, scores, note = _read(data)
     results: dict[str, tuple[DPResult, ...]] = {}
     series = {"original": (ages, scores)} if original else {}
+    scores_at = {} if original and noised_ages else per_level(
+        scores, "count", levels, original, is_range=True, bounds=(1, 5)
+    )  # fmt: skip
+    ages_at = {} if original and not noised_ages else per_level(ages, "mean", levels, original, bounds=AGE_BOUNDS)
     for level in levels:
-        of_score = None if original and noised_ages else _noisy_scores(scores, level)
-        of_age = None if original and not noised_ages else dp_calculate(ages, "mean", level, bounds=AGE_BOUNDS)
+        of_score, of_age = scores_at.get(level), ages_at.get(level)
         results[level] = tuple(result for result in (of_age, of_score) if result is not None)
         series[level] = (
             ages if of_age is None else np.asarray(of_age.dp_data),
@@ -73,7 +78,7 @@ def figure_4(
         parts = [values[groups == score] for score in SCORES]
         noisy = results[level][0] if level in results and (noised_ages or not original) else None
         margins = [mean_margin(noisy, part.size) if noisy is not None else None for part in parts]
-        panels[panel_title(level, results)] = _boxes(level, parts, margins)
+        panels[panel_title(level, results, drawn=original)] = _boxes(level, parts, margins)
         for label, part, margin in zip(SCORE_LABELS, parts, margins, strict=True):
             quartiles = np.percentile(part, [25, 50, 75]).tolist() if part.size else [None] * 3
             mean = PlusMinus(float(part.mean()), margin) if part.size else None
@@ -89,10 +94,13 @@ def figure_4(
     figure = plot.panels(
         panels,
         columns=2 if original else 3,
-        title="Age per PI-RADS score" + (", with noised ages" if noised_ages or not original else ""),
-        caption=caption(results, shown, note if original else "", owner=whose if original else ""),
-    )
-    name = "4-noised-ages" if noised_ages else "4"
+        title=CATALOGUE["age-by-score-noised-ages" if noised_ages else "age-by-score"].title,
+        caption=caption(
+            results, shown, noise_line(results, drawn=original), note if original else "",
+            owner=whose if original else "",
+        ),
+    )  # fmt: skip
+    name = "age-by-score-noised-ages" if noised_ages else "age-by-score"
     return PaperFigure(name, figure, Table(heads, rows, caption="Ages per PI-RADS score"), results, original)
 
 
@@ -129,7 +137,9 @@ def box_panel(
     return panel
 
 
-def figure_variance(data: Any, *, original: bool = False, from_variances: bool = False) -> PaperFigure:
+def variance_by_score(
+    data: Any, *, original: bool = False, levels: Sequence[str] = LEVELS, from_variances: bool = False
+) -> PaperFigure:
     """Return the variance of age per PI-RADS score, at low, medium and high noise.
 
     The paper has a fourth query type, variance, and no figure of it; this is ours. Noise on every
@@ -139,13 +149,14 @@ def figure_variance(data: Any, *, original: bool = False, from_variances: bool =
 
     Args:
         data: A table with ``age`` and ``pirads``; reports without a score are left out.
-        original: For the owner only: draw the original beside; the scores stay un-noised.
+        original: For the owner only: draw the original as well; the scores stay un-noised.
+        levels: The noise levels to draw; a partner gets one alone.
         from_variances: Noise on the five variances instead of on every age. Its groups are those of
             the true scores.
 
     Examples:
         >>> from pydplib import datasets
-        >>> figure_variance(datasets.pirads(n=300, backend="numpy"), from_variances=True).name
+        >>> variance_by_score(datasets.pirads(n=300, backend="numpy"), from_variances=True).name
         'variance-from-variances'
     """
     ages, scores, note = _read(data)
@@ -154,13 +165,14 @@ def figure_variance(data: Any, *, original: bool = False, from_variances: bool =
     results: dict[str, tuple[DPResult, ...]] = {}
     marks: dict[str, list[float]] = {}
     margins: dict[str, list[float]] = {}
-    for level in LEVELS:
+    ages_at = {} if from_variances else per_level(ages, "variance", levels, original, bounds=AGE_BOUNDS)
+    for level in levels:
         if from_variances:
             noisy, series[level] = _noisy_variances(true, level)
             results[level] = (noisy,)
             margins[level] = [laplace_margin(noisy)] * len(true)
             continue
-        noisy = dp_calculate(ages, "variance", level, bounds=AGE_BOUNDS)
+        noisy = ages_at[level]
         of_score = None if original else _noisy_scores(scores, level)
         results[level] = (noisy,) if of_score is None else (noisy, of_score)
         groups = scores if of_score is None else np.asarray(of_score.dp_data)

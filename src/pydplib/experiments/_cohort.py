@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from pydplib.errors import DataError, column_hint
 
-LEVELS = ("low", "medium", "high")
 QUERIES = ("count", "mean", "median", "variance")
 """The four query types of the paper."""
 AGE_BOUNDS = (18, 100)
@@ -102,6 +101,14 @@ def read_ages(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.int64], b
     return np.clip(ages, low, high).astype(np.int64), moved
 
 
+def read_decimal_ages(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], bool]:
+    """Return ages as decimals within ``AGE_BOUNDS``, and whether one had to be moved there."""
+    ages = _numbers(columns["age"], "age")
+    low, high = AGE_BOUNDS
+    moved = bool(((ages < low) | (ages > high)).any())
+    return np.clip(ages, low, high), moved
+
+
 def read_scores(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
     """Return PI-RADS scores; whatever is not 1, 2, 3, 4 or 5 is an error, never another score."""
     scores = _numbers(columns["pirads"], "pirads")
@@ -111,7 +118,9 @@ def read_scores(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def read_flags(column: NDArray[Any], name: str) -> NDArray[np.bool_]:
-    """Return true/false values, or 0 and 1 as such."""
+    """Return true/false values, or 0 and 1 as such; of words, "yes" is true and every other answer false."""
+    if column.dtype.kind in "OU" and all(isinstance(value, str) for value in column):
+        return np.asarray(column == "yes", dtype=np.bool_)
     if column.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in column):
         return column.astype(np.bool_)
     numbers = _numbers(column, name)

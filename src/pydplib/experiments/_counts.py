@@ -1,4 +1,4 @@
-"""Figure 5: how many reports have a finding, from noisy truth values or from noisy counts."""
+"""A further figure: how many reports have a finding, from noisy truth values or from noisy counts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from pydplib import plot
-from pydplib.experiments._cohort import LEVELS, read_columns, read_flags
+from pydplib.experiments._cohort import read_columns, read_flags
 from pydplib.experiments._words import PaperFigure, caption, corrected_table, laplace_margin
+from pydplib.experiments.catalogue import LEVELS
 from pydplib.paper import DPResult, dp_calculate
 
 FLAGS = MappingProxyType(
@@ -25,27 +26,27 @@ FLAGS = MappingProxyType(
 """The columns that hold yes or no, and their names in the figure."""
 
 
-def figure_5(
+def findings(
     data: Any, *, original: bool = False, from_counts: bool = False, levels: Sequence[str] = LEVELS
 ) -> PaperFigure:
-    """Return Fig. 5: reports with BPH, TURP surgery and other yes/no findings, at three noise levels.
+    """Return reports with BPH, TURP surgery and other yes/no findings, at three noise levels.
 
-    Our reading of the paper: every truth value gets noise (it flips with a known chance p) and the
+    Every truth value gets noise (it flips with a known chance p) and the
     yeses are counted. Flips draw every count to one half; the diamonds take that out again,
-    (count - n p) / (1 - 2 p), with the 95 % margin 1.96 sqrt(n p (1 - p)) / (1 - 2 p). The paper's
-    alternative counts first and gives noise to the counts (``from_counts``): Laplace noise of
-    scale b, of which 95 % lie within b ln 20.
+    (count - n p) / (1 - 2 p), with the 95 % margin 1.96 sqrt(n p (1 - p)) / (1 - 2 p). With
+    ``from_counts`` the yeses are counted first and the counts get the noise: Laplace noise of scale b, of which 95 %
+    lie within b ln 20.
 
     Args:
         data: A table with ``bph``, ``turp``, ``follow_up`` and ``pca_no_pirads``.
-        original: For the owner only: draw the original beside.
-        from_counts: The paper's alternative: noise on the counts.
+        original: For the owner only: draw the original as well.
+        from_counts: Noise on the counts.
         levels: The noise levels to draw; a partner gets one alone.
 
     Examples:
         >>> from pydplib import datasets
-        >>> figure_5(datasets.pirads(n=200, backend="numpy"), from_counts=True).name
-        '5-from-counts'
+        >>> findings(datasets.pirads(n=200, backend="numpy"), from_counts=True).name
+        'findings-from-counts'
     """
     columns = {name: read_flags(column, name) for name, column in read_columns(data, *FLAGS).items()}
     counts = [int(column.sum()) for column in columns.values()]
@@ -93,6 +94,6 @@ def figure_5(
             values_per_report=len(FLAGS) if from_counts else 1,
         ),
     )
-    name = "5-from-counts" if from_counts else "5"
+    name = "findings-from-counts" if from_counts else "findings"
     table = corrected_table("finding", labels, series, marks, margins, caption="Reports with a yes")
     return PaperFigure(name, figure, table, results, original)

@@ -10,41 +10,20 @@ from numpy.typing import NDArray
 
 from pydplib import plot
 from pydplib.budget import MemoryLedger
-from pydplib.datasets import pirads_schema
 from pydplib.engine import Table as PrivateTable
-from pydplib.engine import load
-from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, SCORE_LABELS, SCORES, read_columns, read_scores
-from pydplib.experiments._sound_drawing import draw_score_by_age
-from pydplib.experiments.sound_figures import age_by_score, score_by_age
+from pydplib.experiments._cohort import AGE_BOUNDS, SCORE_LABELS, SCORES, read_columns, read_scores
+from pydplib.experiments._sound_drawing import draw_age_and_score
+from pydplib.experiments.catalogue import LEVELS
+from pydplib.experiments.sound_figures import age_and_score, age_by_score
 from pydplib.paper import dp_calculate
 from pydplib.policy.roles import ROLES
 from pydplib.release import Count, Mean, Median, Question, Release, Session, Variance
 from pydplib.report import Chart, Note, PlusMinus, Points, Section, Table, Text
-from pydplib.schema import Schema
 
-EPSILON, MORE_EPSILON = 0.5, 1.0
+EPSILON, MORE_EPSILON = 0.25, 1.0
 """The privacy loss of one number, and of a variance or a whole table."""
 
-PART = ("patient_id", "age", "pirads")
 Data = Mapping[str, NDArray[Any]]
-
-
-def load_cohort(data: Data) -> PrivateTable:
-    """Return the cohort as a table that is asked by sessions; DuckDB counts it, whatever else is installed."""
-    import duckdb
-
-    whole = pirads_schema()
-    schema = Schema(
-        {name: whole.column(name) for name in PART},
-        person=whole.person,
-        max_rows_per_person=whole.max_rows_per_person,
-        name="pirads",
-    )
-    connection = duckdb.connect()
-    connection.register("cohort", {name: data[name] for name in PART})
-    return load(
-        connection.sql("SELECT patient_id::VARCHAR AS patient_id, age, pirads::BIGINT AS pirads FROM cohort"), schema
-    )
 
 
 def sound_section(data: Data, table: PrivateTable) -> Section:
@@ -59,7 +38,7 @@ def sound_section(data: Data, table: PrivateTable) -> Section:
         ("What is the median age?", session.release(Median("age"), epsilon=EPSILON), float(np.median(ages))),
         ("What is the variance of age?", session.release(Variance("age"), epsilon=MORE_EPSILON), ages.var()),
     ]
-    across = session.release(score_by_age(), epsilon=MORE_EPSILON)
+    across = session.release(age_and_score(), epsilon=MORE_EPSILON)
     means = session.release(age_by_score(), epsilon=MORE_EPSILON)
     rows = [[words, _value(release), exact, _unit(release), release.epsilon] for words, release, exact in asked]
     sentences = {release.epsilon: release.guarantee.sentence for _, release, _ in asked}
@@ -177,8 +156,5 @@ def _mean_chart(data: Data, release: Release) -> Chart:
 
 
 def _table_chart(release: Release) -> Chart:
-    drawn = draw_score_by_age(
-        [release],
-        note="The same question as the paper's Figure 2, answered without handing over a single report.",
-    )
+    drawn = draw_age_and_score([release])
     return Chart(drawn.figure, drawn.table, eyebrow="Sound release")

@@ -1,4 +1,4 @@
-"""How the paper's figures are drawn from sound releases: heatmaps, boxes, bars and trends, each with its table."""
+"""How figures are drawn from sound releases: bars, dots, boxes, heatmaps and trends, each with its table."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from pydplib import plot
 from pydplib.budget.units import NANO, show_nano
-from pydplib.experiments._by_age import finding_names
 from pydplib.experiments._by_score import box_panel
 from pydplib.experiments._cohort import AGE_GROUPS, SCORE_LABELS, SCORES
 from pydplib.experiments._counts import FLAGS
+from pydplib.experiments.catalogue import CATALOGUE
+from pydplib.experiments.paper_figures import average_dots, finding_boxes, finding_names
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release import Release
-from pydplib.release.postprocess import box_data, non_negative
+from pydplib.release.group_quantiles import GroupQuantiles, group_quantiles
+from pydplib.release.postprocess import BOX_SHARES, box_data, non_negative
 from pydplib.report import Fixed, PlusMinus, Table
 from pydplib.schema import OTHER
 
@@ -48,8 +50,177 @@ def guarantee_of(releases: Sequence[Release]) -> str:
     return f"{together.sentence} Cost: epsilon {show_nano(nano)} for {len(releases)} answers together."
 
 
-def draw_score_by_age(releases: Sequence[Release], originals: Originals = None, *, note: str = "") -> Drawn:
-    """Return Fig. 2: a table of whole reports, age groups by scores, darker is more."""
+AGE_BINS = (18, 50, 55, 60, 65, 70, 75, 80, 100)
+"""The age groups of Figures 2 to 5 as bins of a table: five years where most patients are, open at the ends."""
+AGE_BIN_NAMES = ("< 50", "50–54", "55–59", "60–64", "65–69", "70–74", "75–79", "80 +")
+_MIDDLES = np.array([47.5, 52.5, 57.5, 62.5, 67.5, 72.5, 77.5, 82.5])
+"""Where the reports of an age group count: in its middle, and 2.5 years beyond the edge of an open one."""
+_NOISE_BARS = "Error bars: how far the noise may have moved a number (95 %)."
+
+
+def draw_age_and_score(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return Fig. 2 as a sound release: reports per age group, a panel for every score."""
+    release = releases[0]
+    shown = _both(release, originals, lambda values: np.maximum(np.asarray(values, dtype=np.float64), 0.0))
+    margin = max(release.margins95 or (0.0,))
+    panels = {
+        label: plot.bar(
+            AGE_BIN_NAMES,
+            {name: table[:, place] for name, table in shown.items()},
+            margins={"released": margin},
+            floor=0,
+            x_title="age in years",
+            y_title="reports",
+        )
+        for place, label in enumerate(SCORE_LABELS)
+    }
+    for panel in panels.values():
+        _upright(panel)
+    rows = [
+        [*name, age, *cells]
+        for name, table in _named({name: np.rint(table) for name, table in shown.items()})
+        for age, cells in zip(AGE_BIN_NAMES, _cells(table[:, : len(SCORES)], margin, name), strict=True)
+    ]
+    return _drawn(
+        plot.panels(panels, columns=3, panel_height=200),
+        CATALOGUE["2"].title,
+        [f"Reports per age group, a panel for every PI-RADS score. {_NOISE_BARS}"],
+        releases,
+        originals,
+        Table([*_head(originals), "age", *SCORE_LABELS], rows, caption="Reports per age group and score"),
+    )
+
+
+def _upright(panel: plot.Figure) -> None:
+    """Let every second age group keep its label: there is no room for all of them in a small panel."""
+    ticks = list(AGE_BIN_NAMES[1::2])
+    panel.update_xaxes(tickmode="array", tickvals=ticks, ticktext=ticks, tickangle=0, tickfont={"size": 11})
+
+
+def draw_average_age(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return Fig. 3 as a sound release: the average age of every score, read off the table of Fig. 2."""
+    series = {"released": _averages(releases[0])}
+    if originals is not None:
+        series = {"original": _averages(_release_like(releases[0], originals[0])), **series}
+    means = {name: [mean for mean, _ in found] for name, found in series.items()}
+    figure = average_dots(means, {"released": [margin for _, margin in series["released"]]})
+    rows = [
+        [
+            label,
+            *(
+                PlusMinus(mean, None if name == "original" else margin) if math.isfinite(mean) else None
+                for name, found in series.items()
+                for mean, margin in [found[place]]
+            ),
+        ]
+        for place, label in enumerate(SCORE_LABELS)
+    ]
+    return _drawn(
+        figure,
+        CATALOGUE["3"].title,
+        [
+            "One dot per score: the average age of its reports, with the 95 % margin of the noise. Read off the age "
+            "groups of Figure 2, each in its middle; a score that noise alone could have made is left out."
+        ],
+        releases,
+        originals,
+        Table(["score", *series], rows, caption="Average age in years"),
+    )
+
+
+def _averages(table: Any) -> list[tuple[float, float]]:
+    """Return average age and margin per score; NaN where noise alone could have made the score.
+
+    The margin is that of ``_ages_of``: noise of variance 2 b^2 on every count c moves sum(c m) / sum(c) by
+    b sqrt(2 sum (m - mean)^2) / sum(c).
+    """
+    counts = _noisy_table(table)
+    found = []
+    for place in range(len(SCORES)):
+        clean = non_negative(counts[:, place])
+        total = float(clean.sum())
+        if total <= 1.65 * table.scale * math.sqrt(2 * len(clean)):
+            found.append((math.nan, math.nan))
+            continue
+        mean = float(clean @ _MIDDLES / total)
+        spread = math.sqrt(2 * float(((_MIDDLES - mean) ** 2).sum())) * table.scale / total
+        found.append((mean, 1.96 * spread))
+    return found
+
+
+def draw_age_by_prostatitis(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return Fig. 4 as a sound release: boxes with medians per finding, all from one table."""
+    release = releases[0]
+    keys = [key for key in release.axes[1].keys if key not in (None, OTHER)]
+    names = finding_names([str(key) for key in keys])
+    series = {"released": group_quantiles(release, BOX_SHARES)}
+    if originals is not None:
+        series = {"original": group_quantiles(_release_like(release, originals[0]), BOX_SHARES), **series}
+    panels, rows, doubtful = {}, [], list[str]()
+    for name, groups in series.items():
+        seen = [(label, group) for label, group in zip(names, groups, strict=False) if group.rows > 0]
+        pale = [label for label, group in seen if group.doubtful]
+        if name == "released":
+            doubtful = [label for label, group in zip(names, groups, strict=False) if group.doubtful]
+        panels[name.capitalize()] = finding_boxes(
+            "" if originals is None else name,
+            names,
+            [label for label, _ in seen],
+            [plot.Box(*group.values) for _, group in seen],
+            pale,
+        )
+        rows += [
+            [*_name(name, originals), label, max(0, round(group.rows)), *_quartile_cells(name, group)]
+            for label, group in zip(names, groups, strict=False)
+        ]
+    figure = panels["Released"] if originals is None else plot.panels(panels)
+    words = [
+        "Bar in the box: median age. Box: the middle half of the ages. Whiskers: nine tenths. All is read off one "
+        f"table of counts per age group; the table below has the 95 % intervals. {_doubt_words(doubtful)}"
+    ]
+    heads = [*_head(originals), "prostatitis", "reports", "lower quartile", "median", "upper quartile"]
+    table = Table(heads, rows, caption="Age per finding in years, with 95 % intervals")
+    return _drawn(figure, CATALOGUE["4"].title, words, releases, originals, table)
+
+
+def _quartile_cells(name: str, group: GroupQuantiles) -> list[Any]:
+    middle = list(zip(group.values, group.low, group.high, strict=True))[1:4]
+    if group.rows <= 0:
+        return [None] * 3
+    if name == "original":
+        return [Fixed(value, 1) for value, _, _ in middle]
+    return [f"{value:.1f} ({low:g} to {high:g})" for value, low, high in middle]
+
+
+def _doubt_words(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f"Faint or left out, because noise alone could have made them: {', '.join(names)}."
+
+
+def draw_ages(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return Fig. 5 as a sound release: reports per age group."""
+    release = releases[0]
+    series = {"released": [float(value) for value in release.values[: len(AGE_BIN_NAMES)]]}
+    margins = [float(margin) for margin in (release.margins95 or release.values)[: len(AGE_BIN_NAMES)]]
+    if originals is not None:
+        series = {"original": _flat(originals[0])[: len(AGE_BIN_NAMES)], **series}
+    figure = plot.bar(
+        AGE_BIN_NAMES, series, margins={"released": margins}, floor=0, x_title="age in years", y_title="reports"
+    )
+    exact = series.get("original")
+    rows = [
+        [age, PlusMinus(value, margin), *([] if exact is None else [int(exact[place])])]
+        for place, (age, value, margin) in enumerate(zip(AGE_BIN_NAMES, series["released"], margins, strict=True))
+    ]
+    heads = ["age", "reports", *([] if exact is None else ["original"])]
+    words = [f"Reports per age group. {_NOISE_BARS}"]
+    table = Table(heads, rows, caption="Reports per age group")
+    return _drawn(figure, CATALOGUE["5"].title, words, releases, originals, table)
+
+
+def draw_score_by_age(releases: Sequence[Release], originals: Originals = None) -> Drawn:
+    """Return a table of whole reports, age groups by scores, darker is more."""
     release = releases[0]
     shown = _both(release, originals, lambda values: _whole(values)[:, : len(SCORES)].T)
     margin = max(release.margins95 or (0.0,))
@@ -62,8 +233,8 @@ def draw_score_by_age(releases: Sequence[Release], originals: Originals = None, 
     ]
     return _drawn(
         figure,
-        "PI-RADS score against age",
-        [f"Reports per age group and score. The noise may have moved each number by {margin:.0f} (95 %).", note],
+        CATALOGUE["score-by-age"].title,
+        [f"Reports per age group and score. The noise may have moved each number by {margin:.0f} (95 %)."],
         releases,
         originals,
         Table([*_head(originals), "age", *SCORE_LABELS], rows, caption="Reports per age group and score"),
@@ -71,7 +242,7 @@ def draw_score_by_age(releases: Sequence[Release], originals: Originals = None, 
 
 
 def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = None) -> Drawn:
-    """Return Fig. 3: reports per finding and age group."""
+    """Return reports per finding and age group, darker is more."""
     release = releases[0]
     keys = [key for key in release.axes[1].keys if key not in (None, OTHER)]
     kinds = finding_names([str(key) for key in keys])
@@ -85,7 +256,7 @@ def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = 
     ]
     return _drawn(
         figure,
-        "Prostatitis against age",
+        CATALOGUE["prostatitis-by-age"].title,
         [f"Reports per finding and age group. The noise may have moved each number by {margin:.0f} (95 %)."],
         releases,
         originals,
@@ -94,7 +265,7 @@ def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = 
 
 
 def draw_age_by_score(releases: Sequence[Release], originals: Originals = None) -> Drawn:
-    """Return Fig. 4: boxes and mean ages per score, read off the table of Fig. 2: they cost nothing more."""
+    """Return boxes and mean ages per score, read off the table of scores by age group: they cost nothing more."""
     series = {"released": _ages_of(releases[0])}
     if originals is not None:
         series = {"original": _ages_of(_release_like(releases[0], originals[0])), **series}
@@ -121,7 +292,7 @@ def draw_age_by_score(releases: Sequence[Release], originals: Originals = None) 
         "Age per PI-RADS score",
         [
             "Boxes: quartiles, whiskers hold nine tenths. Diamonds: mean age, with the 95 % margin of the noise. All "
-            "is read off the age groups of Figure 2; a score whose group the noise alone could have made is left out."
+            "is read off the table of scores by age group; a score that the noise alone could have made is left out."
         ],
         releases,
         originals,
@@ -145,7 +316,7 @@ def _ages_of(table: Any) -> list[_Ages | None]:
     sum(c m) / sum(c) by b sqrt(2 sum (m - mean)^2) / sum(c), of which 1.96 standard deviations hold 95 %.
     """
     least = 2 * max(table.margins95 or (0.0,))
-    raw = np.asarray(table.values if table.noisy is None else table.noisy, dtype=np.float64).reshape(table.shape)
+    raw = _noisy_table(table)
     middles = np.array(table.axes[0].middles)
     found: list[_Ages | None] = []
     for place, box in enumerate(box_data(table)[: len(SCORES)]):
@@ -159,10 +330,14 @@ def _ages_of(table: Any) -> list[_Ages | None]:
     return found
 
 
+def _noisy_table(table: Any) -> NDArray[np.float64]:
+    return np.asarray(table.values if table.noisy is None else table.noisy, dtype=np.float64).reshape(table.shape)
+
+
 def draw_findings(releases: Sequence[Release], originals: Originals = None) -> Drawn:
-    """Return Fig. 5: reports with a yes, one bar per finding."""
+    """Return reports with a yes, one bar per finding."""
     labels = [FLAGS.get(release.axes[0].name, release.axes[0].title) for release in releases]
-    yes = [release.axes[0].keys.index(True) for release in releases]
+    yes = [keys.index(True if True in keys else "yes") for keys in (release.axes[0].keys for release in releases)]
     values = [float(release.values[place]) for release, place in zip(releases, yes, strict=True)]
     margins = [
         float((release.margins95 or release.values)[place]) for release, place in zip(releases, yes, strict=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydplib.guarantee import LocalDP, loss_text
+from pydplib.experiments.catalogue import CATALOGUE
+from pydplib.guarantee import LocalDP, NoGuarantee, loss_text
 from pydplib.paper import DPResult
 from pydplib.report import PlusMinus, Table
 
@@ -20,15 +21,15 @@ Results = Mapping[str, Sequence[DPResult]]
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the PyDPLib paper, drawn again.
+    """A figure of the PyDPLib paper, or a further one, drawn from a table.
 
     Attributes:
-        name: ``"2"``, ``"3"``, ``"4"``, ``"4-noised-ages"``, ``"5"``, ``"5-from-counts"``, ``"variance"`` or
-            ``"variance-from-variances"``.
+        name: Its name in ``catalogue.CATALOGUE``.
         figure: The Plotly figure; its caption is the honest label.
         table: The numbers that are drawn.
         results: Noise level -> the releases behind the figure.
-        owner_only: Whether it shows original values or an un-noised axis.
+        owner_only: Whether it shows original values, an un-noised axis, or several levels of one draw.
+        form: ``"original"`` or ``"paper"``.
     """
 
     name: str
@@ -36,23 +37,18 @@ class PaperFigure:
     table: Table = field(repr=False)
     results: Results = field(repr=False)
     owner_only: bool
+    form: str = "paper"
 
     @property
     def label(self) -> str:
-        """What the figure is called: ``"Figure 4, with noised ages"``."""
-        head, _, variant = self.name.partition("-")
-        number = f"Figure {head}" if head.isdigit() else "Variance"
-        return (
-            f"{number}, {'' if variant.startswith('from') else 'with '}{variant.replace('-', ' ')}"
-            if variant
-            else number
-        )
+        """What the figure is called: ``"Figure 4"``, ``"Figure 4, alternative"``, ``"Further figure"``."""
+        return CATALOGUE[self.name].label
 
 
 def guarantee_words(results: Results, *, values_per_report: int = 1) -> str:
     """Return what is guaranteed about all releases of a figure, and what their noise alone would be worth.
 
-    The numbers are those of one report: all noisy values that it has a part in, added up, and never rounded down.
+    The numbers are those of one report: all noisy values that it has a part in, added up; two digits, rounded up.
 
     Args:
         results: Noise level -> the releases.
@@ -64,15 +60,28 @@ def guarantee_words(results: Results, *, values_per_report: int = 1) -> str:
         level: values_per_report * sum(result.record_epsilon for result in releases)
         for level, releases in results.items()
     }
-    epsilons = ", ".join(f"{loss_text(loss)} ({level})" for level, loss in losses.items())
-    if len(losses) > 1:
+    epsilons = ", ".join(f"{_rounded_up(loss)} ({level})" for level, loss in losses.items())
+    if len(losses) > 1 and not all(isinstance(result.guarantee, NoGuarantee) for result in flat):
         # Every level is a draw of its own from the same reports: whoever sees them all learns from them all.
-        epsilons += f" and, for whoever sees all {len(losses)} of them, {loss_text(sum(losses.values()))}"
+        epsilons += f" and, for whoever sees all {len(losses)} of them, {_rounded_up(sum(losses.values()))}"
     again = "Every further report of the same patient counts again."
     if all(isinstance(result.guarantee, LocalDP) for result in flat):
         return f"Every report by itself is private with epsilon {epsilons}. {again}"
     reasons = list(dict.fromkeys(r.guarantee.sentence for r in flat if not isinstance(r.guarantee, LocalDP)))
-    return f"{' '.join(reasons)} The noise alone would be worth epsilon {epsilons} for one report. {again}"
+    return f"{' '.join(reasons)} The noise alone would be worth about epsilon {epsilons} for one report. {again}"
+
+
+def _rounded_up(loss: float) -> str:
+    """Return a loss with two digits, or whole from 10 on: never less than it is.
+
+    Examples:
+        >>> _rounded_up(7.391), _rounded_up(10.39), _rounded_up(0.5)
+        ('7.4', '11', '0.5')
+    """
+    if not 0 < loss < math.inf:
+        return loss_text(loss)
+    step = 10.0 ** min(0, math.floor(math.log10(loss)) - 1)
+    return f"{math.ceil(loss / step - 1e-9) * step:.12g}"
 
 
 def caption(results: Results, *sentences: str, owner: str = "", values_per_report: int = 1) -> str:
@@ -82,11 +91,21 @@ def caption(results: Results, *sentences: str, owner: str = "", values_per_repor
     return f"{' '.join(filter(None, sentences))}\n{for_owner}{guarantee}"
 
 
-def panel_title(level: str, results: Results) -> str:
-    """Return the title of a panel: the level and the noise that is expected."""
+def panel_title(level: str, results: Results, *, drawn: bool = False) -> str:
+    """Return the title of a panel: the level, the expected noise, and for the owner the noise of this draw."""
     if level not in results:
         return "Original"
-    return f"{level.capitalize()} noise, {results[level][0].noise_percent:.1f} %"
+    result = results[level][0]
+    title = f"{level.capitalize()} noise, about {result.noise_percent:.2g} %"
+    if drawn and result.drawn_percent is not None:
+        title += f" (here {result.drawn_percent:.2g} %)"
+    return title
+
+
+def noise_line(results: Results, *, drawn: bool = False) -> str:
+    """Return the noise of every level in one sentence: an expectation, and for the owner what this draw has."""
+    parts = [f"{level}: {releases[0].noise_words(drawn=drawn)}" for level, releases in results.items()]
+    return f"Noise: {'; '.join(parts)}."
 
 
 def corrected_table(

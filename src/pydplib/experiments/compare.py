@@ -126,7 +126,8 @@ def _cohort(n: int, seed: int) -> Cohort:
         raise ParameterError(
             "The comparison anonymizes a table: it needs pandas, Polars or PyArrow. Install one of them."
         )
-    reports = nw.from_native(made, eager_only=True)
+    # The question is about completed years.
+    reports = nw.from_native(made, eager_only=True).with_columns(nw.col("age").floor().cast(nw.Int64))
     # One report per patient, so that a row is a person.
     columns = reports.unique(subset=["patient_id"], keep="first", maintain_order=True)
     return Cohort(

@@ -8,9 +8,11 @@ import numpy as np
 
 from pydplib._version import __version__
 from pydplib.datasets import PIRADS_PHRASES, pirads
-from pydplib.experiments._cohort import AGE_BOUNDS, LEVELS, QUERIES, SCORES, read_columns, read_scores
-from pydplib.experiments._demo_sound import Data, load_cohort, same_words_section, sound_section
-from pydplib.experiments.figures import FIGURES, PaperFigure, paper_figure
+from pydplib.experiments._cohort import AGE_BOUNDS, QUERIES, SCORES, read_columns, read_scores
+from pydplib.experiments._demo_sound import Data, same_words_section, sound_section
+from pydplib.experiments.catalogue import CATALOGUE, LEVELS, FigureSpec
+from pydplib.experiments.figures import paper_figure
+from pydplib.experiments.sound_figures import draw_sound_figures, load_cohort
 from pydplib.guarantee import NoGuarantee
 from pydplib.paper import NOISE_FACTORS, dp_calculate
 from pydplib.report import Chart, Fact, Facts, Fixed, Note, Points, Report, Section, Table, Text
@@ -22,9 +24,13 @@ Step = Callable[[str], None]
 
 def demo_steps() -> tuple[str, ...]:
     """Return what ``demo_report`` does, step by step, for a progress bar."""
-    figures = tuple(f"Figure {name}" for name in FIGURES)
+    figures = tuple(_step_name(spec) for spec in CATALOGUE.values())
     first = ("Synthetic cohort", "Numbers that may leave", "Four query types", "What the same words cost")
-    return (*first, "Repeated calls", *figures, "A partner's view", "Report")
+    return (*first, "Repeated calls", "Sound figures", *figures, "A partner's view", "Report")
+
+
+def _step_name(spec: FigureSpec) -> str:
+    return f"{spec.label}: {spec.title}"
 
 
 def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> Report:
@@ -53,12 +59,29 @@ def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> 
     same_words = same_words_section(data, table)
     begin("Repeated calls")
     repeats = _repeats(data)
-    charts = []
-    for name in FIGURES:
-        begin(f"Figure {name}")
-        charts.append(_chart(paper_figure(name, data, original=True)))
+    begin("Sound figures")
+    sound_forms = draw_sound_figures(
+        data, [spec.name for spec in CATALOGUE.values() if spec.number and "sound" in spec.forms], epsilon=1.0
+    )
+    charts: list[Chart] = []
+    further: list[Chart] = []
+    for spec in CATALOGUE.values():
+        begin(_step_name(spec))
+        if spec.number is None:
+            made = paper_figure(spec.name, data, original=True)
+            further.append(Chart(made.figure, made.table, eyebrow=spec.label))
+            continue
+        for form in spec.forms:
+            if form == "sound":
+                drawn = sound_forms[spec.name]
+                charts.append(Chart(drawn.figure, drawn.table, eyebrow=f"{spec.label} · sound: what a partner sees"))
+            else:
+                made = paper_figure(spec.name, data, form=form)
+                words = "the original, owner only" if form == "original" else "the paper's method"
+                charts.append(Chart(made.figure, made.table, eyebrow=f"{spec.label} · {words}"))
     begin("A partner's view")
-    partner = _chart(paper_figure("2", data))
+    alone = paper_figure("2", data, levels=["high"])
+    partner = Chart(alone.figure, alone.table, eyebrow=f"{alone.label} · the paper's method, high noise")
     begin("Report")
     return Report(
         title="What one cohort may tell, and at what cost",
@@ -77,22 +100,26 @@ def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> 
                 "The paper's figures",
                 [
                     Text(
-                        "Each figure shows the original beside the three noise levels, as its owner would see it. "
-                        "These are blurred records, not proved numbers like those above: each caption says what was "
-                        "done and what is guaranteed."
+                        "Figures 2 to 5, each in three forms: the original, which only its owner sees; the paper's "
+                        "method at its noise levels; and a sound counterpart from one private table. The paper's "
+                        "method blurs records or counts: each caption says what got noise and what is guaranteed."
                     ),
                     *charts,
                 ],
             ),
             Section(
-                "What a partner would see",
+                "Paper mode for a partner",
                 [
                     Text(
-                        "The same as Figure 2 for somebody who is not the owner: no original, and noise on both axes. "
-                        "The paper's own figures keep one axis as it is; pydplib shows that to the owner only."
+                        "Whoever sees two noise levels of one draw can solve for the original counts. A partner gets "
+                        "one level alone, and the years from 18 to 100 instead of those that occur."
                     ),
                     partner,
                 ],
+            ),
+            Section(
+                "Further figures",
+                [Text("Not in the paper: the same cohort by age group, by score and by finding."), *further],
             ),
             repeats,
             _worth(),
@@ -102,10 +129,6 @@ def demo_report(*, n: int = 920, seed: int = 2018, step: Step | None = None) -> 
             "The noise is fresh in every run. This page loads nothing from anywhere and sends nothing."
         ),
     )
-
-
-def _chart(paper: PaperFigure) -> Chart:
-    return Chart(paper.figure, paper.table, eyebrow=paper.label)
 
 
 def _cohort(data: Data, seed: int) -> Section:

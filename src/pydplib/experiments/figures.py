@@ -1,57 +1,50 @@
-"""The PyDPLib paper's figures 2 to 5, its alternatives, and one for variance, from any table of reports."""
+"""Any figure of the list from any table of reports, by its name: the original, or the paper's method."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
 from pydplib.errors import ParameterError, did_you_mean, shown
-from pydplib.experiments._by_age import figure_2, figure_3
-from pydplib.experiments._by_score import figure_4, figure_variance
-from pydplib.experiments._counts import figure_5
 from pydplib.experiments._words import PaperFigure
+from pydplib.experiments.catalogue import CATALOGUE, FigureSpec, Form
 
-__all__ = [
-    "FIGURES",
-    "PaperFigure",
-    "figure_2",
-    "figure_3",
-    "figure_4",
-    "figure_5",
-    "figure_variance",
-    "paper_figure",
-]
-
-FIGURES: Mapping[str, Callable[..., PaperFigure]] = MappingProxyType(
-    {
-        "2": figure_2,
-        "3": figure_3,
-        "4": figure_4,
-        "4-noised-ages": partial(figure_4, noised_ages=True),
-        "5": figure_5,
-        "5-from-counts": partial(figure_5, from_counts=True),
-        "variance": figure_variance,
-        "variance-from-variances": partial(figure_variance, from_variances=True),
-    }
-)
-"""Name -> the function that draws it, in the order of the paper."""
+__all__ = ["CATALOGUE", "FigureSpec", "PaperFigure", "figure_spec", "paper_figure"]
 
 
-def paper_figure(name: str, data: Any, *, original: bool = False) -> PaperFigure:
-    """Return one of the paper's figures by its name.
+def figure_spec(name: str) -> FigureSpec:
+    """Return an entry of the list by its name, or say which name is meant."""
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise ParameterError(f"There is no figure {shown(name)}.{did_you_mean(shown(name), CATALOGUE)}")
+    return CATALOGUE[name]
+
+
+def paper_figure(
+    name: str, data: Any, *, form: Form = "paper", levels: Sequence[str] | None = None, original: bool = False
+) -> PaperFigure:
+    """Return a figure of the paper, or a further one.
 
     Args:
-        name: A name of ``FIGURES``: ``"2"``, ``"3"``, ``"4"``, ``"4-noised-ages"``, ...
+        name: A name of ``CATALOGUE``: ``"2"``, ``"3"``, ``"4"``, ``"4-noised-ages"``, ``"score-by-age"``, ...
         data: A table with the columns of ``datasets.pirads``.
-        original: For the owner only: draw the original beside.
+        form: ``"original"`` (for the owner only) or ``"paper"``. Sound figures are made from releases: see
+            ``sound_figures``.
+        levels: The noise levels; by default those of the paper. Several at once are for the owner only.
+        original: Further figures only, and for the owner only: draw the original as well.
 
     Examples:
         >>> from pydplib import datasets
         >>> paper_figure("5", datasets.pirads(n=200, backend="numpy")).label
         'Figure 5'
     """
-    if not isinstance(name, str) or name not in FIGURES:
-        raise ParameterError(f"There is no figure {shown(name)}.{did_you_mean(shown(name), FIGURES)}")
-    return FIGURES[name](data, original=original)
+    spec = figure_spec(name)
+    if form not in spec.forms or form == "sound":
+        forms = [known for known in spec.forms if known != "sound"]
+        raise ParameterError(f"Figure '{name}' has no form {shown(form)} here; it has {' and '.join(forms)}.")
+    options: dict[str, Any] = {"levels": spec.levels if levels is None else tuple(levels)}
+    if spec.number is None:
+        options["original"] = original
+    else:
+        options["form"] = form
+    drawn: PaperFigure = spec.draw(data, **options)
+    return drawn

@@ -13,8 +13,9 @@ from pydplib.attack import PaperMode, SoundMode, averaging, outlier_membership
 from pydplib.attack.targets import draw_seed
 from pydplib.datasets import pirads
 from pydplib.errors import ParameterError
-from pydplib.experiments._cohort import LEVELS, QUERIES
+from pydplib.experiments._cohort import QUERIES
 from pydplib.experiments._result import Experiment, Row, Sheet
+from pydplib.experiments.catalogue import LEVELS
 from pydplib.experiments.pirads_words import REMARKS
 from pydplib.noise.testing import seeded
 from pydplib.paper import NOISE_FACTORS, dp_calculate

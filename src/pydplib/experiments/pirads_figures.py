@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydplib.experiments._cohort import LEVELS
 from pydplib.experiments._result import Row, Sheet
+from pydplib.experiments.catalogue import LEVELS
 from pydplib.plot import Figure, bar, line
 
 

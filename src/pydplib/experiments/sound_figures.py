@@ -1,4 +1,4 @@
-"""The paper's figures 2 to 5 and trends over years as sound releases: what each asks, and how it is drawn."""
+"""The paper's figures 2 to 5, further ones and trends as sound releases: what each asks, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -7,35 +7,57 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pydplib.budget import MemoryLedger
+from pydplib.budget.keys import canonical_json
+from pydplib.datasets import pirads_schema
+from pydplib.engine import Table as PrivateTable
+from pydplib.engine import load
 from pydplib.errors import ParameterError, did_you_mean
 from pydplib.experiments._counts import FLAGS
 from pydplib.experiments._sound_drawing import (
+    AGE_BINS,
     Drawn,
     Originals,
+    draw_age_and_score,
+    draw_age_by_prostatitis,
     draw_age_by_score,
+    draw_ages,
+    draw_average_age,
     draw_findings,
     draw_prostatitis_by_age,
     draw_score_by_age,
     draw_trend,
     guarantee_of,
 )
-from pydplib.release import Count, Crosstab, Mean, Question, Release
+from pydplib.experiments.catalogue import CATALOGUE
+from pydplib.guarantee import PureDP
+from pydplib.release import Count, Crosstab, Histogram, Mean, Question, Release, Session
 from pydplib.schema import Category, Flag, Integer, Number, Schema
 
 __all__ = [
+    "AGE_BINS",
     "AGE_EDGES",
     "SOUND_FIGURES",
     "Drawn",
     "Originals",
     "SoundFigure",
+    "age_and_prostatitis",
+    "age_and_score",
     "age_by_score",
+    "draw_sound_figures",
     "guarantee_of",
+    "load_cohort",
     "score_by_age",
     "sound_figure",
 ]
 
 AGE_EDGES = (18, 50, 60, 70, 80, 100)
-"""The age groups of the paper's figures as bins: 18 to 50 without 50 is "< 50"."""
+"""Ten years of age as bins: 18 to 50 without 50 is "< 50"."""
+
+
+PART = ("patient_id", "age", "pirads", "prostatitis", "bph", "turp", "follow_up", "pca_no_pirads", "year")
+"""The columns of the cohort that figures ask about."""
+_CASTS = {"patient_id": "patient_id::VARCHAR AS patient_id", "pirads": "pirads::BIGINT AS pirads"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +65,10 @@ class SoundFigure:
     """A ready-made figure: what it asks, and how the answers are drawn.
 
     Args:
-        name: ``"2"`` to ``"5"``, ``"reports-by-year"`` or ``"age-by-year"``.
+        name: A name of ``CATALOGUE``, ``"reports-by-year"`` or ``"age-by-year"``.
         title: What it shows.
         hint: How to read it, in one sentence.
-        ask: From the schema to the questions; none where the schema has not the fields.
+        ask: From the schema to the questions; none where the schema lacks the fields.
         draw: From the releases (and, for the owner, the exact values) to figure and table.
     """
 
@@ -58,8 +80,8 @@ class SoundFigure:
 
     @property
     def label(self) -> str:
-        """What the paper calls it, or what it is: ``"Figure 2"``, ``"Trend"``."""
-        return f"Figure {self.name}" if self.name.isdigit() else "Trend"
+        """What the paper calls it, or what it is: ``"Figure 2"``, ``"Further figure"``, ``"Trend"``."""
+        return CATALOGUE[self.name].label if self.name in CATALOGUE else "Trend"
 
 
 def sound_figure(name: str) -> SoundFigure:
@@ -68,20 +90,82 @@ def sound_figure(name: str) -> SoundFigure:
     Examples:
         >>> from pydplib.datasets import pirads_schema
         >>> sound_figure("4").ask(pirads_schema())
-        (Crosstab('age', 'pirads'),)
+        (Crosstab('age', 'prostatitis'),)
     """
     if name not in SOUND_FIGURES:
         raise ParameterError(f"There is no such figure.{did_you_mean(name, SOUND_FIGURES)}")
     return SOUND_FIGURES[name]
 
 
+def draw_sound_figures(data: Any, names: Sequence[str], *, epsilon: float) -> dict[str, Drawn]:
+    """Return sound figures of a synthetic cohort, each table at one price; equal tables are asked once.
+
+    Args:
+        data: The columns of ``datasets.pirads``, as arrays.
+        names: Which figures.
+        epsilon: What each table costs.
+
+    Examples:
+        >>> from pydplib.datasets import pirads
+        >>> list(draw_sound_figures(pirads(n=200, backend="numpy"), ["5"], epsilon=1.0))
+        ['5']
+    """
+    if not names:
+        return {}
+    with load_cohort(data) as table:
+        answers: dict[str, Release] = {}
+        for question in (question for name in names for question in sound_figure(name).ask(table.schema)):
+            key = canonical_json(question.canonical(table.schema))
+            if key not in answers:
+                # A ledger each: the cohort is made up, so that no budget is shared.
+                session = Session(table, recipient="partner", budget=PureDP(epsilon), ledger=MemoryLedger())
+                answers[key] = session.release(question, epsilon=epsilon)
+        return {
+            name: sound_figure(name).draw(
+                [
+                    answers[canonical_json(asked.canonical(table.schema))]
+                    for asked in sound_figure(name).ask(table.schema)
+                ],
+                None,
+            )
+            for name in names
+        }
+
+
+def load_cohort(data: Any) -> PrivateTable:
+    """Return the cohort as a table that is asked by sessions; DuckDB counts it, whatever else is installed."""
+    import duckdb
+
+    whole = pirads_schema()
+    schema = Schema(
+        {name: whole.column(name) for name in PART},
+        person=whole.person,
+        max_rows_per_person=whole.max_rows_per_person,
+        name="pirads",
+    )
+    connection = duckdb.connect()
+    connection.register("cohort", {name: data[name] for name in PART})
+    columns = ", ".join(_CASTS.get(name, name) for name in PART)
+    return load(connection.sql(f"SELECT {columns} FROM cohort"), schema)  # noqa: S608 - names written above
+
+
+def age_and_score() -> Question:
+    """Return the question of Figs. 2 and 3: reports per age group and PI-RADS score."""
+    return Crosstab("age", "pirads", bins={"age": AGE_BINS})
+
+
+def age_and_prostatitis() -> Question:
+    """Return the question of Fig. 4: reports per age group and finding."""
+    return Crosstab("age", "prostatitis", bins={"age": AGE_BINS})
+
+
 def score_by_age() -> Question:
-    """Return the question of Fig. 2: reports per age group and PI-RADS score."""
+    """Return reports per ten years of age and PI-RADS score as a question."""
     return Crosstab("age", "pirads", bins={"age": AGE_EDGES})
 
 
 def age_by_score() -> Question:
-    """Return the mean ages of Fig. 4 as a question of their own."""
+    """Return the mean ages per score as a question of their own."""
     return Mean("age", by="pirads")
 
 
@@ -91,48 +175,42 @@ def _of(schema: Schema, columns: Mapping[str, tuple[type[Any], ...]], *questions
 
 
 _AGE: dict[str, tuple[type[Any], ...]] = {"age": (Number, Integer)}
+_FINDING: dict[str, tuple[type[Any], ...]] = {**_AGE, "prostatitis": (Category,)}
 _SCORE: dict[str, tuple[type[Any], ...]] = {**_AGE, "pirads": (Category,)}
 
 
 def _flags(schema: Schema) -> tuple[Question, ...]:
-    return tuple(Count(by=name) for name in FLAGS if isinstance(schema.columns.get(name), Flag))
+    return tuple(Count(by=name) for name in FLAGS if _says_yes(schema.columns.get(name)))
 
+
+def _says_yes(column: Any) -> bool:
+    return isinstance(column, Flag) or (isinstance(column, Category) and "yes" in column.values)
+
+
+_ASKED: Mapping[str, tuple[Callable[[Schema], tuple[Question, ...]], Callable[..., Drawn]]] = MappingProxyType(
+    {
+        "2": (lambda schema: _of(schema, _SCORE, age_and_score()), draw_age_and_score),
+        "3": (lambda schema: _of(schema, _SCORE, age_and_score()), draw_average_age),
+        "4": (lambda schema: _of(schema, _FINDING, age_and_prostatitis()), draw_age_by_prostatitis),
+        "5": (lambda schema: _of(schema, _AGE, Histogram("age", edges=AGE_BINS)), draw_ages),
+        "score-by-age": (lambda schema: _of(schema, _SCORE, score_by_age()), draw_score_by_age),
+        "prostatitis-by-age": (
+            lambda schema: _of(schema, _FINDING, Crosstab("age", "prostatitis", bins={"age": AGE_EDGES})),
+            draw_prostatitis_by_age,
+        ),
+        "age-by-score": (lambda schema: _of(schema, _SCORE, score_by_age()), draw_age_by_score),
+        "findings": (_flags, draw_findings),
+    }
+)
 
 SOUND_FIGURES: Mapping[str, SoundFigure] = MappingProxyType(
     {
         made.name: made
         for made in (
-            SoundFigure(
-                "2",
-                "PI-RADS score against age",
-                "How many reports have which score, per age group.",
-                lambda schema: _of(schema, _SCORE, score_by_age()),
-                draw_score_by_age,
-            ),
-            SoundFigure(
-                "3",
-                "Prostatitis against age",
-                "How many reports have which finding, per age group.",
-                lambda schema: _of(
-                    schema,
-                    {**_AGE, "prostatitis": (Category,)},
-                    Crosstab("age", "prostatitis", bins={"age": AGE_EDGES}),
-                ),
-                draw_prostatitis_by_age,
-            ),
-            SoundFigure(
-                "4",
-                "Age per PI-RADS score",
-                "Boxes and means, read off Figure 2 at no further cost.",
-                lambda schema: _of(schema, _SCORE, score_by_age()),
-                draw_age_by_score,
-            ),
-            SoundFigure(
-                "5",
-                "Reports with a yes",
-                "BPH, TURP surgery and other findings that are yes or no.",
-                _flags,
-                draw_findings,
+            *(
+                SoundFigure(spec.name, spec.title, spec.hint, *_ASKED[spec.name])
+                for spec in CATALOGUE.values()
+                if "sound" in spec.forms
             ),
             SoundFigure(
                 "reports-by-year",
@@ -151,4 +229,4 @@ SOUND_FIGURES: Mapping[str, SoundFigure] = MappingProxyType(
         )
     }
 )
-"""Name -> ready-made figure, in the order of the paper; the trends come last."""
+"""Name -> ready-made figure, in the order of the list; the trends come last."""

@@ -17,7 +17,7 @@ Examples:
     (1.73, 'LocalDP')
 """
 
-from pydplib.paper.calculate import dp_calculate
+from pydplib.paper.calculate import dp_calculate, dp_calculate_levels
 from pydplib.paper.fitting import data_range, fit_data_to_range
 from pydplib.paper.mechanism import laplace_mechanism
 from pydplib.paper.result import DPResult
@@ -43,6 +43,7 @@ __all__ = [
     "data_range",
     "default_epsilons",
     "dp_calculate",
+    "dp_calculate_levels",
     "fit_data_to_range",
     "laplace_mechanism",
     "mean_sensitivity",

@@ -84,13 +84,13 @@ def html_card(result: DPResult) -> str:
 def _noise(result: DPResult) -> str:
     if math.isnan(result.noise_percent):
         return "none: there is no data"
-    text = f"{result.noise_percent:.3g} % {_METRIC_WORDS[result.noise_metric]}, on average"
+    text = f"about {result.noise_percent:.3g} % {_METRIC_WORDS[result.noise_metric]} on average"
     if result.noise_factor is not None:
         low, high = result.noise_factor.band
         inside = "inside" if result.in_band else "OUTSIDE"
         text += f"; {inside} the band {low:g} to {high:g} % ({result.noise_factor.name})"
-    if result.realised_noise_percent is not None:
-        text += f"; this draw: {result.realised_noise_percent:.3g} %"
+    if result.shows_drawn and result.drawn_percent is not None:
+        text += f"; this draw: {result.drawn_percent:.3g} %"
     return text
 
 

@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import DataError, ParameterError
+from pydplib.noise import uniform_below
 from pydplib.paper.coded import Coded, check_finite
 from pydplib.paper.containers import Column, Mask
+
+OTHER = "other"
+"""Where it is a declared category, values that are none of the others count as it."""
 
 
 def encode_categories(
@@ -21,6 +25,7 @@ def encode_categories(
     name: str,
     categories: Sequence[Any] | None,
     with_missing: bool,
+    public: bool = False,
 ) -> Coded:
     """Return text (or anything countable) as positions in an ordered list of categories.
 
@@ -31,8 +36,9 @@ def encode_categories(
         name: ``"char"`` or ``"string"``.
         categories: The order; else that of the column's type, else the sorted values.
         with_missing: Whether 'missing' is a category of its own.
+        public: Whether a value that is no declared category must not fail: see ``encode``.
     """
-    if column.family == "float":
+    if column.family == "float" and not public:
         check_finite(values if missing is None else values[~missing])
     declared = None if categories is None else check_categories(categories)
     gap = _gap(column, declared)  # of declared categories no value decides it
@@ -45,7 +51,10 @@ def encode_categories(
     else:
         # Appended whether or not a value is missing: the number of categories decides the noise, and must be public.
         members = (*declared, gap) if with_missing and gap not in declared else declared
-        if not unique <= set(members):
+        if public:
+            listed = _known(listed, members)
+            unique = set(listed)
+        elif not unique <= set(members):
             raise DataError(
                 f"Some values are not among the {len(declared)} categories given. Correct them, "
                 "or add what is missing to categories=."
@@ -54,7 +63,25 @@ def encode_categories(
         raise DataError("data_type='char' needs single characters; some values are longer. Use data_type='string'.")
     position = {member: i for i, member in enumerate(members)}
     codes = np.fromiter((position[v] for v in listed), dtype=np.int64, count=len(listed))
-    return Coded(codes, name, "category", members, declared=declared is not None)
+    occurring = declared is None and column.categories is None
+    return Coded(codes, name, "category", members, declared=declared is not None, occurring=occurring)
+
+
+def _known(listed: list[Any], members: tuple[Any, ...]) -> list[Any]:
+    """Return values among the members: others become "other", or a member at random, which says nothing of them.
+
+    An error would tell that such a record is there. Randomised response of a random member is a random member, which
+    no more than e^epsilon separates from the response of any value.
+    """
+    known = set(members)
+    gone = [place for place, value in enumerate(listed) if value not in known]
+    if not gone:
+        return listed
+    drawn = [OTHER] * len(gone) if OTHER in known else [members[i] for i in uniform_below(len(members), len(gone))]
+    out = list(listed)
+    for place, value in zip(gone, drawn, strict=True):
+        out[place] = value
+    return out
 
 
 def check_categories(categories: Sequence[Any]) -> tuple[Any, ...]:

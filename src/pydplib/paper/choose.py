@@ -1,20 +1,24 @@
-"""Which scale: the closed form, the bisection behind Eq. 4, or Algorithm 1."""
+"""Which scale: the closed form, the bisection for fitted values, or Algorithm 1."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
 from pydplib.errors import CalibrationError, DataError
-from pydplib.paper.fitted import FittedNoise
+from pydplib.paper.fitted import Attained, FittedNoise
 from pydplib.paper.fitting import Range
 from pydplib.paper.measure import expected_percent, scale_for
 from pydplib.paper.mechanism import check_scale
 from pydplib.paper.records import Records
-from pydplib.paper.search import check_epsilons, default_epsilons, measured_noise, search_epsilon
+from pydplib.paper.search import Found, check_epsilons, default_epsilons, measured_noise, search_epsilon
+from pydplib.paper.words import Kind
 from pydplib.policy.noise_factors import NoiseFactor
+
+_SEARCHES = 10  # of fitted data, until the long run agrees with the five draws of the paper
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,39 +31,49 @@ class Chosen:
     notes: tuple[str, ...] = ()
 
 
-def choose_closed_form(
-    factor: NoiseFactor, records: Records, *, fit_to: Range | None, reference: float, sensitivity: float
-) -> Chosen:
-    """Return the scale whose expected noise is the middle of the band: deterministic, one pass over the data.
+def closed_form_of(
+    records: Records, *, fit_to: Range | None, reference: float, sensitivity: float
+) -> Callable[[NoiseFactor], Chosen]:
+    """Return the function that chooses a scale for a noise factor.
 
-    Fitted data have no closed form; there the scale is bisected on at most 20 000 noisy values, and the nearest
-    attainable noise is taken where Eq. 4 keeps the middle of the band out of reach.
+    Unfitted data have a closed form: the same data give the same scale. Fitted data have none; there the scale is
+    bisected on noisy values drawn for the purpose (see ``FittedNoise``), so that it varies a little from call to
+    call. One function gives every factor its scale from the same draws: more noise never gets a smaller scale.
     """
-    scale = scale_for(records.kind, factor.target, reference)
-    check_scale(records, scale)
-    if fit_to is None:
-        return Chosen(scale, sensitivity / scale, 100 * factor.target)
-    if len(records) == 1:
+    if fit_to is not None and fit_to.stretch and len(records) == 1:
         raise DataError(
             "A single record cannot be fitted to a range: Eq. 4 would replace it by the lowest value. "
             "Use is_range=False."
         )
-    attained = FittedNoise(records, fit_to, reference).solve(factor)
-    notes: tuple[str, ...] = ()
-    if attained.outcome != "met":
-        what = "The middle of the band" if factor.holds(attained.percent) else "The band"
-        took = (
-            "took the largest attainable noise"
-            if attained.outcome == "too little"
-            else "fitting moves the values by more than that, so the noise is that of unfitted values, or a little less"
-        )
-        notes = (
-            f"{what} {factor.low:g} to {factor.high:g} % cannot be reached with Eq. 4 (is_range) on this column; "
-            f"{took}: about {attained.percent:.2g} % in all.",
-        )
-        if attained.outcome == "too little" and records.kind in ("int", "float") and not factor.holds(attained.percent):
-            notes += ("noise_metric='range' measures the noise against the range of the values instead.",)
-    return Chosen(attained.scale, sensitivity / attained.scale, attained.percent, notes)
+    noise: FittedNoise | None = None
+
+    def choose(factor: NoiseFactor) -> Chosen:
+        nonlocal noise
+        scale = scale_for(records.kind, factor.target, reference)
+        check_scale(records, scale)
+        if fit_to is None:
+            return Chosen(scale, sensitivity / scale, 100 * factor.target)
+        noise = noise or FittedNoise(records, fit_to, reference)
+        attained = noise.solve(factor)
+        notes = _out_of_reach(attained, factor, records.kind)
+        return Chosen(attained.scale, sensitivity / attained.scale, attained.percent, notes)
+
+    return choose
+
+
+def _out_of_reach(attained: Attained, factor: NoiseFactor, kind: Kind) -> tuple[str, ...]:
+    if attained.outcome == "middle":
+        return ()
+    inside = factor.holds(attained.percent)
+    what = "The middle of the band" if inside else "The band"
+    took = "the smallest noise inside the band" if attained.outcome == "band" else "the largest attainable noise"
+    notes: tuple[str, ...] = (
+        f"{what} {factor.low:g} to {factor.high:g} % cannot be reached, because the noisy values stay in the range of "
+        f"this column (is_range); took {took}: about {attained.percent:.2g} % on average.",
+    )
+    if not inside and kind in ("int", "float"):
+        notes += ("noise_metric='range' measures the noise against the range of the values instead.",)
+    return notes
 
 
 def choose_by_search(
@@ -74,6 +88,9 @@ def choose_by_search(
 ) -> Chosen:
     """Return what Algorithm 1 finds, and the noise to expect of it in the long run.
 
+    Five draws tell little where Eq. 4 follows the most extreme of them, so fitted data are searched again while what
+    was found lies outside the band in the long run, at most ten times.
+
     Raises:
         CalibrationError: If it finds nothing; names the noise it saw, in whole percents.
     """
@@ -81,19 +98,27 @@ def choose_by_search(
     measure = measured_noise(
         records, sensitivity=sensitivity, fit_to=fit_to, reference=reference, repetitions=repetitions
     )
-    found = search_epsilon(candidates, factor.band, measure)
-    if found.epsilon == 0:
+    noise = None if fit_to is None else FittedNoise(records, fit_to, reference)
+    least, most = math.inf, -math.inf
+    found: Found | None = None
+    percent = math.nan
+    for _ in range(_SEARCHES if noise is not None else 1):
+        attempt = search_epsilon(candidates, factor.band, measure)
+        least, most = min(least, attempt.least), max(most, attempt.most)
+        if attempt.epsilon == 0:
+            continue
+        found, scale = attempt, sensitivity / attempt.epsilon
+        percent = expected_percent(records.kind, scale, reference) if noise is None else noise.percent(scale)
+        if factor.holds(percent):
+            break
+    if found is None:
         # Whole percents, outwards: enough to act on, and no exact statistic of the data.
         raise CalibrationError(
             f"Algorithm 1 found no epsilon whose noise lies between {factor.low:g} and {factor.high:g} %; the noise "
-            f"it saw went from {_whole(math.floor(found.least))} to {_whole(math.ceil(found.most))} %. "
+            f"it saw went from {_whole(math.floor(max(least, 0)))} to {_whole(math.ceil(max(most, 0)))} %. "
             "Use selector='closed_form', another range of epsilons=, or is_range=False."
         )
     scale = sensitivity / found.epsilon
-    if fit_to is None:
-        percent = expected_percent(records.kind, scale, reference)
-    else:
-        percent = FittedNoise(records, fit_to, reference).percent(scale)
     notes = []
     if not factor.holds(percent):
         notes.append(

@@ -27,6 +27,8 @@ class Coded:
         kind: How the values are treated.
         members: The categories in their order; a code is a position in it.
         declared: Whether the caller gave them, so that they are public.
+        occurring: Whether they are those of the data; else some of them may not occur.
+        origin: What the codes of large whole numbers are counted from: a float holds 53 bits of them.
     """
 
     codes: NDArray[Any]
@@ -34,6 +36,8 @@ class Coded:
     kind: Kind
     members: tuple[Any, ...] = ()
     declared: bool = False
+    occurring: bool = True
+    origin: int = 0
 
     def __repr__(self) -> str:
         return f"Coded({self.data_type}, {len(self.codes)} values)"  # never the values: they are private
@@ -47,12 +51,22 @@ class Coded:
         if self.kind == "bool":
             return codes.astype(np.bool_)
         if self.kind == "int":
-            return _whole(codes)
+            return _whole(codes) if not self.origin else _counted_from(self.origin, _whole(codes))
         if self.kind == "date":
             # Noise can pass the calendar's ends, and a date beyond them has no name in Python.
             days: NDArray[Any] = np.clip(codes, *_CALENDAR).astype(np.int64).astype("datetime64[D]")
             return days
         return codes.astype(np.float64, copy=False)
+
+
+def _counted_from(origin: int, codes: NDArray[Any]) -> NDArray[Any]:
+    listed = [origin + int(code) for code in codes.tolist()]
+    try:
+        return np.array(listed, dtype=np.int64)
+    except OverflowError:
+        out = np.empty(len(listed), dtype=object)
+        out[:] = listed
+        return out
 
 
 def _whole(codes: NDArray[Any]) -> NDArray[Any]:
@@ -65,13 +79,15 @@ def _whole(codes: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def check_finite(codes: NDArray[Any]) -> None:
-    """Raise if a number is infinite or too large for noise."""
+def check_finite(codes: NDArray[Any], *, infinite: bool = False) -> None:
+    """Raise if a number is infinite or too large for noise (unless it is going to be clamped), or not a number."""
     if not len(codes):
         return
     lowest, highest = float(codes.min()), float(codes.max())
     if np.isnan(lowest):
         raise DataError("Some values are written as NaN, which is no number. Leave them empty, or correct them.")
+    if infinite:
+        return
     if not (np.isfinite(lowest) and np.isfinite(highest)):
         raise DataError("Some values are infinite. No noise hides an infinite value: remove or correct them.")
     if max(abs(lowest), abs(highest)) > LARGEST:

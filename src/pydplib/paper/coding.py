@@ -16,11 +16,21 @@ from pydplib.paper.coded import Coded, check_finite
 from pydplib.paper.containers import Column, Mask, either
 from pydplib.paper.words import Kind, OnMissing, kind_of
 
+_EXACT = 2**53
+"""A float holds every whole number up to this."""
+
+_DECIMAL = re.compile(r"[+-]?([0-9]{1,30}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def encode(
-    column: Column, *, data_type: str | None, on_missing: OnMissing, categories: Sequence[Any] | None = None
+    column: Column,
+    *,
+    data_type: str | None,
+    on_missing: OnMissing,
+    categories: Sequence[Any] | None = None,
+    public: bool = False,
+    origin: int | None = None,
 ) -> tuple[Coded, Mask | None]:
     """Return a column as numbers, and which rows were kept (None: all of them).
 
@@ -29,6 +39,9 @@ def encode(
         data_type: A parsed data type, or None to infer it.
         on_missing: What to do with missing values.
         categories: All categories in their order; else the sorted unique values.
+        public: Whether no single value may make it fail: infinite ones stay, to be clamped; whole numbers are
+            rounded; values of no category become "other" if that is one of them, else a category at random.
+        origin: What large whole numbers are counted from; by default the smallest of them, where it must be.
 
     Raises:
         DataError: If values are missing, infinite, too large or not of the data type.
@@ -56,15 +69,43 @@ def encode(
         )
     if kind == "category":
         members = encode_categories(
-            column, kept, missing, name=name, categories=categories, with_missing=on_missing == "category"
+            column,
+            kept,
+            missing,
+            name=name,
+            categories=categories,
+            with_missing=on_missing == "category",
+            public=public,
         )
         return members, keep
     if categories is not None:
         raise ParameterError(f"categories= describe text; the data type here is {name}. Use bounds=(low, high).")
+    if public and kind == "int" and column.family == "float":
+        kept = np.rint(kept)
     codes = _CODERS[kind](column, kept)
+    if kind == "int" and origin is None and not public:
+        origin = _origin(codes)
+    if kind == "int" and codes.dtype.kind not in "f" and origin:
+        codes, counted = _count_from(origin, codes), origin
+    else:
+        codes, counted = codes.astype(np.float64) if codes.dtype.kind in "Ou" else codes, 0
     if codes.dtype.kind == "f":
-        check_finite(codes)
-    return Coded(codes, name, kind), keep
+        check_finite(codes, infinite=public)
+    return Coded(codes, name, kind, origin=counted), keep
+
+
+def _origin(codes: NDArray[Any]) -> int | None:
+    """Return the smallest of whole numbers that a float cannot tell apart, but could if they were counted from it."""
+    if codes.dtype.kind == "f" or not len(codes):
+        return None
+    low, high = int(codes.min()), int(codes.max())
+    return low if max(abs(low), abs(high)) > _EXACT > high - low else None
+
+
+def _count_from(origin: int, codes: NDArray[Any]) -> NDArray[Any]:
+    if codes.dtype.kind == "O" or abs(origin) >= 2**62:
+        return np.array([float(int(code) - origin) for code in codes.tolist()], dtype=np.float64)
+    return codes.astype(np.int64) - origin
 
 
 def missing_values(column: Column) -> Mask | None:
@@ -90,6 +131,8 @@ def _infer(column: Column, values: NDArray[Any], missing: Mask | None, categorie
         unique = set(present.tolist())
         if unique and all(isinstance(v, int) or _WHOLE.fullmatch(v.strip()) for v in unique):
             return "int"
+        if unique and all(isinstance(v, int) or _DECIMAL.fullmatch(v.strip()) for v in unique):
+            return "float"
         return "char" if unique and all(len(str(v)) == 1 for v in unique) else "string"
     if column.family == "date":
         return "date"
@@ -128,10 +171,9 @@ def _code_int(column: Column, values: NDArray[Any]) -> NDArray[Any]:
     if column.family == "text":
         return np.array(_parse_text(values, "a whole number", _parse_whole), dtype=np.int64)
     if column.family == "int":
-        return values.astype(np.float64) if values.dtype == np.uint64 else values
+        return values
     if column.family == "float":
-        check_finite(values)
-        if bool((np.rint(values) == values).all()):
+        if bool((np.rint(values) == values).all()):  # infinite ones are found later
             return values.astype(np.float64, copy=False)
         raise DataError("data_type='int' needs whole numbers; some values have decimals. Use data_type='float'.")
     raise _mismatch("int", column)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -48,7 +49,7 @@ class Column:
 
 
 def open_column(data: object, *, public: bool = False) -> Column:
-    """Open a list, tuple, NumPy array, pandas or Polars Series, or PyArrow array.
+    """Open a list, tuple, NumPy array, pandas or Polars Series, pandas array or Index, or PyArrow array.
 
     Args:
         data: The column.
@@ -81,7 +82,7 @@ def _family_of(kind: type) -> str:
         return "bool"
     if issubclass(kind, int | np.integer):
         return "int"
-    if issubclass(kind, float | np.floating):
+    if issubclass(kind, float | np.floating | Decimal):
         return "float"
     if issubclass(kind, str):
         return "text"
@@ -94,6 +95,13 @@ def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) ->
     """Open Python objects of any one kind; if ``public``, moments come back as days like every other date."""
     kinds = set(map(type, data))
     families = {_family_of(kind) for kind in kinds}
+    if families - {"missing"} == {"bytes"}:  # char
+        data = [_text(v) if isinstance(v, bytes) else v for v in data]
+        families.discard("bytes")
+        families.add("text")
+        restore = _as_bytes(restore)
+    if any(issubclass(kind, Decimal) for kind in kinds):  # they come back as floats
+        data = [_float(v) if isinstance(v, Decimal) else v for v in data]
     missing: Mask | None = None
     if "missing" in families:
         families.discard("missing")
@@ -113,6 +121,26 @@ def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) ->
         if not public and any(issubclass(kind, datetime.datetime) for kind in kinds):
             return Column(values, family, missing, _as_stamps(restore), from_numpy)
     return Column(values, family, missing, restore, from_numpy)
+
+
+def _text(value: bytes) -> str:
+    """Return bytes as text; bytes that are no text survive the way there and back."""
+    return value.decode("utf-8", "surrogateescape")
+
+
+def _as_bytes(restore: Restore) -> Restore:
+    """Give back bytes to whoever handed in bytes."""
+
+    def restored(values: NDArray[Any], keep: Mask | None) -> Any:
+        out = np.empty(len(values), dtype=object)
+        out[:] = [str(value).encode("utf-8", "surrogateescape") for value in values]
+        return restore(out, keep)
+
+    return restored
+
+
+def _float(value: Decimal) -> float:
+    return float("nan") if value.is_nan() else float(value)  # a signalling NaN is no float
 
 
 def _as_stamps(restore: Restore) -> Restore:
@@ -150,7 +178,7 @@ def _typed(data: list[Any], family: Family, missing: Mask | None) -> NDArray[Any
         try:
             return np.array(filled, dtype=np.int64)
         except OverflowError:
-            return _floats(filled)
+            _floats(filled)  # refuses what no float can hold
     if family == "date":
         return np.array([_day(v) for v in filled], dtype=DAY)
     out = np.empty(len(filled), dtype=object)
@@ -205,6 +233,10 @@ def _from_numpy(data: NDArray[Any], public: bool) -> Column:
         return Column(plain, "float", missing, restore, from_numpy=True, typed=True)
     if kind == "U":
         return Column(plain.astype(object), "text", missing, restore, typed=True)
+    if kind == "S":  # char
+        texts = np.empty(len(plain), dtype=object)
+        texts[:] = [_text(value) for value in plain.tolist()]
+        return Column(texts, "text", missing, _as_bytes(restore), typed=True)
     if kind == "M":
         days = plain.astype(DAY)
         return Column(days, "date", either(missing, np.isnat(days)), restore, typed=True)
@@ -236,6 +268,10 @@ def fit_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         info = np.iinfo(dtype)
         fits = not len(values) or (int(values.min()) >= info.min and int(values.max()) <= info.max)
         return values.astype(dtype, copy=False) if fits else values
+    if values.dtype == object and dtype.kind in "iu":  # whole numbers beyond 64 bits, signed
+        info = np.iinfo(dtype)
+        fits = all(info.min <= value <= info.max for value in values)
+        return values.astype(dtype) if fits else values
     if values.dtype.kind == dtype.kind and dtype.kind in "fM":
         try:
             with np.errstate(over="ignore"):
@@ -248,6 +284,8 @@ def fit_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return narrow if bool(np.isfinite(narrow).all()) else values
     if dtype.kind == "U" and values.dtype == object:
         return np.array([str(v) for v in values], dtype=np.str_)
+    if dtype.kind == "S" and values.dtype == object:
+        return np.array(values.tolist(), dtype=np.bytes_)
     if dtype.kind == "O":
         out = np.empty(len(values), dtype=object)
         out[:] = values.tolist()

@@ -1,9 +1,10 @@
-"""How much noise is left after Eq. 4, and which scale leaves as much as was asked for."""
+"""How much noise is left after fitting to a range, and which scale leaves as much as was asked for."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,47 +14,52 @@ from pydplib.noise import laplace_records
 from pydplib.paper.fitting import Range
 from pydplib.paper.measure import difference, scale_for
 from pydplib.paper.records import Records
-from pydplib.policy.noise_factors import NoiseFactor
+from pydplib.policy.noise_factors import NOISE_FACTORS, NoiseFactor
 
 ROWS = 20_000
-"""At most so many noisy values are looked at for each scale that is tried."""
+"""At most this many records are looked at for each scale that is tried."""
 
+_VALUES = 60_000  # noisy values of a small column, about: enough draws to average over the extremes of each
+_DRAWS = 2_000  # of a column of a few values
 _DRAWN = 4_000_000  # noisy values drawn, about, to learn how far the extremes of a large column reach
-_FLOOR = 0.25  # of the scale that unfitted data would get: the least noise, whatever Eq. 4 does on top
-_STEPS = 28  # scales tried first, from the smallest to the largest
-_HALVINGS = 14
+_FLOOR = 1 / 64  # of the scale that unfitted data would get: Eq. 4 moves values by up to b ln(n) more
+_STEPS = 24  # scales tried first, from the smallest to the largest
+_HALVINGS = 11
 _WITHIN = 0.98  # a scale whose noise is within a fiftieth of the largest counts as the largest
-
+_INSIDE = 1.01  # how far inside the band its smallest scale lies: the noise is measured on draws
+_LEAST, _MOST = (edge([factor.target for factor in NOISE_FACTORS.values()]) for edge in (min, max))
 
 Points: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Attained:
-    """A scale and the noise it leaves after Eq. 4.
+    """A scale and the noise it leaves after fitting.
 
     Attributes:
         scale: The Laplace scale.
         percent: The expected noise after fitting and snapping.
-        outcome: Whether the middle of the band was met, or Eq. 4 leaves too little or makes too much of it.
+        outcome: Whether the middle of the band was met, only the band (then at its smallest scale), or neither
+            (then the noise is the largest that the range allows).
     """
 
     scale: float
     percent: float
-    outcome: Literal["met", "too little", "too much"]
+    outcome: Literal["middle", "band", "largest"]
 
 
 class FittedNoise:
-    """The noise percentage after Eq. 4 as a deterministic function of the scale.
+    """The noise percentage after fitting as a function of the scale.
 
     Unit noise Z is drawn once; x + b Z is fitted for each b. Few records are drawn
     several times and averaged; of many records an evenly strided part is measured. Eq. 4
     depends on the smallest and largest noisy value of the *whole* column, which for any b > 0 lie
-    on the Pareto fronts of (x, Z): of all records only those few points are kept.
+    on the Pareto fronts of (x, Z): of all records only those few points are kept. A declared range
+    needs no extremes: each value is clipped by itself.
 
     Args:
         records: The clamped records.
-        fit_to: The range for Eq. 4.
+        fit_to: The range.
         reference: What 100 % noise means.
     """
 
@@ -64,17 +70,17 @@ class FittedNoise:
         self._span = fit_to.high - fit_to.low
         self._fronts: list[tuple[Points, Points]] = []
         if len(records) <= ROWS:
-            draws = max(1, ROWS // len(records))
+            draws = min(max(1, _VALUES // len(records)), _DRAWS)
             self._values = records.take(slice(None))[np.newaxis, :]
             self._noise = _unit(draws * len(records)).reshape(draws, len(records))
         else:
             self._values = records.sample(ROWS)[np.newaxis, :]
             self._noise = _unit(self._values.size)[np.newaxis, :]
-            draws = min(max(_DRAWN // len(records), 1), 8)
+            draws = min(max(_DRAWN // len(records), 1), 8) if fit_to.stretch else 0
             self._fronts = [_fronts(records) for _ in range(draws)]
 
     def percent(self, scale: float) -> float:
-        """Return the expected noise in percent after Eq. 4 and snapping."""
+        """Return the expected noise in percent after fitting and snapping."""
         noisy = self._values + scale * self._noise
         if not self._fronts:
             return self._percent(noisy, None)
@@ -86,28 +92,39 @@ class FittedNoise:
         return 100 * difference(self._values, fitted, self._kind, self._reference) / fitted.size
 
     def solve(self, factor: NoiseFactor) -> Attained:
-        """Return the scale whose noise is the middle of the band, or the nearest that can be attained.
+        """Return the smallest scale whose noise is the middle of the band, or what comes nearest to it.
 
-        Fitting to a range wider than the data moves values without any noise. So that such a shift is never
-        mistaken for noise, the scale is at least a quarter of what unfitted data would get; and where even
-        that overshoots the middle, as much of it as stays in the band, or all of it.
+        The noise of fitted values has a limit: however large the scale, they stay in the range. Where the limit
+        lies below the middle of the band but inside it, more noise would add little to the percentage and destroy
+        the values, so it is the smallest scale inside the band. (A band that begins at 0 has none: there, and
+        where the whole band is out of reach, it is the smallest scale that comes close to the limit.)
         """
-        target = 100 * factor.target
-        unfitted = scale_for(self._kind, factor.target, self._reference)
+        scales, percents = self._curve
+        most = float(percents.max())
+        if most >= 100 * factor.target:
+            return self._reach(scales, percents, 100 * factor.target, "middle")
+        if 0 < factor.low <= most:
+            return self._reach(scales, percents, min(_INSIDE * factor.low, most), "band")
+        return self._reach(scales, percents, _WITHIN * most, "largest")
+
+    @cached_property
+    def _curve(self) -> tuple[Points, Points]:
+        """Scales from far below what the least noise needs to far beyond the range, and the noise of each."""
+        least, most = (scale_for(self._kind, target, self._reference) for target in (_LEAST, _MOST))
         # In logarithms, so that values near 1e300 do not overflow.
-        lowest, highest = math.log(unfitted * _FLOOR), math.log(min(max(8 * self._span, 16 * unfitted), 1e300))
+        lowest, highest = math.log(least * _FLOOR), math.log(min(max(8 * self._span, 16 * most), 1e300))
         scales = np.exp(np.linspace(lowest, highest, _STEPS))
-        percents = np.array([self.percent(float(scale)) for scale in scales])
-        above = np.flatnonzero(percents >= target)
-        if not len(above):
-            best = int(np.flatnonzero(percents >= _WITHIN * percents.max())[0])
-            return Attained(float(scales[best]), float(percents[best]), "too little")
-        if above[0] == 0:
-            inside = np.flatnonzero((scales <= unfitted) & (percents <= factor.high))
-            scale = float(scales[inside[-1]]) if len(inside) else unfitted
-            return Attained(scale, self.percent(scale), "too much")
-        scale = self._bisect(float(scales[above[0] - 1]), float(scales[above[0]]), target)
-        return Attained(scale, self.percent(scale), "met")
+        return scales, np.array([self.percent(float(scale)) for scale in scales])
+
+    def _reach(
+        self, scales: Points, percents: Points, target: float, outcome: Literal["middle", "band", "largest"]
+    ) -> Attained:
+        """Return the smallest scale whose noise is at least the target, which one of those tried attains."""
+        first = int(np.flatnonzero(percents >= target)[0])
+        scale = float(scales[first])
+        if first:
+            scale = self._bisect(float(scales[first - 1]), scale, target)
+        return Attained(scale, self.percent(scale), outcome)
 
     def _bisect(self, low: float, high: float, target: float) -> float:
         for _ in range(_HALVINGS):
@@ -116,7 +133,7 @@ class FittedNoise:
                 low = middle
             else:
                 high = middle
-        return math.sqrt(low) * math.sqrt(high)
+        return high
 
 
 def _unit(size: int) -> NDArray[np.float64]:

@@ -1,9 +1,10 @@
-"""Back into the range: Eq. 4 of the paper, and snapping to the values that can occur."""
+"""Back into the range: Eq. 4 of the paper or clipping, and snapping to the values that can occur."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from pydplib.paper.records import Records
 from pydplib.paper.words import Kind, kind_of, parse_data_type
 
 MOST_MEMBERS = 1_000_000
-"""So many values can be listed as those that may occur."""
+"""This many values can be listed as those that may occur."""
+
+_TABLE = 100_000  # a longer range than this is searched, not looked up
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,15 @@ class Range:
         low: The smallest value (or code).
         high: The largest value (or code).
         members: Sorted codes to snap to; None for every whole number (or, for decimals, no snapping).
+        stretch: Whether Eq. 4 stretches the noisy values onto the range. It does so onto the range of the data.
+            A declared range can hold values that do not occur, and stretching would move all the others there, so
+            noisy values are clipped to it instead.
     """
 
     low: float
     high: float
     members: NDArray[np.float64] | None = None
+    stretch: bool = True
 
     def __repr__(self) -> str:
         return "Range(...)"  # may have been taken from private data
@@ -40,7 +47,7 @@ class Range:
     def fit(
         self, noisy: NDArray[np.float64], kind: Kind, extremes: tuple[Any, Any] | None = None
     ) -> NDArray[np.float64]:
-        """Apply Eq. 4 in place, then snap whole numbers, dates and categories; ties go to the lower member.
+        """Apply Eq. 4 or clip, in place, then snap whole numbers, dates and categories; ties go to the lower member.
 
         Args:
             noisy: Noisy codes, one column per row of the array; overwritten.
@@ -49,6 +56,14 @@ class Range:
         """
         if not noisy.size:
             return noisy
+        if self.stretch:
+            self._stretch(noisy, extremes)
+        np.clip(noisy, self.low, self.high, out=noisy)
+        if kind in ("int", "date", "category"):
+            self._snap(noisy)
+        return noisy
+
+    def _stretch(self, noisy: NDArray[np.float64], extremes: tuple[Any, Any] | None) -> None:
         least, most = extremes or (noisy.min(axis=-1, keepdims=True), noisy.max(axis=-1, keepdims=True))
         # Halved before the subtraction, so that values near 1e300 do not overflow.
         width = 0.5 * np.asarray(most) - 0.5 * np.asarray(least)
@@ -57,28 +72,42 @@ class Range:
         noisy /= np.where(width > 0, width, 1.0)  # max = min: what is left is 0, which becomes the lowest value
         noisy *= self.high - self.low
         noisy += self.low
-        np.clip(noisy, self.low, self.high, out=noisy)
-        if kind in ("int", "date", "category"):
-            self._snap(noisy)
-        return noisy
 
     def _snap(self, values: NDArray[np.float64]) -> None:
         if self.members is None:
             np.ceil(np.subtract(values, 0.5, out=values), out=values)
             np.clip(values, np.ceil(self.low), np.floor(self.high), out=values)
+        elif self._nearest is not None:
+            # Whole numbers meet in the middle at a half or a whole number: ceil(2 x) decides.
+            np.ceil(np.multiply(np.subtract(values, self.low, out=values), 2, out=values), out=values)
+            self._nearest.take(values.astype(np.intp), out=values, mode="clip")
         else:
             middle = (self.members[:-1] + self.members[1:]) / 2
             values[:] = self.members[np.searchsorted(middle, values, side="left")]
 
+    @cached_property
+    def _nearest(self) -> NDArray[np.float64] | None:
+        """The nearest member for low, low + 1/2, low + 1, ... up to high, if that is a short list."""
+        whole = self.members is not None and bool((self.members == np.rint(self.members)).all())
+        if self.members is None or not whole or self.high - self.low > _TABLE:
+            return None
+        halves = np.arange(0, int(2 * (self.high - self.low)) + 1) / 2 + self.low
+        return self.members[np.searchsorted((self.members[:-1] + self.members[1:]) / 2, halves, side="left")]
+
 
 def range_from_records(records: Records, coded: Coded) -> Range:
-    """Return the range of a column: its categories, its public bounds, or its own smallest and largest value."""
+    """Return the range of a column: its declared categories or bounds, else the values that occur in it."""
     if coded.kind == "category":
-        return Range(0.0, float(len(coded.members) - 1))
-    return Range(*records.span)
+        return Range(0.0, float(len(coded.members) - 1), stretch=coded.occurring)
+    if records.clamp is not None:
+        return Range(*records.clamp, stretch=False)
+    if coded.kind == "float":
+        return Range(*records.extremes)
+    members = np.unique(records.codes).astype(np.float64)
+    return Range(float(members[0]), float(members[-1]), members)
 
 
-def parse_range(range_values: Any, coded: Coded) -> Range:
+def parse_range(range_values: Any, coded: Coded, *, stretch: bool = False) -> Range:
     """Return the range for what a caller gave: ``(low, high)``, or a list of the values that may occur."""
     if coded.kind == "category":
         members = _listed(range_values)
@@ -86,7 +115,7 @@ def parse_range(range_values: Any, coded: Coded) -> Range:
         if not members or any(member not in position for member in members):
             raise ParameterError("range_values= of a text column must be some of its categories.")
         codes = np.array(sorted({float(position[member]) for member in members}))
-        return Range(float(codes[0]), float(codes[-1]), codes)
+        return Range(float(codes[0]), float(codes[-1]), codes, stretch)
     listed = _listed(range_values)
     values = _range_codes(listed, coded)
     if not len(values) or not bool(np.isfinite(values).all()):
@@ -95,8 +124,8 @@ def parse_range(range_values: Any, coded: Coded) -> Range:
     every = isinstance(range_values, range) and abs(range_values.step) == 1
     limits = isinstance(range_values, tuple) and len(range_values) == 2
     if coded.kind == "float" or every or limits:
-        return Range(low, high)
-    return Range(low, high, np.unique(values))
+        return Range(low, high, stretch=stretch)
+    return Range(low, high, np.unique(values), stretch)
 
 
 def _listed(range_values: Any) -> list[Any]:
@@ -119,42 +148,36 @@ def _range_codes(listed: list[Any], coded: Coded) -> NDArray[np.float64]:
     if not listed:
         return np.empty(0)
     try:
+        if coded.origin and all(isinstance(value, int | np.integer) for value in listed):
+            return np.array([float(int(value) - coded.origin) for value in listed])
         column = open_column(listed)
         kind = "date" if coded.kind == "date" else "float"
-        return encode(column, data_type=kind, on_missing="error")[0].codes.astype(np.float64)
+        return encode(column, data_type=kind, on_missing="error")[0].codes.astype(np.float64) - coded.origin
     except DataError:
         raise ParameterError(
             f"range_values= must be of the column's own kind ({coded.data_type}): (low, high), or a list."
         ) from None
 
 
-def data_range(data: Any) -> Any:
-    """Return the range of the data, as ``fit_data_to_range`` takes it.
+def data_range(data: Any) -> list[Any]:
+    """Return the values that occur in the data, sorted, each of them once (the paper's ``range_values``).
 
-    Decimals give ``(min, max)``, whole numbers every number from the smallest to the
-    largest, text its sorted categories, true/false both of them, dates the first and the last.
-    This is taken from private data and must not be handed on.
+    Values between them are not added: 8 is no valid value of ``[6, 7, 9, 10]``. The list is taken from private
+    data and must not be handed on.
 
     Args:
         data: A list, tuple, NumPy array, pandas or Polars Series, or PyArrow array.
 
     Examples:
-        >>> data_range([52, 71, 66]), data_range([0.5, 2.5]), data_range(["n", "y", "n"])
-        (range(52, 72), (0.5, 2.5), ['n', 'y'])
+        >>> data_range([71, 52, 66, 52]), data_range([2.5, 0.5]), data_range(["n", "y", "n"])
+        ([52, 66, 71], [0.5, 2.5], ['n', 'y'])
     """
     coded, _ = encode(open_column(data), data_type=None, on_missing="error")
     if not len(coded.codes):
         raise DataError("An empty column has no range.")
     if coded.kind == "category":
-        return list(coded.members)
-    if coded.kind == "bool":
-        return [False, True]
-    low, high = Records(coded.codes, coded.kind).extremes
-    if coded.kind == "int":
-        return range(int(low), int(high) + 1)
-    if coded.kind == "date":
-        return tuple(np.array([low, high]).astype(np.int64).astype("datetime64[D]").tolist())
-    return (low, high)
+        return [coded.members[code] for code in np.unique(coded.codes).tolist()]
+    return list(coded.decode(np.unique(coded.codes)).tolist())
 
 
 def fit_data_to_range(data: Any, range_values: Any, data_type: Any) -> Any:
@@ -192,5 +215,5 @@ def fit_data_to_range(data: Any, range_values: Any, data_type: Any) -> Any:
         fitted = Range(0.0, float(len(members) - 1)).fit(noisy, kind)
     else:
         coded = Coded(noisy, name, kind)
-        fitted = parse_range(range_values, coded).fit(noisy, kind)
+        fitted = parse_range(range_values, coded, stretch=True).fit(noisy, kind)
     return column.restore(coded.decode(fitted), None)

@@ -33,7 +33,7 @@ def declared_bounds(bounds: tuple[Any, Any] | None, coded: Coded, plan: Plan) ->
             )
         return None
     try:
-        low, high = bounds
+        low, high = (_counted(edge, coded.origin) for edge in bounds)
         limits = encode(
             open_column([low, high]), data_type="date" if coded.kind == "date" else "float", on_missing="error"
         )[0].codes
@@ -47,8 +47,22 @@ def declared_bounds(bounds: tuple[Any, Any] | None, coded: Coded, plan: Plan) ->
     return float(limits[0]), float(limits[1])
 
 
+def _counted(edge: Any, origin: int) -> Any:
+    """Return a bound counted from the origin of large whole numbers, exactly where it is one itself."""
+    if not origin or isinstance(edge, bool) or not isinstance(edge, int | float | np.number):
+        return edge
+    return int(edge) - origin if isinstance(edge, int | np.integer) else float(edge) - origin
+
+
+def public_origin(bounds: Any) -> int:
+    """Return what whole numbers within public bounds are counted from: a bound that a float does not hold, else 0."""
+    low = bounds[0] if isinstance(bounds, tuple | list) and len(bounds) == 2 else 0
+    whole = isinstance(low, int | np.integer) and not isinstance(low, bool)
+    return int(low) if whole and abs(int(low)) > 2**53 else 0
+
+
 def range_for(plan: Plan, records: Records, coded: Coded, range_values: Any) -> Range | None:
-    """Return the range for Eq. 4, or None where it is not applied."""
+    """Return the range that noisy values are fitted to, or None where they are not."""
     if coded.kind == "category" and plan.public:
         return None  # randomised response never leaves the categories
     if coded.kind == "category" and not plan.is_range:

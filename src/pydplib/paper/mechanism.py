@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,18 +20,21 @@ from pydplib.paper.records import Records
 REACH = 2.0**40
 """How far a scale may lie from the largest value: beyond that the noise, or the value, vanishes in a float."""
 
+MOST_FLIP_RATE = 1400
+"""The largest 1 / scale of true/false: beyond it the chance of a flip lies below 1e-304, and nothing ever flips."""
+
 
 def add_noise(records: Records, scale: float, fit_to: Range | None) -> NDArray[Any]:
     """Return the records with noise, fitted and rounded: codes in the order of the input.
 
     Proof (numbers): ``laplace_records`` makes x and x' of the same output probability up to a
-    factor exp((|x - x'| + step) / scale); rounding, Eq. 4 with a public range and snapping look at
-    its output only. True/false: see ``flip``.
+    factor exp((|x - x'| + step) / scale); rounding, clipping to a public range and snapping
+    look at its output only. True/false: see ``flip``.
 
     Args:
         records: The clamped records.
         scale: The Laplace scale b = sensitivity / epsilon.
-        fit_to: The range for Eq. 4, or None to leave the noisy values where they fall.
+        fit_to: The range, or None to leave the noisy values where they fall.
     """
     if records.kind == "bool":
         return flip(records.codes, scale)
@@ -48,6 +52,28 @@ def add_noise(records: Records, scale: float, fit_to: Range | None) -> NDArray[A
         for rows, _ in records.chunks():
             noisy[rows] = fit_to.fit(noisy[rows], records.kind, (least, most))
     return noisy
+
+
+def add_noise_at(records: Records, scales: Sequence[float], fit_to: Range | None) -> list[NDArray[Any]]:
+    """Return the records with noise of several scales, made from one draw: x + b Z with the same Z for every b.
+
+    The draw is made at the largest scale and shrunk for the others. Two of the columns together give x away.
+    """
+    most = max(scales)
+    values = records.take(slice(None))
+    noise = laplace_records(values, most) - values
+    out: list[NDArray[Any]] = []
+    for scale in scales:
+        noisy = values + (scale / most) * noise
+        if records.kind == "bool":
+            out.append(noisy > 0.5)
+            continue
+        if fit_to is not None:
+            noisy = fit_to.fit(noisy, records.kind)
+        elif records.kind != "float":
+            np.rint(noisy, out=noisy)
+        out.append(noisy)
+    return out
 
 
 def flip(values: NDArray[Any], scale: float) -> NDArray[np.bool_]:
@@ -94,7 +120,7 @@ def check_scale(records: Records, scale: float) -> None:
     if not (math.isfinite(scale) and scale > 0):
         raise CalibrationError("No noise can be computed: sensitivity / epsilon is zero, infinite or not a number.")
     if records.kind == "bool":
-        if 1 / scale > 1400:  # p below 1e-304: nothing would ever flip
+        if 1 / scale > MOST_FLIP_RATE:
             raise CalibrationError("The noise would be too small to change anything. Use a smaller epsilon.")
         return
     peak = max((abs(edge) for edge in records.extremes), default=0.0)

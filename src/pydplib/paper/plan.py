@@ -20,6 +20,9 @@ from pydplib.paper.words import (
 )
 from pydplib.policy.noise_factors import NoiseFactor, parse_noise_factor
 
+REPETITIONS = 5
+"""Over how many draws the paper's Algorithm 1 averages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -57,6 +60,7 @@ def make_plan(
     has_range_values: bool,
     aggregated: bool,
     realised: bool,
+    has_epsilons: bool,
     repetitions: int,
 ) -> Plan:
     """Return a plan, or say which arguments contradict each other."""
@@ -75,6 +79,9 @@ def make_plan(
         raise ParameterError("selector='public' protects single records; it takes records, not aggregates.")
     if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
         raise ParameterError("repetitions must be a whole number of at least 1.")
+    if how != "search" and (has_epsilons or repetitions != REPETITIONS):
+        name = "epsilons=" if has_epsilons else "repetitions="
+        raise ParameterError(f"{name} is for Algorithm 1: add selector='search', or leave it out.")
     return Plan(
         query=query,
         factor=factor,

@@ -24,11 +24,13 @@ class Records:
         codes: One number (or boolean) per record.
         kind: How they are treated.
         clamp: Public (low, high), or None to leave the values as they are.
+        origin: What the codes are counted from.
     """
 
     codes: NDArray[Any]
     kind: Kind
     clamp: tuple[float, float] | None = None
+    origin: float = 0.0
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -61,12 +63,12 @@ class Records:
     @cached_property
     def mean_abs(self) -> float:
         """The mean of the absolute values, computed so that 1e300 does not overflow."""
-        low, high = self.extremes
+        low, high = (edge + self.origin for edge in self.extremes)
         peak = max(abs(low), abs(high))
         if peak == 0:
             return 0.0
         unit = peak if peak > 1e150 else 1.0
-        total = sum(float(np.abs(values / unit).sum()) for _, values in self.chunks())
+        total = sum(float(np.abs((values + self.origin) / unit).sum()) for _, values in self.chunks())
         return total / len(self) * unit
 
     @property

@@ -20,7 +20,9 @@ class DPResult:
         dp_data: The noisy data, in the container and the order that came in (so they link by position).
         epsilon: The paper's epsilon, sensitivity / scale. It is *not* the privacy loss of a record.
         sensitivity: The paper's sensitivity of the query.
-        noise_percent: The expected noise in percent.
+        noise_percent: The *expected* noise in percent: an average over many draws. ``drawn_percent`` is what this
+            draw has. Unfitted, the two are close; fitted by Eq. 4 they can be far apart, because the most
+            extreme noisy value moves all the others.
         guarantee: What is really guaranteed; ``NoGuarantee`` if a private value decided anything.
         record_epsilon: The privacy loss of one record from the noise alone: the range divided by the scale
             (true/false: ln((1-p)/p)). It holds as a guarantee only where ``guarantee`` says so.
@@ -32,7 +34,10 @@ class DPResult:
         data_type: The paper's name of the data type.
         size: How many values ``dp_data`` holds.
         notes: What the reader should know, in plain sentences.
-        realised_noise_percent: The noise of this very draw, if it was asked for.
+        drawn_percent: The noise of this very draw in percent. For the owner only: it is an exact function of the
+            private data, no guarantee covers it, and it is left out of the printed result and of ``to_dict``
+            unless ``realised=True`` was asked for. None where a guarantee needs that no value is measured.
+        shows_drawn: Whether the printed result and ``to_dict`` show it.
         shows_extremes: Whether the smallest and largest value of ``dp_data`` are those of the private data.
 
     Examples:
@@ -57,7 +62,8 @@ class DPResult:
     data_type: str
     size: int
     notes: tuple[str, ...] = ()
-    realised_noise_percent: float | None = None
+    drawn_percent: float | None = None
+    shows_drawn: bool = False
     shows_extremes: bool = False
 
     @property
@@ -67,7 +73,7 @@ class DPResult:
 
     @property
     def in_band(self) -> bool | None:
-        """Whether the expected noise lies in the band; None if there is no band or no data."""
+        """Whether the *expected* noise lies in the band (a single draw may not); None if there is no band or data."""
         if self.noise_factor is None or math.isnan(self.noise_percent):
             return None
         return self.noise_factor.holds(self.noise_percent)
@@ -81,6 +87,24 @@ class DPResult:
     def __getitem__(self, position: int) -> Any:
         return tuple(self)[position]
 
+    def noise_words(self, *, drawn: bool = False) -> str:
+        """Return the noise as a caption says it: an expectation, and for the owner what this draw has.
+
+        Args:
+            drawn: For the owner only: add the noise of this draw.
+
+        Examples:
+            >>> import pydplib as dp
+            >>> dp.dp_calculate([50 + i % 30 for i in range(900)], "mean", "medium").noise_words()
+            'about 7.5 % on average'
+        """
+        if math.isnan(self.noise_percent):
+            return "no noise: there is no data"
+        text = f"about {self.noise_percent:.2g} % on average"
+        if drawn and self.drawn_percent is not None:
+            text += f", {self.drawn_percent:.2g} % in this draw"
+        return text
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the data, ready for JSON; NaN becomes None."""
         factor = self.noise_factor
@@ -92,7 +116,7 @@ class DPResult:
             "noise_band": None if factor is None else list(factor.band),
             "noise_percent": _plain(self.noise_percent),
             "noise_metric": self.noise_metric,
-            "realised_noise_percent": self.realised_noise_percent,
+            "drawn_percent": self.drawn_percent if self.shows_drawn else None,
             "in_band": self.in_band,
             "epsilon": _plain(self.epsilon),
             "sensitivity": _plain(self.sensitivity),

@@ -15,7 +15,7 @@ from pydplib.paper.coding import encode
 from pydplib.paper.containers import open_column
 from pydplib.paper.fitting import Range, parse_range, range_from_records
 from pydplib.paper.measure import noise_percent, reference
-from pydplib.paper.mechanism import REACH, add_noise
+from pydplib.paper.mechanism import MOST_FLIP_RATE, REACH, add_noise
 from pydplib.paper.records import Records
 from pydplib.paper.words import NOISE_METRICS, NoiseMetric, check_flags, parse_choice
 from pydplib.policy.noise_factors import NoiseFactor, parse_noise_factor
@@ -63,15 +63,25 @@ class Found:
 
 
 def search_epsilon(
-    epsilons: NDArray[np.float64], band: tuple[float, float], measure: Callable[[float], float]
+    epsilons: NDArray[np.float64],
+    band: tuple[float, float],
+    measure: Callable[[float], float],
+    *,
+    within: tuple[int, int] | None = None,
 ) -> Found:
     """Return the first probed epsilon whose noise lies in the (closed) band.
 
     The paper recurses into ``[low, mid]`` or ``[mid, high]``, which never ends on an unreachable band. Here
     the probe itself is left out, so every step at least halves what is left: at most
     ``len(epsilons).bit_length()`` probes, whatever ``measure`` returns.
+
+    Args:
+        epsilons: The candidates, ascending.
+        band: The percentages that are accepted.
+        measure: The noise percentage of an epsilon.
+        within: The first and the last index that are tried; by default all.
     """
-    low, high = 0, len(epsilons) - 1
+    low, high = within or (0, len(epsilons) - 1)
     least, most, probes = math.inf, -math.inf, 0
     while low <= high:
         middle = (low + high) // 2
@@ -95,7 +105,9 @@ def measured_noise(
     def measure(epsilon: float) -> float:
         scale = sensitivity / epsilon
         if records.kind == "bool":
-            scale = min(max(scale, 1e-3), 1e12)
+            if 1 / scale > MOST_FLIP_RATE:
+                return -math.inf  # no value would ever flip: not even the low band takes that
+            scale = min(scale, 1e12)
         else:
             # Beyond these the percentage has long reached its limit, and a float could not tell the difference.
             scale = min(max(scale, peak / REACH, 1e-290), peak * REACH, 1e300)
@@ -117,6 +129,8 @@ def binary_search_epsilon(
     range_values: Any = None,
     categories: Sequence[Any] | None = None,
     noise_metric: NoiseMetric = "wmape",
+    low_idx: int = 0,
+    hi_idx: int | None = None,
 ) -> float:
     """Return an epsilon whose noise lies in the band, or 0.0 if none does (Algorithm 1).
 
@@ -135,6 +149,8 @@ def binary_search_epsilon(
         range_values: The range for Eq. 4; taken from the data if not given.
         categories: The order of a text column's categories.
         noise_metric: ``"wmape"``, or ``"range"`` for percent of the range.
+        low_idx: The first index of ``epsilons`` that is tried.
+        hi_idx: The last one; by default the last of all. Below ``low_idx`` nothing is found, as in the paper.
 
     Examples:
         >>> ages = [50 + i % 30 for i in range(900)]
@@ -146,6 +162,7 @@ def binary_search_epsilon(
         0.0
     """
     candidates = check_epsilons(epsilons)
+    within = _indices(low_idx, hi_idx, len(candidates))
     check_flags(is_bool=is_bool, is_range=is_range)
     band = _band(noise_level)
     metric = parse_choice("noise_metric", noise_metric, NOISE_METRICS)
@@ -157,7 +174,7 @@ def binary_search_epsilon(
     coded, _ = encode(column, data_type="bool" if is_bool else None, on_missing="error", categories=categories)
     if not len(coded.codes):
         return 0.0
-    records = Records(coded.codes, coded.kind)
+    records = Records(coded.codes, coded.kind, origin=float(coded.origin))
     if coded.kind == "category" and not is_range:
         raise DataError("Text needs is_range=True: noisy categories must be fitted to those that exist.")
     fit_to = None
@@ -170,7 +187,15 @@ def binary_search_epsilon(
         reference=reference(records, metric),
         repetitions=repetitions,
     )
-    return search_epsilon(candidates, band, measure).epsilon
+    return search_epsilon(candidates, band, measure, within=within).epsilon
+
+
+def _indices(low_idx: object, hi_idx: object, size: int) -> tuple[int, int]:
+    last = size - 1 if hi_idx is None else hi_idx
+    for name, index in (("low_idx", low_idx), ("hi_idx", last)):
+        if isinstance(index, bool) or not isinstance(index, int | np.integer) or not 0 <= index < size:
+            raise ParameterError(f"{name} must be an index of epsilons: a whole number from 0 to {size - 1}.")
+    return int(low_idx), int(last)  # type: ignore[call-overload]
 
 
 def _band(noise_level: object) -> tuple[float, float]:

@@ -23,6 +23,9 @@ def open_series(data: Any, *, public: bool = False) -> Column:
     """
     import narwhals as nw
 
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(data, pandas.Index | pandas.api.extensions.ExtensionArray):
+        return _open_pandas(data, pandas, public)
     arrow = sys.modules.get("pyarrow")
     native, unchunk = data, False
     if arrow is not None and isinstance(data, arrow.Array):
@@ -30,8 +33,10 @@ def open_series(data: Any, *, public: bool = False) -> Column:
     try:
         series = nw.from_native(native, series_only=True)
     except TypeError:
-        hint = "pass one column, e.g. table['age']" if hasattr(data, "columns") else "use a list, array or series"
+        hint = "pass one column, e.g. table['age']" if hasattr(type(data), "columns") else "use a list, array or series"
         raise DataError(f"One column of values is needed. Got {type(data).__name__}; {hint}.") from None
+    if series.dtype == nw.Decimal:  # noise has more digits than the column: it comes back as floats
+        series = series.cast(nw.Float64)
 
     def restore(values: NDArray[Any], keep: Mask | None) -> Any:
         out = _rebuild(series, values, opened.family if opened.typed or not public else None, keep, nw)
@@ -39,6 +44,19 @@ def open_series(data: Any, *, public: bool = False) -> Column:
 
     opened = _open_series(series, nw, public, restore)
     return opened
+
+
+def _open_pandas(data: Any, pandas: Any, public: bool) -> Column:
+    """Open what pandas hands out besides a Series: the array behind one (``.values``, ``.array``), or an index."""
+    if isinstance(data, pandas.MultiIndex):
+        raise DataError("One column of values is needed. Got an index of several levels; pass one level of it.")
+    column = open_series(pandas.Series(data), public=public)
+
+    def restore(values: NDArray[Any], keep: Mask | None) -> Any:
+        out = column.restore(values, keep)
+        return pandas.Index(out, name=data.name) if isinstance(data, pandas.Index) else out.array
+
+    return replace(column, restore=restore)
 
 
 def _open_series(series: Any, nw: Any, public: bool, restore: Restore) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -55,12 +56,19 @@ _DATA_TYPES: Mapping[str, Kind] = {
 DATA_TYPES: tuple[str, ...] = tuple(_DATA_TYPES)
 """The paper's data types, and ``"date"``."""
 
+PAPER_TYPES: tuple[str, ...] = ("char", "string", "int", "numpy.int", "float", "numpy.float", "bool", "numpy.bool")
+"""The data types as the paper writes them (section 4.4)."""
+
 _SYNONYMS = {
     "str": "string",
     "category": "string",
     "character": "char",
     "integer": "int",
     "numpy int": "numpy integer",
+    "np int": "numpy integer",
+    "np integer": "numpy integer",
+    "np float": "numpy float",
+    "np bool": "numpy bool",
     "boolean": "bool",
 }
 
@@ -100,7 +108,7 @@ def parse_data_type(data_type: object) -> str:
     """Return the name of a data type for a word, a Python type or a NumPy type.
 
     Examples:
-        >>> parse_data_type("numpy_integer"), parse_data_type(int), parse_data_type(np.float32)
+        >>> parse_data_type("numpy.int"), parse_data_type(int), parse_data_type(np.float32)
         ('numpy integer', 'int', 'numpy float')
     """
     builtin: dict[object, str] = {
@@ -119,10 +127,13 @@ def parse_data_type(data_type: object) -> str:
         name = name or {"U": "string", "M": "date"}.get(dtype.kind)
         if name:
             return name
-    word = _word(data_type).replace("_", " ")
-    word = _SYNONYMS.get(word, word)
+    word = " ".join(re.split(r"[\s_.]+", _word(data_type)))
+    if found := re.fullmatch(r"(numpy|np) (u?int|float|bool)(8|16|32|64|128)?", word):
+        word = f"numpy {found[2].removeprefix('u')}"  # numpy.int64, np.float32, numpy.bool_
+    word = _SYNONYMS.get(word.strip(), word.strip())
     if word not in _DATA_TYPES:
-        raise ParameterError(f"Unknown data_type {_shown(data_type)}.{did_you_mean(word, DATA_TYPES)}")
+        known = (*PAPER_TYPES, "date")
+        raise ParameterError(f"Unknown data_type {_shown(data_type)}.{did_you_mean(word, known)}")
     return word
 
 

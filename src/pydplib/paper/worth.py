@@ -24,13 +24,15 @@ def record_epsilon(plan: Plan, kind: Kind, *, span: tuple[float, float], sensiti
     return (span[1] - span[0]) / scale
 
 
-def guarantee_from_data(plan: Plan, kind: Kind, *, shows_extremes: bool, scale: float) -> Guarantee:
+def guarantee_from_data(plan: Plan, kind: Kind, *, shows_extremes: bool, scale: float, shared: bool) -> Guarantee:
     """Return the guarantee where the scale was computed from the column.
 
     Only true/false in closed form has one: its flip probability is the middle of the band, and
-    no value decides it.
+    no value decides it. Where several levels share one draw, two of them give the values away.
     """
-    if plan.selector == "search":
+    if shared:
+        reason = "several noise levels were made from one draw, and two of them together give the private values away"
+    elif plan.selector == "search":
         reason = "epsilon was searched for by trying noise on the private values themselves"
     elif kind == "bool" and plan.realised:
         reason = "the noise of this draw was computed from the private values"
@@ -53,9 +55,26 @@ def guarantee_from_public(plan: Plan, epsilon: float) -> Guarantee:
     return NoGuarantee(_MISSING_SHOWS) if plan.on_missing == "drop" else LocalDP(epsilon)
 
 
-def notes_for(plan: Plan, kind: Kind, *, shows_extremes: bool, has_bounds: bool) -> tuple[str, ...]:
+def notes_for(
+    plan: Plan,
+    kind: Kind,
+    *,
+    stretched: bool,
+    shows_extremes: bool,
+    has_bounds: bool,
+    shared: bool,
+    record_epsilon: float,
+) -> tuple[str, ...]:
     """Return what the reader should know, in plain sentences."""
     notes = []
+    if record_epsilon < 1 and kind != "bool" and not plan.aggregated:
+        left = "the smallest and the largest value" if shows_extremes else "the range"
+        notes.append(f"With an epsilon below 1 per record, little but {left} is left of the data.")
+    if stretched:
+        notes.append(
+            "The percentage is an average over many draws. Eq. 4 follows the most extreme noisy value, so a single "
+            "draw can have much less noise, or much more."
+        )
     if shows_extremes:
         notes.append(
             "The smallest and the largest noisy value are those of the private data (Eq. 4). "
@@ -66,8 +85,10 @@ def notes_for(plan: Plan, kind: Kind, *, shows_extremes: bool, has_bounds: bool)
             "The range of aggregates is narrower than that of single patients, so this sensitivity is too small. "
             "Give the bounds of single patients."
         )
-    if has_bounds and not plan.aggregated and kind != "bool":
+    if has_bounds and not plan.aggregated and kind != "bool" and not shared:
         notes.append("With selector='public' the same bounds would give a real guarantee for every record.")
     if plan.realised:
         notes.append("The noise of this draw was computed from the private values; do not hand it on.")
+    if shared:
+        notes.append("This level shares its draw of noise with others: for the data owner only.")
     return tuple(notes)

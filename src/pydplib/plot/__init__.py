@@ -15,7 +15,7 @@ from pydplib.plot._export import figure_json, page_scripts, to_html, to_png, to_
 from pydplib.plot._figure import Figure, show_config
 from pydplib.plot._inspect import figure_arrays
 from pydplib.plot._panels import panels
-from pydplib.plot._series import Box, bar, box, line
+from pydplib.plot._series import Box, bar, box, dots, histogram, line
 from pydplib.plot._theme import COLORWAY, FONT, SURFACES, TONES, template
 
 __all__ = [
@@ -28,10 +28,12 @@ __all__ = [
     "bar",
     "box",
     "bubbles",
+    "dots",
     "draw",
     "figure_arrays",
     "figure_json",
     "heatmap",
+    "histogram",
     "line",
     "page_scripts",
     "panels",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -36,8 +37,9 @@ def figure_json(figure: Figure) -> str:
         False
     """
     values = json.loads(figure.to_json())
-    values.get("layout", {}).pop("template", None)
-    return embed(values)
+    for name in ("template", "title"):  # pages set the title as text
+        values.get("layout", {}).pop(name, None)
+    return embed(json.dumps(values, ensure_ascii=False, sort_keys=True))  # the same text for the same figure
 
 
 @cache
@@ -48,10 +50,32 @@ def plotly_script() -> str:
     return script
 
 
+# Traces of the bundle that the platform uses: a third of the full script, and all that our figures need.
+_BUNDLED = frozenset(
+    {"bar", "box", "contour", "heatmap", "histogram", "histogram2d", "histogram2dcontour", "image", "pie", "scatter",
+     "scatterternary", "violin"}
+)  # fmt: skip
+_BUNDLE = "web/design/static/pydplib/vendor/plotly-cartesian.min.js"
+_PICTURES = "web/design/static/pydplib/pictures.js"
+
+
+@cache
+def packed_script(whole: bool = False) -> tuple[str, str]:
+    """Return Plotly's script as compressed text for a page, and its hash for the page's policy.
+
+    Args:
+        whole: All of Plotly instead of the bundle with flat figures.
+    """
+    script = plotly_script() if whole else resources.files("pydplib").joinpath(_BUNDLE).read_text(encoding="utf-8")
+    script = script.replace("\r\n", "\n").replace("\r", "\n")
+    return base64.b64encode(gzip.compress(script.encode(), 9, mtime=0)).decode(), _hash(script)
+
+
 @cache
 def drawing_script() -> str:
-    """Return our script, which draws the embedded figures in the reader's look."""
-    return resources.files("pydplib.plot").joinpath("assets/figures.js").read_text(encoding="utf-8")
+    """Return our scripts, which draw the embedded figures in the reader's look, and save them with their words."""
+    files = resources.files("pydplib")
+    return "\n".join(files.joinpath(name).read_text(encoding="utf-8") for name in (_PICTURES, "plot/assets/figures.js"))
 
 
 def page_scripts(figures: Mapping[str, Figure]) -> tuple[str, str]:
@@ -69,9 +93,13 @@ def page_scripts(figures: Mapping[str, Figure]) -> tuple[str, str]:
         tags.append(f'<script type="application/json" id="pydplib-look">{embed(look)}</script>')
         for name, figure in figures.items():
             tags.append(f'<script type="application/json" id="{escape(name)}">{figure_json(figure)}</script>')
-        scripts = (plotly_script(), drawing_script())
-        tags.extend(f"<script>{script}</script>" for script in scripts)
-        policy.append("script-src " + " ".join(_hash(script) for script in scripts))
+        import_extra("plotly", what="Writing a page", extra="plot")
+        # Compressed: a page of some figures is below a megabyte. Our script unpacks it, and the policy knows its hash.
+        whole = any(trace.type not in _BUNDLED for figure in figures.values() for trace in figure.data)
+        packed, mark = packed_script(whole)
+        tags.append(f'<script type="text/plain" id="pydplib-plotly">{packed}</script>')
+        tags.append(f"<script>{drawing_script()}</script>")
+        policy.append(f"script-src {mark} {_hash(drawing_script())}")
     policy.append("base-uri 'none'; form-action 'none'")
     return "\n".join(tags), "; ".join(policy)
 
@@ -95,7 +123,7 @@ def to_html(figure: Figure, path: str | Path | None = None) -> str:
     Examples:
         >>> from pydplib import plot
         >>> page = plot.to_html(plot.bar(["a"], {"n": [1]}, title="One"))
-        >>> page.count("plotly.js v"), "<h1>One</h1>" in page
+        >>> page.count('id="pydplib-plotly"'), "<h1>One</h1>" in page
         (1, True)
     """
     figure = _as_ours(figure)
@@ -115,8 +143,19 @@ def to_html(figure: Figure, path: str | Path | None = None) -> str:
         f"{scripts}\n</body></html>\n"
     )
     if path is not None:
-        _write(Path(path), page.encode())
+        write_file(Path(path), page.encode())
     return page
+
+
+def to_frame(figure: Figure) -> str:
+    """Return the page of a figure in a frame of its own, for notebooks: whole in itself, also after a conversion."""
+    title, caption = figure.words
+    lines = sum(-(-max(len(line), 1) // 105) for line in caption.split("\n")) if caption else 0
+    height = (figure.layout.height or 420) + 70 + 30 * -(-len(title) // 70) + 26 * lines
+    return (
+        f'<iframe srcdoc="{escape(to_html(figure))}" sandbox="allow-scripts allow-downloads" title="{escape(title)}" '
+        f'style="width:100%;height:{height}px;border:0"></iframe>'
+    )
 
 
 def _page_style() -> str:
@@ -171,21 +210,43 @@ def to_pngs(
     """Write several figures as pictures with one start of the browser; see ``to_png``."""
     jobs = [(_as_ours(figure), Path(path)) for figure, path in figures]
     for _, path in jobs:
-        if _format_of(path) not in PICTURES:
+        if format_of(path) not in PICTURES:
             endings = ", ".join(f".{ending}" for ending in PICTURES[:-1])
             raise ParameterError(f"A picture ends in {endings} or .{PICTURES[-1]}. Got '{path.suffix}'.")
-    if not jobs:
-        return []
+    if jobs:
+        _draw_pictures(
+            [(figure, format_of(path), partial(write_file, path)) for figure, path in jobs], width, scale, mode
+        )
+    return [path for _, path in jobs]
+
+
+def picture(figure: Figure, format: str, *, width: int, height: int | None, scale: float, mode: Mode) -> bytes:
+    """Return one figure as a picture, with its words; see ``Figure.to_image``."""
+    if format.lower().replace("jpg", "jpeg") not in PICTURES:
+        raise ParameterError(f"A picture is {', '.join(PICTURES[:-1])} or {PICTURES[-1]}. Got '{format}'.")
+    if height is not None:
+        # What the words take is taken from the figure, which keeps at least 120 pixels.
+        words = figure.drawn(width=width, mode=mode).layout.height - (figure.layout.height or 420)
+        figure = Figure(figure).update_layout(height=max(120, height - words))
+    found: list[bytes] = []
+    _draw_pictures([(figure, format.lower().replace("jpg", "jpeg"), found.append)], width, scale, mode)
+    return found[0]
+
+
+def _draw_pictures(
+    jobs: Sequence[tuple[Figure, str, Callable[[bytes], Any]]], width: int, scale: float, mode: Mode
+) -> None:
+    """Draw figures with one start of the browser, and hand each picture to its function."""
     kaleido: Any = import_extra("kaleido", what="Writing a picture", extra="plot")
     errors: Any = import_extra("kaleido.errors", what="Writing a picture", extra="plot")
 
     async def draw_all() -> None:
         # Without mathjax=False Kaleido would ask a foreign host for MathJax.
         async with kaleido.Kaleido(n=1, mathjax=False, timeout=60) as browser:
-            for figure, path in jobs:
+            for figure, format, take in jobs:
                 drawn = figure.drawn(width=width, mode=mode)
-                size = {"format": _format_of(path), "width": width, "height": drawn.layout.height, "scale": scale}
-                _write(path, await browser.calc_fig(drawn.to_dict(), opts=size))
+                size = {"format": format, "width": width, "height": drawn.layout.height, "scale": scale}
+                take(await browser.calc_fig(drawn.to_dict(), opts=size))
 
     try:
         # In a thread of its own: notebooks already have a running event loop.
@@ -193,10 +254,10 @@ def to_pngs(
             thread.submit(asyncio.run, draw_all()).result()
     except errors.ChromeNotFoundError:
         raise _no_browser() from None
-    return [path for _, path in jobs]
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """Return the format that the ending of a path names."""
     return path.suffix.lstrip(".").lower().replace("jpg", "jpeg")
 
 
@@ -212,7 +273,8 @@ def _as_ours(figure: Any) -> Figure:
     return figure if isinstance(figure, Figure) else Figure(figure)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file and make its folder, or say why it cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

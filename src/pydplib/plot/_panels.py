@@ -7,9 +7,11 @@ from typing import Any
 
 from pydplib.errors import ParameterError
 from pydplib.plot._figure import Figure
+from pydplib.plot._parts import AXIS_ROOM
 from pydplib.plot._theme import template
 
 _AXIS_BELOW, _TITLE_ABOVE = 58, 38  # pixels between two rows: the axis of one, the title of the next
+_LEGEND_ABOVE = 30
 _BETWEEN = 36  # pixels between two columns that share their labels
 
 
@@ -43,10 +45,18 @@ def panels(
     if not parts:
         raise ParameterError("panels needs at least one figure.")
     fig = Figure(layout={"template": template("light"), "showlegend": False})
+    # Panels that show the same several series share one legend, and a series has one colour in all of them.
+    names = [tuple(trace.name for trace in part.data) for part in parts.values()]
+    legend = len(names[0]) > 1 and all(names[0]) and len(set(names)) == 1
     for number, part in enumerate(parts.values(), start=1):
         suffix = "" if number == 1 else str(number)
+        for first, trace in zip(next(iter(parts.values())).data, part.data, strict=False):
+            if legend and first.type == trace.type and first.marker.color is not None:
+                trace.update(marker={"color": first.marker.color})
         for trace in part.data:
             trace.update(xaxis=f"x{suffix}", yaxis=f"y{suffix}")
+            if legend:
+                trace.update(legendgroup=trace.name, showlegend=number == 1)
             fig.add_trace(trace)
         for letter in "xy":
             axis = dict(part.layout[f"{letter}axis"].to_plotly_json())
@@ -54,12 +64,16 @@ def panels(
                 axis["matches"] = letter
             axis["anchor"] = f"{'y' if letter == 'x' else 'x'}{suffix}"
             fig.layout[f"{letter}axis{suffix}"] = axis
-    for key in ("barmode", "boxmode"):
-        fig.layout[key] = next(iter(parts.values())).layout[key]
+    for key in ("barmode", "boxmode", "bargap", "scattermode", "scattergap"):
+        if next(iter(parts.values())).layout[key] is not None:
+            fig.layout[key] = next(iter(parts.values())).layout[key]
     words = {text: str(part.layout.yaxis.title.text or "") for text, part in parts.items()}
     left = _left_margin(list(parts.values()))
-    fig.update_layout(_arrange(words, columns, panel_height, left, same_scale))
-    narrow = _arrange(words, 1, panel_height, left, same_scale)
+    below = max(max(0, (part.layout.margin.b or 0) - AXIS_ROOM) for part in parts.values())
+    fig.update_layout(_arrange(words, columns, panel_height, left, same_scale, legend, below))
+    narrow = _arrange(words, 1, panel_height, left, same_scale, legend, below)
+    if legend:
+        fig.update_layout(showlegend=True, legend_title=next(iter(parts.values())).layout.legend.title)
     for number, part in enumerate(parts.values(), start=1):
         if part.layout.xaxis.type == "category":
             narrow[f"xaxis{'' if number == 1 else number}"] |= {"tickfont": {"size": 10}, "tickangle": 0}
@@ -80,12 +94,28 @@ def _left_margin(parts: list[Figure]) -> int:
 
 
 def _arrange(
-    words: Mapping[str, str], columns: int, panel_height: int, left_margin: int, same_scale: bool
+    words: Mapping[str, str],
+    columns: int,
+    panel_height: int,
+    left_margin: int,
+    same_scale: bool,
+    legend: bool,
+    below: int = 0,
 ) -> dict[str, Any]:
-    """Return domains, titles and height for ``columns`` panels abreast; ``words``: title -> y axis title."""
+    """Return domains, titles and height for ``columns`` panels abreast.
+
+    Args:
+        words: Title of the panel -> title of its y axis.
+        columns: Panels abreast.
+        panel_height: In pixels.
+        left_margin: Room for the labels of a y axis.
+        same_scale: Whether the panels share their scales.
+        legend: Whether there is a legend above.
+        below: Pixels that the labels of the x axes need beyond one line.
+    """
     columns = min(columns, len(words))
     rows = -(-len(words) // columns)
-    row_gap = _AXIS_BELOW + _TITLE_ABOVE
+    row_gap = _AXIS_BELOW + below + _TITLE_ABOVE
     inner = rows * panel_height + (rows - 1) * row_gap
     # The width is not known here: the gap is meant for a page of about 900 pixels.
     gap = (_BETWEEN if same_scale else left_margin + 8) / 860
@@ -118,7 +148,14 @@ def _arrange(
                 "showarrow": False,
             }
         )
-    margin = {"l": left_margin, "r": 16, "t": 40, "b": _AXIS_BELOW}
+    margin = {
+        "l": left_margin,
+        "r": 16,
+        "t": 40 + (_LEGEND_ABOVE * (1 if columns > 1 else 3) if legend else 0),
+        "b": _AXIS_BELOW + below,
+    }
     layout["margin"] = margin
+    if legend:  # above the titles of the first row
+        layout["legend"] = {"y": 1 + 32 / inner}
     layout["height"] = inner + margin["t"] + margin["b"]
     return layout

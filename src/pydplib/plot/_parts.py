@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, TypeAlias
 
@@ -97,8 +97,80 @@ def set_categories(figure: Figure, labels: Sequence[str]) -> None:
     else:
         most = max(6, int(270 / max(len(labels), 1) / 7))
         broken = ["<br>".join(wrap(label, most, break_long_words=False)) for label in labels]
-        axis = {"tickvals": list(labels), "ticktext": broken, "tickangle": 0}
+        # Ranges such as 50-54 cannot be broken; of many, every second one is enough.
+        every = 2 if len(labels) > 6 and sum(label[:1].isdigit() for label in labels) > len(labels) / 2 else 1
+        axis = {"tickvals": list(labels)[::every], "ticktext": broken[::every], "tickangle": 0}
     set_narrow(figure, {"xaxis": axis, "margin": {"l": 50, "r": 4}})
+
+
+_WIDE, _SLIM = 860, 270
+"""Pixels between the ends of an x axis: on a page, and on a phone."""
+_LETTER = 7.2
+AXIS_ROOM = 48
+"""Pixels below the plot for one line of labels and the title of the axis, as in the template."""
+_LONGEST = 26
+
+
+def fit_labels(figure: Figure, labels: Sequence[str], *, thin: bool = False, width: int = _WIDE) -> None:
+    """Make the labels of an x axis of categories readable: in lines, slanted, or every second one of many bins.
+
+    Args:
+        figure: Whose x axis it is.
+        labels: Its categories.
+        thin: Whether some labels can be left out because the others say where they lie: bins, not names.
+        width: The length of the axis in pixels.
+    """
+    axis, more = _fitted(labels, thin, width)
+    height = figure.layout.height or 420
+    figure.update_xaxes(type="category", **axis)
+    figure.update_layout(height=height + more, margin={"b": AXIS_ROOM + more})
+    before = (figure.layout.meta or {}).get("narrow") or {}
+    axis, more = _fitted(labels, thin, _SLIM)
+    axis, margin = {**before.get("xaxis", {}), **axis}, {**before.get("margin", {}), "b": AXIS_ROOM + more}
+    set_narrow(figure, {**before, "xaxis": axis, "margin": margin, "height": height + more})
+
+
+def _fitted(labels: Sequence[str], thin: bool, width: int) -> tuple[dict[str, Any], int]:
+    """Return the settings of an axis, and how many pixels its labels need beyond one line."""
+    for step in range(1, max(len(labels), 1) + 1) if thin else (1,):
+        shown = list(labels)[::step]
+        room = int(width * step / max(len(labels), 1) / _LETTER) - 1
+        broken = [wrap(label, max(room, 1), break_long_words=False, break_on_hyphens=False) for label in shown]
+        if all(len(lines) <= 3 and max(map(len, lines), default=0) <= room for lines in broken):
+            ticks = {"tickvals": shown, "ticktext": ["<br>".join(lines) for lines in broken], "tickangle": 0}
+            return ticks, 16 * (max(map(len, broken), default=1) - 1)
+    short = [label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…" for label in labels]
+    ticks = {"tickvals": list(labels), "ticktext": short, "tickangle": -40}
+    return ticks, round(0.65 * _LETTER * max(map(len, short)))
+
+
+def may_be_noise(figure: Figure, faded: Collection[str]) -> None:
+    """Say under categories that noise alone could have made them, on wide and on narrow screens.
+
+    Args:
+        figure: A figure whose x axis is one of categories.
+        faded: The categories.
+    """
+    if not faded:
+        return
+    narrow = dict((figure.layout.meta or {}).get("narrow") or {})
+    wide = figure.layout.xaxis
+    if wide.tickvals is None:
+        labels = list(dict.fromkeys(str(label) for trace in figure.data for label in trace.x))
+        wide.update(tickvals=labels, ticktext=labels, tickangle=0)
+    wide.ticktext = _doubted(wide.tickvals, wide.ticktext, faded, "<br>(may be noise)")
+    more = figure.layout.margin.b or AXIS_ROOM
+    figure.update_layout(margin={"b": more + 16}, height=(figure.layout.height or 420) + 16)
+    slim = dict(narrow.get("xaxis") or {})
+    if "tickvals" in slim:
+        slim["ticktext"] = _doubted(slim["tickvals"], slim["ticktext"], faded, "<br>(may be<br>noise)")
+        margin = dict(narrow.get("margin") or {})
+        margin["b"] = margin.get("b", AXIS_ROOM) + 32
+        set_narrow(figure, {**narrow, "xaxis": slim, "margin": margin, "height": narrow.get("height", 420) + 32})
+
+
+def _doubted(labels: Sequence[str], texts: Sequence[str], faded: Collection[str], words: str) -> list[str]:
+    return [text + words if label in faded else text for label, text in zip(labels, texts, strict=True)]
 
 
 def set_narrow(figure: Figure, layout: dict[str, Any]) -> None:

@@ -41,9 +41,10 @@ SURFACES: MappingProxyType[str, MappingProxyType[str, str]] = MappingProxyType(
 )
 """Mode -> surface, text and line colours; the report's style sheet uses the same."""
 
+# The strongest colour still lets the numbers in the cells be read: a contrast of at least 4.5 to 1 everywhere.
 _SCALES = {
-    "light": ["#f4f8fb", "#cfe3f0", "#8fc0de", "#3f8fc4", "#0b64a0", "#063f69"],
-    "dark": ["#1d2630", "#1f4058", "#1f618b", "#2b87bd", "#6fb4dd", "#cfe6f5"],
+    "light": ["#f4f8fb", "#d9e9f4", "#b9d7ea", "#93c0de", "#76aed6", "#5a9fd0"],
+    "dark": ["#1d2630", "#1c3245", "#1c3f5a", "#1c4c6f", "#1d5983", "#1f6596"],
 }
 
 
@@ -82,6 +83,7 @@ def template(mode: Mode = "light") -> dict[str, Any]:
         "automargin": True,
     }
     error = {"error_y": {"color": look["text"], "thickness": 1.3, "width": 4}}
+    cells = {"colorscale": scale, "textfont": {"color": look["text"]}}
     # Marks that lie on bars and boxes: dark on light and the other way round, so that they show on every colour.
     mark = {
         "symbol": "diamond",
@@ -90,7 +92,7 @@ def template(mode: Mode = "light") -> dict[str, Any]:
         "line": {"width": 1.5, "color": look["text"]},
     }
     return {
-        "data": {"bar": [error], "scatter": [{**error, "marker": mark}], "heatmap": [{"colorscale": scale}]},
+        "data": {"bar": [error], "scatter": [{**error, "marker": mark}], "heatmap": [cells]},
         "layout": {
             "font": {"family": FONT, "size": 13, "color": look["text"]},
             "paper_bgcolor": look["surface"],

@@ -13,7 +13,7 @@ from pydplib.plot._series import bar, line
 from pydplib.plot._theme import COLORWAY, TONES
 
 if TYPE_CHECKING:
-    from pydplib.anonymity import AnonymizationResult, Lattice, LatticeNode, Loss, Risk
+    from pydplib.anonymity import AnonymizationResult, ColumnChange, Lattice, LatticeNode, Loss, Risk
 
 OWNER = "Shows exact numbers of the original as well: for the data owner only."
 # Smallest and largest class of a bin, and the chances of re-identification 1/size that it stands for. The edges are
@@ -164,6 +164,32 @@ def _slanted(figure: Figure) -> Figure:
         axis = {"tickangle": -40, "tickvals": labels, "ticktext": labels}
         set_narrow(figure, {**figure.layout.meta["narrow"], "xaxis": axis})
     return figure
+
+
+def column_change(change: ColumnChange, *, title: str = "", caption: str = "") -> Figure:
+    """Return the distribution of one column before and after, as bars.
+
+    Args:
+        change: As ``pydplib.anonymity.compare_columns`` returns it. For the owner's eyes.
+        title: What the figure shows.
+        caption: What is said under it.
+
+    Examples:
+        >>> from pydplib.anonymity import ColumnChange
+        >>> column_change(ColumnChange("sex", "kept", ("1st", "2nd"), (0.6, 0.4), (0.5, 0.5))).data[0].y
+        (60.0, 40.0)
+    """
+    numbers = change.bins[0] != "1st"
+    figure = _compared(
+        list(change.bins),
+        [100 * share for share in change.before],
+        [100 * share for share in change.after],
+        x_title="" if numbers else "values by frequency in the original",
+        y_title="rows in %",
+        title=title or f"{change.column}: {100 * change.distance:.3g} % apart",
+        caption=caption or f"What a coarse label covers is spread evenly over it. {OWNER}",
+    )
+    return _slanted(figure)
 
 
 def loss_per_column(loss: Loss, *, title: str = "", caption: str = "") -> Figure:

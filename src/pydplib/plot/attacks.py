@@ -56,7 +56,7 @@ def success_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
         results, "right in % of the tries", title or "How often attackers are right", caption or _BELOW
     )
     for word, colour, wanted in (("exposes people", COLORWAY[1], True), ("exposes nobody", COLORWAY[0], False)):
-        some = [result for result in rows if (result.exposed > 0) == wanted]
+        some = [result for result in rows if (result.due > 0) == wanted]
         figure.add_trace(
             go.Bar(
                 x=[100 * result.success for result in some],
@@ -103,22 +103,22 @@ def exposed_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
         >>> exposed_bars([found]).data[0].x
         (75.0,)
     """
-    words = caption or "Of all people who were attacked. 0 %: the attack learnt nothing certain about anybody."
+    words = caption or "Of all people who were attacked. 0 %: nothing certain that was not known without the release."
     rows, figure = _sideways(results, "people in %", title or "Who is exposed", words)
     figure.add_trace(
         go.Bar(
-            x=[100 * result.exposed for result in rows],
+            x=[100 * result.due for result in rows],
             y=[name_of(result) for result in rows],
             orientation="h",
             name="exposed",
             marker={"color": COLORWAY[1]},
-            text=[f"{100 * result.exposed:.3g} %" for result in rows],
+            text=[f"{100 * result.due:.3g} %" for result in rows],
             textposition="outside",
             cliponaxis=False,
             hovertemplate="%{y}: %{x:.3~g} %<extra></extra>",
         )
     )
-    most = max((100 * result.exposed for result in rows), default=0.0)
+    most = max((100 * result.due for result in rows), default=0.0)
     figure.update_xaxes(range=[0, max(1.15 * most, 1.0)])
     figure.update_layout(showlegend=False)
     return figure

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from operator import itemgetter
+from typing import Any, Literal
 
 import numpy as np
 
 from pydplib.errors import ParameterError, did_you_mean
 from pydplib.plot._cells import bubbles, heatmap
 from pydplib.plot._figure import Figure
-from pydplib.plot._parts import ORIGINAL_SHOWN
+from pydplib.plot._panels import panels
+from pydplib.plot._parts import ORIGINAL_SHOWN, faint, fit_labels, may_be_noise
 from pydplib.plot._series import Box, bar, box, line
+from pydplib.plot._theme import COLORWAY, TONES
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
 _BESIDE = ("bar", "points")  # kinds that have room for the original beside the release
+_PER_CELL = ("values", "low95", "high95", "margins95", "sizes", "doubtful", "noisy")
+_FEW_ROWS = 30  # a group of fewer rows, by its noisy number, is small
+_MOSTLY = 0.75  # of the cells of a group: one in twenty intervals misses, so some of many cells look real
+_HALF = 400  # pixels of the x axis of a panel, two abreast
 
 
 def draw_release(release: Any, *, original: Any = None, kind: str | None = None, title: str = "") -> Figure:
     """Return a figure of a release, with the noise's margins as error bars and the guarantee as the caption.
+
+    Of several columns, the first lies on the x axis and the second gives the colours; further ones, and those with more
+    values than there are colours, give panels. A group "other" that the noise alone can have made is left out, and the
+    caption says so.
 
     Args:
         release: A ``Release``.
@@ -37,24 +51,45 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
     chosen = kind or _kind(release)
     if original is not None and chosen not in _BESIDE:
         raise ParameterError(f"The original is drawn beside bars and points, not as kind='{chosen}'; use kind='bar'.")
+    _check_axes(release, chosen)
+    exact = None if original is None else np.asarray(original, dtype=float).reshape(release.shape or (1,))
+    kept, left_out = (None, "") if chosen == "box" else _kept(release)
+    drawn = _tidied(release) if chosen in ("heatmap", "bubbles") else release
+    if kept is not None:
+        drawn = _taken(drawn, kept)
+        exact = None if exact is None else exact[np.ix_(*kept)]
     words: dict[str, Any] = {
         "title": title or _title(release),
-        "caption": _caption(release, chosen, original is not None),
+        "caption": caption_of(release, chosen, left_out=left_out, shows_original=original is not None),
     }
     if chosen in _BESIDE:
-        return (_bars if chosen == "bar" else _points)(release, original, words)
-    return {"heatmap": _heatmap, "box": _boxes, "bubbles": _bubbles}[chosen](release, words)
+        figure = _beside(drawn, exact, _bars if chosen == "bar" else _points, words)
+        if chosen == "points":
+            _near(figure, drawn, exact)
+        return figure
+    if chosen == "heatmap":
+        return _heatmaps(drawn, words)
+    return (_boxes if chosen == "box" else _bubbles)(drawn, words)
 
 
 def _kind(release: Any) -> str:
     counts = _is_count(release)
-    if counts and len(release.axes) == 2:
+    if counts and len(release.axes) >= 2:
         return "heatmap"
     return "bar" if counts or release.statistic == "sum" else "points"
 
 
+def _check_axes(release: Any, kind: str) -> None:
+    if kind == "heatmap" and len(release.axes) < 2:
+        raise ParameterError("A heatmap needs a table of two columns; use kind='bar'.")
+    if kind == "bubbles" and len(release.axes) != 2:
+        raise ParameterError("Bubbles need a table of two columns; use kind='bar'.")
+
+
 def _is_count(release: Any) -> bool:
-    return release.statistic in ("count", "histogram", "crosstab")
+    from pydplib.release.words import is_count
+
+    return is_count(release)
 
 
 def _title(release: Any) -> str:
@@ -64,16 +99,122 @@ def _title(release: Any) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _caption(release: Any, kind: str, shows_original: bool) -> str:
-    words = [release.guarantee.sentence, f"Cost: {release.cost}."]
-    if release.margins95 is not None and release.margin_unit == "value":
+def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: bool = False) -> str:
+    """Return what is said under a figure of a release: guarantee and cost; what its margins mean; what was counted.
+
+    Args:
+        release: What is drawn.
+        kind: How it is drawn.
+        left_out: What is not in the picture, in a sentence.
+        shows_original: Whether the owner had exact values drawn as well.
+    """
+    from pydplib.release.words import show_margin
+
+    means = ""
+    if release.margins95 is not None and release.margin_unit == "ranks":
+        most = show_margin(max(release.margins95), whole=True)
+        means = (
+            f"No error bars: the margin counts ranks, ± {most} rows (95 %). "
+            "In the unit of the values it is private: it would tell how close they lie."
+        )
+        if kind == "quantiles":
+            means += " Whiskers hold nine tenths of the records."
+    elif release.margins95 is not None:
+        most = show_margin(max(release.margins95), whole=_is_count(release))
         if kind in _BESIDE:
-            words.append("Error bars: how far the noise may have moved a number (95 %); sampling error is not in them.")
-        elif kind in ("heatmap", "bubbles"):
-            words.append(f"The noise may have moved each number by {max(release.margins95):.3g} (95 %).")
-    if shows_original:
-        words.append(ORIGINAL_SHOWN)
-    return " ".join(words)
+            means = "Error bars: how far the noise may have moved a number (95 %); sampling error is not in them."
+        elif kind == "quantiles":
+            means = (
+                f"Boxes end at released quantiles, each moved by up to {most} (95 %); they have no error bars. "
+                "Whiskers hold nine tenths of the records."
+            )
+        elif kind == "box":
+            means = (
+                f"Boxes are read off noisy counts, each moved by up to {most} (95 %); they have no error bars. "
+                "Whiskers hold nine tenths of the rows."
+            )
+        else:
+            means = f"The noise may have moved each number by {most} (95 %); sampling error is not in that."
+    counted = f"Counted: {release.counted}" if release.counted else ""
+    lines = [
+        f"{release.guarantee.sentence} Cost: {release.cost}.",
+        " ".join(part for part in (means, counted) if part),
+        " ".join(part for part in (left_out, ORIGINAL_SHOWN if shows_original else "") if part),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _kept(release: Any) -> tuple[list[list[int]] | None, str]:
+    """Return which keys of each axis are drawn, and what is not, in a sentence; None: all are.
+
+    Left out are the groups "other" and "missing" whose noisy numbers are no larger than the noise makes them. It is
+    judged by released numbers alone.
+    """
+    judged = _made_by_noise(release)
+    if judged is None:
+        return None, ""
+    possible, blank = judged
+    kept, names = [], []
+    for place, axis in enumerate(release.axes):
+        others = tuple(other for other in range(len(release.axes)) if other != place)
+        noise = possible.all(axis=others) & (blank.mean(axis=others) >= _MOSTLY)
+        gone = [
+            number
+            for number, key in enumerate(axis.keys)
+            if axis.kind == "category" and key in ("other", None) and noise[number]
+        ]
+        if len(gone) == len(axis.keys):
+            gone = []
+        kept.append([number for number in range(len(axis.keys)) if number not in gone])
+        names += [f"“{axis.label(axis.keys[number])}” of {axis.title or axis.name}" for number in gone]
+    if not names:
+        return None, ""
+    return kept, f"Not drawn, because the noise alone can have made it: {', '.join(names)}."
+
+
+def _made_by_noise(release: Any) -> tuple[Any, Any] | None:
+    """Return for each cell whether the noise alone can have made it, and whether it says nothing; None: not known."""
+    if not release.axes or release.margins95 is None or release.margin_unit != "value":
+        return None
+    if _is_count(release):
+        found = np.asarray(release.noisy or release.values, dtype=float)
+        margin = np.maximum(release.margins95, release.simultaneous95 or 0.0)
+        inside = (found <= margin).reshape(release.shape)
+        return inside, inside
+    if release.sizes is None or release.low95 is None or release.high95 is None:
+        return None
+    low, high, sizes = (np.asarray(getattr(release, name)) for name in ("low95", "high95", "sizes"))
+    small = sizes < _FEW_ROWS
+    if small.all():
+        return None
+    # An interval that holds those of all larger groups says nothing about its own group.
+    blank = (low <= low[~small].min()) & (high >= high[~small].max())
+    return small.reshape(release.shape), blank.reshape(release.shape)
+
+
+def _taken(release: Any, kept: Sequence[Sequence[int]]) -> Any:
+    """Return a release with some keys of each axis."""
+    axes = tuple(
+        replace(axis, keys=tuple(axis.keys[place] for place in places))
+        for axis, places in zip(release.axes, kept, strict=True)
+    )
+    return _with_cells(release, axes, lambda cells: cells[np.ix_(*kept)])
+
+
+def _one_of(release: Any, axis: int, key: int) -> Any:
+    """Return the part of a release where one axis has one of its keys."""
+    rest = tuple(other for place, other in enumerate(release.axes) if place != axis)
+    return _with_cells(release, rest, lambda cells: cells.take(key, axis=axis))
+
+
+def _with_cells(release: Any, axes: tuple[Any, ...], change: Callable[[Any], Any]) -> Any:
+    fields = {name: getattr(release, name) for name in _PER_CELL}
+    cells = {
+        name: change(np.asarray(numbers).reshape(release.shape)).ravel().tolist()
+        for name, numbers in fields.items()
+        if numbers is not None
+    }
+    return replace(release, axes=axes, **cells)
 
 
 def _axis_title(axis: Any) -> str:
@@ -86,37 +227,163 @@ def _value_title(release: Any) -> str:
     return f"{word} ({release.unit})" if release.unit and not _is_count(release) else str(word or "count")
 
 
-def _series(release: Any, original: Any) -> tuple[list[str], dict[str, Any], dict[str, Any], str]:
-    """Return labels, series, margins and the title of the x axis: the first axis lies on x, the others are series."""
-    if not release.axes:
-        labels, axis_title = [release.statistic], ""
-        table = np.array([[release.values[0]]])
-        spread = None if release.margins95 is None else np.array([[release.margins95[0]]])
-        names = [""]
-    else:
-        first, rest = release.axes[0], release.axes[1:]
-        labels, axis_title = list(first.labels), _axis_title(first)
-        table = np.asarray(release.value, dtype=float).reshape(len(labels), -1)
-        spread = None if release.margins95 is None else np.asarray(release.margin95, dtype=float).reshape(table.shape)
-        names = [""]
-        for axis in rest:
-            names = [f"{name}, {label}" if name else label for name in names for label in axis.labels]
-    if release.margin_unit != "value":
-        spread = None
+def axis_labels(axis: Any) -> list[str]:
+    """Return the keys of an axis as short words for a figure: whole years and months of dates as such.
+
+    Examples:
+        >>> from pydplib.release.axes import Axis
+        >>> axis_labels(Axis("day", (("2017-01-01", "2018-01-01"), ("2018-01-01", "2020-01-01")), kind="bins"))
+        ['2017', '2018 to 2019']
+        >>> axis_labels(Axis("day", (("2017-01-01", "2017-02-01"), ("2017-02-01", "2017-05-01")), kind="bins"))
+        ['2017-01', '2017-02 to 2017-04']
+    """
+    ends = [end for key in axis.keys for end in (key if axis.kind == "bins" and key is not None else ())]
+    if not ends or not all(isinstance(end, str) and end.endswith("-01") for end in ends):
+        return list(axis.labels)
+    unit: Literal["Y", "M"] = "Y" if all(end.endswith("-01-01") for end in ends) else "M"
+    found = []
+    for key in axis.keys:
+        if key is None:
+            found.append(axis.label(key))
+            continue
+        first, last = np.datetime64(key[0], unit), np.datetime64(key[1], unit) - 1
+        found.append(str(first) if first == last else f"{first} to {last}")
+    return found
+
+
+def _beside(release: Any, exact: Any, draw: Callable[..., Figure], words: dict[str, Any]) -> Figure:
+    """Return bars or points: one axis on x, one as colours, the others as panels."""
+    if len(release.axes) < 2 or (len(release.axes) == 2 and min(release.shape) <= len(COLORWAY)):
+        if len(release.axes) == 2 and release.shape[1] > len(COLORWAY):
+            # More values than colours: the other column gives them.
+            exact = None if exact is None else exact.T
+            release = _with_cells(release, release.axes[::-1], np.transpose)
+        return draw(release, exact, words)
+    series = 1 if release.shape[1] <= len(COLORWAY) else None
+    return _paneled(
+        release,
+        [place for place in range(1, len(release.axes)) if place != series],
+        lambda part, numbers: draw(part, None if exact is None else numbers(exact), {}, width=_HALF),
+        words,
+    )
+
+
+def _heatmaps(release: Any, words: dict[str, Any]) -> Figure:
+    """Return tables as colours; of more than two columns, the shorter ones give panels."""
+    if len(release.axes) == 2:
+        return _heatmap(release, words)
+    by_length = sorted(range(len(release.axes)), key=lambda place: release.shape[place])
+    top = max(1.0, *release.values)
+    wide = release.shape[max(by_length[-2:])]
+    return _paneled(
+        release,
+        sorted(by_length[:-2]),
+        lambda part, numbers: _heatmap(part, {"limit": top, "width": _HALF if wide <= 6 else None}),
+        words,
+        columns=2 if wide <= 6 else 1,
+        panel_height=60 + 40 * release.shape[min(by_length[-2:])],
+    )
+
+
+def _paneled(
+    release: Any,
+    along: Sequence[int],
+    draw: Callable[[Any, Callable[[Any], Any]], Figure],
+    words: dict[str, Any],
+    **options: Any,
+) -> Figure:
+    """Return one panel per key of the axes ``along``."""
+    parts: dict[str, Figure] = {}
+    for keys in product(*(range(release.shape[place]) for place in along)):
+        part, names = release, list[str]()
+        for place, key in sorted(zip(along, keys, strict=True), reverse=True):
+            axis = release.axes[place]
+            names.insert(0, f"{axis.title or axis.name}: {axis.labels[key]}")
+            part = _one_of(part, place, key)
+        where = dict(zip(along, keys, strict=True))
+        index = tuple(where.get(place, slice(None)) for place in range(len(release.axes)))
+        parts[", ".join(names)] = draw(part, itemgetter(index))
+    return panels(parts, **words, **options)
+
+
+def _series(release: Any, exact: Any) -> tuple[list[str], dict[str, Any], dict[str, Any], dict[str, str]]:
+    """Return labels, series, margins and colours: the first axis lies on x, the second is the series."""
+    first, *rest = release.axes or (None,)
+    labels = [release.statistic] if first is None else axis_labels(first)
+    names = axis_labels(rest[0]) if rest else [""]
     named = [name or "released" for name in names]
+    table = np.asarray(release.values, dtype=float).reshape(len(labels), -1)
     series = {name: table[:, i] for i, name in enumerate(named)}
-    margins = {} if spread is None else {name: spread[:, i] for i, name in enumerate(named)}
-    if original is not None:
-        exact = np.asarray(original, dtype=float).reshape(table.shape)
-        series = {f"original{', ' + name if name else ''}": exact[:, i] for i, name in enumerate(names)} | series
-    return labels, series, margins, axis_title
+    colours = dict(zip(named, COLORWAY, strict=False))
+    margins: dict[str, Any] = {}
+    if release.margins95 is not None and release.margin_unit == "value":
+        spread = np.asarray(release.margins95, dtype=float).reshape(table.shape)
+        margins = {name: spread[:, i] for i, name in enumerate(named)}
+    if exact is not None:
+        compared = np.asarray(exact, dtype=float).reshape(table.shape)
+        both = {f"original{', ' + name if name else ''}": compared[:, i] for i, name in enumerate(names)}
+        # The original of a series is paler; a single one is grey.
+        pale = [faint(colours[name], 0.4) for name in named] if rest else [TONES["original"]]
+        colours |= dict(zip(both, pale, strict=True))
+        series = both | series
+    return labels, series, margins, colours
 
 
-def _bars(release: Any, original: Any, words: dict[str, Any]) -> Figure:
-    labels, series, margins, x_title = _series(release, original)
-    figure = bar(labels, series, margins=margins, x_title=x_title, y_title=_value_title(release), **words)
-    _use_intervals(figure, release)
+def _bars(release: Any, exact: Any, words: dict[str, Any], width: int | None = None) -> Figure:
+    return _marks(bar, release, exact, words, width)
+
+
+def _points(release: Any, exact: Any, words: dict[str, Any], width: int | None = None) -> Figure:
+    figure = _marks(line, release, exact, words, width)
+    for trace in figure.data:
+        trace.update(mode="markers", marker={"size": 10}, offsetgroup=trace.name)
+    # Next to each other, so that the error bars of two series do not lie on top of each other.
+    figure.update_layout(scattermode="group", scattergap=0.4)
+    if release.doubtful is not None and release.axes:
+        _fade(figure, release)
     return figure
+
+
+def _fade(figure: Figure, release: Any) -> None:
+    """Draw points of groups that noise alone could have made as faint rings, and say so under them."""
+    labels = axis_labels(release.axes[0])
+    doubtful = np.asarray(release.doubtful, dtype=bool).reshape(len(labels), -1)
+    for trace, doubts in zip(figure.data[-doubtful.shape[1] :], doubtful.T, strict=True):  # originals come first
+        trace.marker.update(
+            symbol=["circle-open" if doubt else "circle" for doubt in doubts],
+            opacity=[0.5 if doubt else 1.0 for doubt in doubts],
+            line={"width": [2 if doubt else 0 for doubt in doubts]},
+        )
+    may_be_noise(figure, [label for label, doubts in zip(labels, doubtful, strict=True) if doubts.all()])
+
+
+def _marks(build: Callable[..., Figure], release: Any, exact: Any, words: dict[str, Any], width: int | None) -> Figure:
+    labels, series, margins, colours = _series(release, exact)
+    x_title = _axis_title(release.axes[0]) if release.axes else ""
+    figure = build(
+        labels, series, margins=margins, colours=colours, x_title=x_title, y_title=_value_title(release), **words
+    )
+    _use_intervals(figure, release)
+    fit_labels(
+        figure,
+        labels,
+        thin=bool(release.axes) and release.axes[0].kind == "bins",
+        **({"width": width} if width else {}),
+    )
+    if len(release.axes) == 2:
+        figure.update_layout(legend={"title": {"text": _axis_title(release.axes[1])}})
+    return figure
+
+
+def _near(figure: Figure, release: Any, exact: Any) -> None:
+    """Let the y axis show the intervals large: points need no zero, and beside it no margin could be seen."""
+    if release.low95 is None or release.high95 is None or release.margin_unit != "value":
+        return
+    shown = [*release.low95, *release.high95, *([] if exact is None else exact.ravel().tolist())]
+    low, high = min(shown), max(shown)
+    room = 0.08 * (high - low) or 1.0
+    start = 0.0 if 0 <= low < room else low - room
+    figure.update_yaxes(range=[start, high + room])
 
 
 def _use_intervals(figure: Figure, release: Any) -> None:
@@ -138,30 +405,23 @@ def _use_intervals(figure: Figure, release: Any) -> None:
             )
 
 
-def _points(release: Any, original: Any, words: dict[str, Any]) -> Figure:
-    labels, series, margins, x_title = _series(release, original)
-    figure = line(labels, series, margins=margins, x_title=x_title, y_title=_value_title(release), **words)
-    _use_intervals(figure, release)
-    figure.update_xaxes(type="category")
-    figure.update_traces(mode="markers", marker={"size": 10})
+def _heatmap(release: Any, words: dict[str, Any]) -> Figure:
+    down, across = release.axes
+    margins = release.margin95 if release.margin_unit == "value" else None
+    width = words.pop("width", None)
+    labels = axis_labels(across)
+    figure = heatmap(
+        labels, axis_labels(down), release.value, margins=margins, value_title=_value_title(release),
+        x_title=_axis_title(across), y_title=_axis_title(down), **words,
+    )  # fmt: skip
+    fit_labels(figure, labels, thin=across.kind == "bins", **({"width": width} if width else {}))
     return figure
 
 
-def _heatmap(release: Any, words: dict[str, Any]) -> Figure:
-    if len(release.axes) != 2:
-        raise ParameterError("A heatmap needs a table of two columns; use kind='bar'.")
-    down, across = release.axes
-    margins = release.margin95 if release.margin_unit == "value" else None
-    return heatmap(
-        across.labels, down.labels, _tidied(release), margins=margins, value_title=_value_title(release),
-        x_title=_axis_title(across), y_title=_axis_title(down), **words,
-    )  # fmt: skip
-
-
-def _tidied(release: Any) -> np.ndarray[Any, Any]:
+def _tidied(release: Any) -> Any:
     from pydplib.release.postprocess import tidy_table
 
-    return np.asarray(tidy_table(release).value, dtype=float)
+    return tidy_table(release)
 
 
 def _boxes(release: Any, words: dict[str, Any]) -> Figure:
@@ -173,7 +433,6 @@ def _boxes(release: Any, words: dict[str, Any]) -> Figure:
     binned = next(axis for axis in reversed(release.axes) if axis.kind == "bins")
     others = [axis for axis in release.axes if axis is not binned]
     boxes = [Box(one.low, one.q1, one.median, one.q3, one.high) for one in found]
-    words = words | {"caption": words["caption"] + " Whiskers hold nine tenths of the rows."}
     return box(
         [one.group or "all" for one in found], {"released": boxes}, x_title=", ".join(_axis_title(a) for a in others),
         y_title=_axis_title(binned), **words,
@@ -181,12 +440,10 @@ def _boxes(release: Any, words: dict[str, Any]) -> Figure:
 
 
 def _bubbles(release: Any, words: dict[str, Any]) -> Figure:
-    if len(release.axes) != 2:
-        raise ParameterError("Bubbles need a table of two columns; use kind='bar'.")
     across, up = release.axes
     x = [label for label in across.labels for _ in up.labels]
     y = [label for _ in across.labels for label in up.labels]
     return bubbles(
-        x, y, _tidied(release).ravel(), size_title=_value_title(release), x_title=_axis_title(across),
+        x, y, release.values, size_title=_value_title(release), x_title=_axis_title(across),
         y_title=_axis_title(up), **words,
     )  # fmt: skip

@@ -80,7 +80,7 @@ def test_ages_and_scores_at_60000_reports_follow_the_paper_closely(large):
 
 def test_findings_depend_on_each_other_plausibly(large):
     by_score = large.groupby("pirads")
-    lesions = large["lesions"].astype(int).groupby(large["pirads"]).mean()
+    lesions = large["lesions"].replace("multiple", "4").astype(int).groupby(large["pirads"]).mean()
     assert lesions.is_monotonic_increasing
     known = by_score["gleason"].apply(lambda column: column.notna().mean())
     assert known.is_monotonic_increasing
@@ -88,7 +88,8 @@ def test_findings_depend_on_each_other_plausibly(large):
     assert by_score["gleason"].mean()[5] > by_score["gleason"].mean()[3]
     surveillance = (large["therapy"] == "active surveillance").groupby(large["gleason"]).mean()
     assert surveillance[6] > 3 * surveillance[7]
-    assert large[large["bph"]]["turp"].mean() > 2 * large[~large["bph"]]["turp"].mean()
+    turp = large["turp"] == "yes"
+    assert turp[large["bph"]].mean() > 2 * turp[~large["bph"]].mean()
     assert large[large["age"] >= 75]["bph"].mean() > large[large["age"] < 55]["bph"].mean() + 0.2
 
 
@@ -109,7 +110,7 @@ def test_patients_have_one_to_four_reports_in_order_of_time(large):
     repeated = large[large["patient_id"].isin(counts[counts > 1].index)]
     spread = repeated.groupby("patient_id")["age"].agg(["min", "max"])
     assert ((spread["max"] - spread["min"]) <= 2).all()
-    assert large.loc[large["patient_id"].duplicated(), "follow_up"].mean() > 0.9
+    assert (large.loc[large["patient_id"].duplicated(), "follow_up"] == "yes").mean() > 0.9
     # What was born with a patient stays with him.
     assert (repeated.groupby("patient_id")["department_code"].nunique() == 1).all()
 
@@ -125,9 +126,25 @@ def test_every_value_lies_in_the_schema(large):
     assert dp.Schema.from_toml(schema.to_toml()) == schema
 
 
-def test_lesions_are_text_that_reads_as_whole_numbers(cohort):
+def test_types_are_those_of_the_papers_table_2(cohort, large):
+    """Age float; Number_of_Lesions int or "multiple"; Follow up and TURP strings; BPH and PCA_no_PIRADS bool."""
+    assert cohort["age"].dtype == "float64"
+    tenths = cohort["age"].to_numpy() * 10
+    assert (abs(tenths - tenths.round()) < 1e-9).all() and (cohort["age"] % 1 != 0).mean() > 0.7
     assert all(isinstance(value, str) for value in cohort["lesions"])
-    assert set(cohort["lesions"].astype(int)) <= set(range(6))
+    assert set(cohort["lesions"]) == {"0", "1", "2", "3", "4", "5", "multiple"}
+    for name in ("follow_up", "turp"):
+        assert set(cohort[name]) == {"yes", "no", "unknown"}, name
+        assert (large[name] == "unknown").mean() < 0.05
+    assert cohort["bph"].dtype == cohort["pca_no_pirads"].dtype == bool
+
+
+def test_cohort_keeps_the_reports_that_its_seed_had_before_ages_had_decimals(cohort):
+    """Decimals, "multiple" and "unknown" were added without drawing anything else again."""
+    first = cohort.head(4)
+    assert (first["age"] // 1).tolist() == [57, 56, 65, 76]
+    assert first["patient_id"].tolist() == [468, 241, 201, 344]
+    assert int((cohort["prostatitis"] == "n").sum()) == 613
 
 
 @pytest.mark.parametrize(

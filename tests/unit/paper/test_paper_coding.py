@@ -53,7 +53,7 @@ def test_categories_in_any_order_come_back_exactly(order, pick) -> None:
         (["a", "b"], None, "char"),
         (["a", "bc"], None, "string"),
         (["1", "-2"], None, "int"),
-        (["1", "2.5"], None, "string"),
+        (["1", "2.5"], None, "float"),
         (["1", "2.5"], "float", "float"),
         (["1", "2"], "string", "string"),
         ([1, 2], "float", "float"),

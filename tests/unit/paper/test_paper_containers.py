@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -179,7 +180,7 @@ def test_pandas_index_when_everything_is_dropped_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [[True, 1], [1.5, "a"], [DAYS[0], 1], [DAYS[0], "a"], [1 + 2j], [{}], [b"x"], [[1], [2]]], ids=str
+    "data", [[True, 1], [1.5, "a"], [DAYS[0], 1], [DAYS[0], "a"], [1 + 2j], [{}], [b"x", "y"], [[1], [2]]], ids=str
 )
 def test_mixed_or_unknown_kinds_are_an_error(data) -> None:
     with pytest.raises(DataError, match="one kind of value"):
@@ -206,7 +207,6 @@ def test_tables_are_an_error_that_says_how_to_take_a_column(table) -> None:
     "data",
     [
         np.array([1 + 2j]),
-        np.array([b"x"]),
         np.array([(1,)], dtype=[("a", int)]),
         pl.Series([[1]]),
         pd.Series(pd.to_timedelta([1], unit="D")),
@@ -246,3 +246,29 @@ def test_pandas_needs_neither_polars_nor_pyarrow() -> None:
         "assert isinstance(out, pd.Series)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("data", [np.array([b"n", b"y", b"n"] * 20), [b"n", b"y", b"n"] * 20, (b"\xff", b"y") * 20])
+def test_bytes_come_back_as_bytes_of_the_same_words(data) -> None:
+    out = dp.dp_calculate(data, 1, 1, is_range=True, data_type="char").dp_data
+    assert type(out) is type(data) and set(out) <= set(data)
+    if isinstance(data, np.ndarray):
+        assert out.dtype == data.dtype
+    with pytest.raises(DataError, match="bytes and text"):
+        open_column([b"n", "y"])
+
+
+def test_decimals_of_databases_come_back_as_floats() -> None:
+    values = [Decimal("0.5"), Decimal("1.5"), Decimal("9.0")]
+    for data in (values, np.array(values), pd.Series(values), pl.Series(values), pa.array(values)):
+        out = noisy(data)
+        assert type(out) is type(data) or isinstance(out, pa.Array)
+        assert all(isinstance(float(value.as_py() if isinstance(value, pa.Scalar) else value), float) for value in out)
+        assert not any(isinstance(value, Decimal) for value in out)
+    assert np.isnan(open_column([Decimal("sNaN"), Decimal(1)]).values).tolist() == [True, False]
+
+
+@pytest.mark.filterwarnings("error")
+def test_lazy_frame_is_refused_without_a_warning_of_its_library() -> None:
+    with pytest.raises(DataError, match="pass one column"):
+        open_column(pl.LazyFrame({"age": [61, 70]}))

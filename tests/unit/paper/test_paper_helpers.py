@@ -23,17 +23,23 @@ DAY = datetime.date(2024, 1, 31)
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        ([52, 71, 66], range(52, 72)),
-        ([0.5, 2.5, 1.0], (0.5, 2.5)),
+        ([52, 71, 66, 52], [52, 66, 71]),
+        ([6, 7, 9, 10], [6, 7, 9, 10]),
+        ([0.5, 2.5, 1.0], [0.5, 1.0, 2.5]),
         (["y", "n", "y"], ["n", "y"]),
-        ([True, True], [False, True]),
-        ([DAY, datetime.date(2020, 1, 1)], (datetime.date(2020, 1, 1), DAY)),
-        (pd.Series([3, 1]), range(1, 4)),
+        ([True, True], [True]),
+        ([DAY, datetime.date(2020, 1, 1)], [datetime.date(2020, 1, 1), DAY]),
+        (pd.Series([3, 1]), [1, 3]),
+        (pd.Series(pd.Categorical(["b", "a"], categories=["c", "b", "a"], ordered=True)), ["b", "a"]),
     ],
     ids=str,
 )
-def test_data_range_is_what_fitting_takes(data, expected) -> None:
+def test_data_range_is_the_sorted_unique_values_and_what_fitting_takes(data, expected) -> None:
     assert dp.data_range(data) == expected
+    if not isinstance(expected[0], bool):
+        kind = {int: "int", float: "float", str: "string"}.get(type(expected[0]), "date")
+        fitted = dp.fit_data_to_range([0.0, 0.0, 1.0], expected, kind)
+        assert fitted == [expected[0], expected[0], expected[-1]]
 
 
 def test_data_range_when_empty_is_an_error() -> None:

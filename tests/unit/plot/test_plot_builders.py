@@ -144,3 +144,11 @@ def test_narrow_pictures_stack_their_panels_as_pages_do():
 def test_narrow_pictures_keep_the_legend_below_the_title():
     bars = plot.bar(["a"], {"low": [1], "high": [2]}, title="Bars")
     assert bars.drawn(width=390).layout.margin.t == bars.drawn(width=960).layout.margin.t + 26
+
+
+def test_narrow_axis_of_many_ranges_labels_every_second_one():
+    ages = ["< 50", "50–54", "55–59", "60–64", "65–69", "70–74", "75–79", "80 +"]
+    narrow = plot.bar(ages, {"n": range(8)}).layout.meta["narrow"]["xaxis"]
+    assert list(narrow["tickvals"]) == ages[::2]
+    findings = ["chronic", "yes", "none", "acute", "acute on chronic", "other", "missing"]
+    assert len(plot.bar(findings, {"n": range(7)}).layout.meta["narrow"]["xaxis"]["tickvals"]) == 7

@@ -56,6 +56,8 @@ class _Exporter:
         if template.person:
             extensions.append(_extension(names.PERSON, "String", template.person))
             extensions.append(_extension(names.MAX_REPORTS, "Integer", template.max_reports_per_person))
+        if template.report_title:
+            extensions.append(_extension(names.REPORT_TITLE, "String", template.report_title))
         resource: dict[str, Any] = {"resourceType": "Questionnaire", "id": template.id}
         if extensions:
             resource["extension"] = extensions
@@ -153,6 +155,8 @@ def _question_extensions(question: Question) -> list[dict[str, Any]]:
                 extensions.append(_extension(url, key, bound))
     if question.decimals is not None:
         extensions.append(_extension(names.MAX_DECIMALS, "Integer", question.decimals))
+    if question.step is not None:
+        extensions.append(_extension(names.STEP, "Decimal", question.step))
     if question.ordered:
         extensions.append(_extension(names.ORDERED, "Boolean", True))
     if not question.reported:

@@ -174,6 +174,8 @@ def _head(resource: Mapping[str, Any], texts: list[str], notes: Notes) -> dict[s
             head["person"] = text_of(value)
         elif extension_url == names.MAX_REPORTS and isinstance(value, int):
             head["max_reports_per_person"] = value
+        elif extension_url == names.REPORT_TITLE:
+            head["report_title"] = text_of(value)
         elif extension_url != names.CHECK:
             notes.left_out("", tail(extension_url), "an extension that is not known here")
     title = text_of(resource.get("title"))

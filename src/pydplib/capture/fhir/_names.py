@@ -42,6 +42,8 @@ OPTION_VALUE = OWN + "option-value"
 OPTION_HELP = OWN + "option-help"
 PERSON = OWN + "person"
 MAX_REPORTS = OWN + "max-reports-per-person"
+REPORT_TITLE = OWN + "report-title"
+STEP = OWN + "step"
 
 CORE_EXTENSIONS = (UNIT, UNIT_OPTION, MIN_VALUE, MAX_VALUE, MAX_DECIMALS, MIN_OCCURS, MAX_OCCURS, ITEM_CONTROL)
 OWN_EXTENSIONS = (
@@ -56,6 +58,8 @@ OWN_EXTENSIONS = (
     OPTION_HELP,
     PERSON,
     MAX_REPORTS,
+    REPORT_TITLE,
+    STEP,
 )
 
 OTHER_SUFFIX = ".other"

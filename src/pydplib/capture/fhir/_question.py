@@ -104,6 +104,8 @@ def _take_extensions(entry: Mapping[str, Any], question: dict[str, Any], notes: 
             taken = _take_bound("low" if url == names.MIN_VALUE else "high", value, question)
         elif url == names.MAX_DECIMALS and kind == "decimal" and whole and 0 <= value <= 9:
             question["decimals"] = value
+        elif url == names.STEP and kind == "decimal" and isinstance(value, int | float) and value > 0:
+            question["step"] = value
         elif url == names.LABEL and value in LABELS:
             question["label"] = value
         elif url in (names.SENTENCE, names.SENTENCE_NO):

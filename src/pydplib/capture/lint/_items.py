@@ -102,6 +102,8 @@ def _lint_question(question: Question) -> Iterator[Problem]:
         yield Problem("unit", question.id, f"{where} has a unit with blanks at its ends or in a row. Write it as UCUM.")
     if question.decimals is not None and not (kind == "decimal" and 0 <= question.decimals <= 9):
         yield Problem("decimals", question.id, f"{where}: decimals is a number from 0 to 9, for decimals only.")
+    if question.step is not None and not (kind == "decimal" and 0 < question.step <= _width(question)):
+        yield Problem("step", question.id, f"{where}: step is positive, at most the range, for decimals only.")
     if question.max_length is not None and not (kind == "text" and 1 <= question.max_length <= MOST_CHARACTERS):
         yield Problem(
             "max-length", question.id, f"{where}: max_length is a number from 1 to {MOST_CHARACTERS}, for texts only."
@@ -151,6 +153,11 @@ def _lint_options(question: Question, where: str) -> Iterator[Problem]:
                 f"{where} has an option whose value, code or system is empty or has blanks at its ends or in a row. "
                 "Use short values and put the words into the title.",
             )
+
+
+def _width(question: Question) -> float:
+    low, high = question.low, question.high
+    return high - low if isinstance(low, int | float) and isinstance(high, int | float) else math.inf
 
 
 def _lint_bounds(question: Question, where: str) -> Iterator[Problem]:
