@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pydplib.anonymity.boxes import search_lattice
 from pydplib.anonymity.certificate import TOGETHER, certify
 from pydplib.anonymity.engine_counts import is_relation
 from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.losses import LOSSES, make_objective
-from pydplib.anonymity.models import Model
+from pydplib.anonymity.models import KAnonymity, Model
 from pydplib.anonymity.plain import as_text
 from pydplib.anonymity.prepare import Task, prepare, read_rules, read_suppression, read_time_limit
 from pydplib.anonymity.problem import Problem
@@ -23,7 +24,7 @@ from pydplib.anonymity.recoding import Recoding, measure_loss, recode_levels
 from pydplib.anonymity.resolved import Bools, Ints
 from pydplib.anonymity.result import AnonymizationResult, RiskChange, Suppression
 from pydplib.anonymity.risks import risk_of_sizes
-from pydplib.anonymity.search import Found, Search, SearchInfo
+from pydplib.anonymity.search import SearchInfo
 from pydplib.anonymity.spellings import SeenFrame
 from pydplib.anonymity.traces import LazyTrace
 from pydplib.anonymity.view import dense
@@ -33,15 +34,14 @@ from pydplib.schema import Schema
 Method = Literal["optimal", "local", "cells", "mondrian", "microaggregation"]
 METHODS = ("optimal", "local", "cells", "mondrian", "microaggregation")
 _NOT_ALONE = (
-    "A model holds against the input's distribution, which the search used, but not against the output's own: allow "
-    "less suppression or ask for a stricter model."
+    "A model holds against the input's distribution, which the search used, but not against the output's own. Use "
+    "reference='output', allow less suppression, or ask for a stricter model."
 )
+REFERENCES = ("output", "input")
 _NOT_TOGETHER = (
     "Together with an earlier release somebody can learn more than the models allow. Where only the table of that "
     "release was given, give its trace instead: the search then takes it into account."
 )
-LARGE_LATTICE = 1_000_000
-"""Nodes above which the lattice is not held in memory but searched in boxes."""
 
 
 def anonymize(
@@ -56,6 +56,7 @@ def anonymize(
     suppression: float = 0.0,
     method: Method = "optimal",
     loss: str = "granularity",
+    reference: Literal["output", "input"] = "output",
     labels: Literal["sets", "hierarchy"] = "sets",
     schema: Schema | None = None,
     previous: Sequence[Any] = (),
@@ -80,6 +81,8 @@ def anonymize(
         method: ``"optimal"`` (one level per column, the true optimum), ``"local"`` (levels differ between
             classes), ``"cells"`` (single cells become "*"), ``"mondrian"`` or ``"microaggregation"``.
         loss: What the optimum minimizes: granularity, precision, entropy, discernibility or class_size.
+        reference: What t-closeness, beta-likeness and delta-disclosure compare classes with: the released rows
+            (``"output"``), so that what is found also holds; or all rows (``"input"``), as ARX does.
         labels: For Mondrian: sets of values, or the lowest label of the hierarchy that covers them.
         schema: Public facts for automatic hierarchies.
         previous: Earlier releases of the same people; the models then hold across all of them. Results of this
@@ -104,11 +107,13 @@ def anonymize(
         raise ParameterError(f"Unknown method '{method}'.{did_you_mean(method, METHODS)}")
     if loss not in LOSSES:
         raise ParameterError(f"Unknown loss '{loss}'.{did_you_mean(loss, LOSSES)}")
+    if reference not in REFERENCES:
+        raise ParameterError(f"Unknown reference '{reference}'.{did_you_mean(reference, REFERENCES)}")
     suppression = read_suppression(suppression)
     time_limit = read_time_limit(time_limit)
     words: dict[str, Any] = {
         "person": person, "identifiers": identifiers, "insensitive": insensitive, "models": models,
-        "suppression": suppression, "schema": schema,
+        "suppression": suppression, "schema": schema, "reference": reference,
     }  # fmt: skip
     if is_relation(table):
         from pydplib.anonymity.scale import anonymize_relation
@@ -146,7 +151,7 @@ def find_recoding(
     """Run one method on a problem."""
     deadline = None if time_limit is None else time.monotonic() + time_limit
     if method == "optimal":
-        found = _optimal(problem, loss, deadline, progress)
+        found = search_lattice(problem, make_objective(loss, problem), deadline=deadline, progress=progress)
         if found.verdict is None:
             raise no_solution(problem, found.info)
         verdict = found.verdict
@@ -161,6 +166,12 @@ def find_recoding(
             f"method='{method}' does not take several rows per person, previous releases or population tables. "
             "Use method='optimal'."
         )
+    whole = [str(rule.model) for rule in problem.rules if rule.model.whole_table]
+    if whole:
+        raise ParameterError(
+            f"method='{method}' decides class by class and cannot hold what is about all of them ({', '.join(whole)}). "
+            "Use method='optimal'."
+        )
     if method in ("local", "cells"):
         from pydplib.anonymity.local import recode_locally
 
@@ -172,15 +183,6 @@ def find_recoding(
     from pydplib.anonymity.microaggregation import recode_microaggregation
 
     return recode_microaggregation(problem)
-
-
-def _optimal(problem: Problem, loss: str, deadline: float | None, progress: Any) -> Found:
-    objective = make_objective(loss, problem)
-    if problem.nodes > LARGE_LATTICE:
-        from pydplib.anonymity.boxes import search_boxes
-
-        return search_boxes(problem, objective, deadline=deadline, progress=progress)
-    return Search(problem, objective, deadline=deadline, progress=progress).run()
 
 
 def no_solution(problem: Problem, info: SearchInfo) -> AnonymityError:
@@ -224,6 +226,8 @@ def finish(
     )  # fmt: skip
     past = problem.history
     notes = list(task.notes)
+    if any(isinstance(rule.model, KAnonymity) and rule.model.k == 1 for rule in task.rules):
+        notes.append("1-anonymity protects nobody: every table has it. Use k=2 or more; 5 to 11 are usual.")
     if past is not None:
         notes.append(
             "Earlier releases were taken into account: the models also hold for everybody who looks alike in all of "

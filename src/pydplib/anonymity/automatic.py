@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydplib.anonymity.builders import Dates, Intervals, Masking
+from pydplib.anonymity.builders import Cuts, Dates, Intervals, Masking
+from pydplib.anonymity.code_systems import Codes
 from pydplib.anonymity.coding import TopBottom
 from pydplib.anonymity.hierarchies import Hierarchy, TableHierarchy
 from pydplib.anonymity.plain import from_plain
@@ -123,6 +124,10 @@ def hierarchy_from_dict(values: Mapping[str, Any]) -> Hierarchy:
             return Intervals(values.pop("low"), values.pop("high"), values.pop("widths"), **values)
         if kind == "dates":
             return Dates(from_plain(values.pop("low")), from_plain(values.pop("high")), **values)
+        if kind == "cuts":
+            return Cuts(values.pop("edges"), **values)
+        if kind == "codes":
+            return Codes(**values)
         if kind == "masking":
             return Masking(values.pop("length"), **values)
         if kind == "top_bottom":
@@ -130,5 +135,5 @@ def hierarchy_from_dict(values: Mapping[str, Any]) -> Hierarchy:
             return TopBottom(inner=None if inner is None else hierarchy_from_dict(inner), **values)
     except (KeyError, TypeError):
         raise HierarchyError(f"The saved hierarchy of kind '{kind}' is not complete.") from None
-    known = ("table", "intervals", "dates", "masking", "top_bottom")
+    known = ("table", "intervals", "cuts", "dates", "masking", "codes", "top_bottom")
     raise HierarchyError(f"Unknown kind of hierarchy '{kind}'.{did_you_mean(kind, known)}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
@@ -159,7 +162,98 @@ class Intervals(Hierarchy):
         return f"Intervals({bounds}, widths={list(self.widths)})"
 
 
+class Cuts(Hierarchy):
+    """Intervals between given edges, for columns with long tails: 0-9, 10-49, 50-70000.
+
+    Args:
+        edges: Per level, the edges from the smallest possible value to the largest; each level keeps some of those of
+            the level before. An interval holds its lower edge; the last one holds its upper edge too.
+        root: Whether a last level "*" is added.
+        outside: ``"error"`` for values outside the edges, or ``"clamp"`` them to the nearest.
+        from_data: Set where the edges are quantiles of the data. That is fine for a table that is anonymized, since
+            classes stay as large; but each edge says where some share of the rows lies.
+
+    Examples:
+        >>> Cuts([[0, 10, 50, 70000], [0, 50, 70000]]).labels(17)
+        (17, '10-49', '0-49', '*')
+    """
+
+    def __init__(
+        self,
+        edges: Sequence[Sequence[float]],
+        *,
+        root: bool = True,
+        outside: Outside = "error",
+        from_data: bool = False,
+    ) -> None:
+        self.edges = tuple(tuple(level) for level in edges)
+        if not self.edges or any(len(level) < 2 for level in self.edges):
+            raise HierarchyError("Cuts need at least one level with two edges, such as [[0, 10, 100]].")
+        for level in self.edges:
+            if not all(isinstance(x, int | float) and math.isfinite(x) for x in level):
+                raise HierarchyError("Edges are finite numbers.")
+            if any(b <= a for a, b in itertools.pairwise(level)):
+                raise HierarchyError("Edges rise from left to right.")
+        for fine, coarse in itertools.pairwise(self.edges):
+            if not set(coarse) <= set(fine) or (coarse[0], coarse[-1]) != (fine[0], fine[-1]):
+                raise HierarchyError("Each level keeps some edges of the level before, with the first and the last.")
+        _check_outside(outside)
+        self.root, self.outside, self.from_data = root, outside, from_data
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the values."""
+        return len(self.edges) + int(self.root)
+
+    def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
+        """Return the codes, labels and costs of ``values`` at every level."""
+        present, clear = read_values(name, values, as_number, "are not numbers")
+        low, high = float(self.edges[0][0]), float(self.edges[0][-1])
+        gap = [v for v, x in zip(present, clear, strict=True) if not low <= x <= high]
+        if gap and self.outside == "error":
+            raise HierarchyGap(name, gap, why=f"lie outside {low:g} to {high:g}")
+        inside = [min(max(x, low), high) for x in clear]
+        whole = all(float(x).is_integer() for level in self.edges for x in level) and all(
+            x.is_integer() for x in inside
+        )
+        level0 = [v if x == c else int(c) if whole else c for v, x, c in zip(present, clear, inside, strict=True)]
+        labels: list[list[Any]] = [level0]
+        points = [[0.0] * len(present)]
+        for edges in self.edges:
+            places = [min(bisect_right(edges, x), len(edges) - 1) - 1 for x in inside]
+            labels.append([self._label(edges, place, whole) for place in places])
+            # A long tail makes widths useless as a measure: every interval of a level counts alike.
+            points.append([1.0 / (len(edges) - 1)] * len(present))
+        if self.root:
+            labels.append([ROOT] * len(present))
+            points.append([1.0] * len(present))
+        return resolve_labels(name, values, labels, points, math.inf, from_data=self.from_data)
+
+    def _label(self, edges: Sequence[float], place: int, whole: bool) -> str:
+        start, end, last = edges[place], edges[place + 1], place == len(edges) - 2
+        if whole:
+            top = end if last else end - 1
+            return f"{start:.0f}" if start == top else f"{start:.0f}-{top:.0f}"
+        return f"[{start:.10g}, {end:.10g}{']' if last else ')'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hierarchy as plain values, ready for JSON."""
+        return {
+            "kind": "cuts",
+            "edges": [list(level) for level in self.edges],
+            "root": self.root,
+            "outside": self.outside,
+            **({"from_data": True} if self.from_data else {}),
+        }
+
+    def __repr__(self) -> str:
+        return f"Cuts({len(self.edges)} levels)" if self.from_data else f"Cuts({[list(level) for level in self.edges]})"
+
+
 _UNITS = ("month", "quarter", "year", "decade")
+Order = Literal["ymd", "mdy", "dmy"]
+"""How a day is written: 2018-03-09, 03/09/2018 or 09/03/2018."""
+_SLASHED = re.compile(r"([0-9]{1,2})[/.\-]([0-9]{1,2})[/.\-]([0-9]{4})(?:[ ,T]+[0-9]{1,2}:[0-9]{2}.*)?")
 
 
 class Dates(Hierarchy):
@@ -170,10 +264,13 @@ class Dates(Hierarchy):
         high: Last possible day.
         units: Which steps to take above the day, from fine to coarse.
         outside: ``"error"`` for days outside the bounds, or ``"clamp"`` them.
+        order: How texts are written: ``"ymd"`` (2018-03-09), ``"mdy"`` (03/09/2018) or ``"dmy"`` (09/03/2018).
         from_data: Set where the bounds were taken from the data.
 
     Examples:
         >>> import datetime as dt
+        >>> Dates("2017-01-01", "2018-12-31", units=("year",), order="mdy").labels("03/09/2018")
+        ('03/09/2018', '2018', '*')
         >>> Dates("2017-01-01", "2018-12-31", units=("month", "year")).labels(dt.date(2017, 3, 9))
         (datetime.date(2017, 3, 9), '2017-03', '2017', '*')
     """
@@ -185,8 +282,12 @@ class Dates(Hierarchy):
         *,
         units: Sequence[str] = _UNITS,
         outside: Outside = "error",
+        order: Order = "ymd",
         from_data: bool = False,
     ) -> None:
+        if order not in get_args(Order):
+            raise ParameterError(f"order is 'ymd', 'mdy' or 'dmy'. Got {order!r}.")
+        self.written: Order = order
         self.low, self.high = _day(low), _day(high)
         for given, day in ((low, self.low), (high, self.high)):
             if given is not None and day is None:
@@ -205,13 +306,16 @@ class Dates(Hierarchy):
 
     def resolve(self, name: str, values: Sequence[Any]) -> Resolved:
         """Return the codes, labels and costs of ``values`` at every level."""
-        present, clear = read_values(name, values, _day, "are not dates")
+        present, clear = read_values(name, values, lambda value: _day(value, self.written), "are not dates")
         low = self.low or min(clear, default=dt.date(1900, 1, 1))
         high = self.high or max(clear, default=low)
         gap = [v for v, d in zip(present, clear, strict=True) if not low <= d <= high]
         if gap and self.outside == "error":
             raise HierarchyGap(name, gap, why=f"lie outside {low} to {high}")
-        level0 = [v if low <= d <= high else min(max(d, low), high) for v, d in zip(present, clear, strict=True)]
+        level0 = [
+            v if low <= d <= high else self._clamped(v, min(max(d, low), high))
+            for v, d in zip(present, clear, strict=True)
+        ]
         inside = [min(max(d, low), high) for d in clear]
         domain = float((high - low).days + 1)
         labels: list[list[Any]] = [level0]
@@ -222,6 +326,11 @@ class Dates(Hierarchy):
         labels.append([ROOT] * len(present))
         points.append([domain] * len(present))
         return resolve_labels(name, values, labels, points, domain, from_data=self.from_data)
+
+    def _clamped(self, value: Any, day: dt.date) -> Any:
+        if self.written == "ymd" or not isinstance(value, str):
+            return day
+        return day.strftime("%m/%d/%Y" if self.written == "mdy" else "%d/%m/%Y")
 
     @staticmethod
     def _covered(day: dt.date, unit: str, low: dt.date, high: dt.date) -> float:
@@ -236,6 +345,7 @@ class Dates(Hierarchy):
             "high": to_plain(self.high),
             "units": list(self.units),
             "outside": self.outside,
+            **({"order": self.written} if self.written != "ymd" else {}),
             **({"from_data": True} if self.from_data else {}),
         }
 
@@ -243,13 +353,23 @@ class Dates(Hierarchy):
         return f"Dates(units={list(self.units)})"
 
 
-def _day(value: Any) -> dt.date | None:
+def _day(value: Any, order: Order = "ymd") -> dt.date | None:
     if value is None:
         return None
     if isinstance(value, dt.datetime):
         return value.date()
     if isinstance(value, dt.date):
         return value
+    if isinstance(value, str) and order != "ymd":
+        found = _SLASHED.fullmatch(value.strip())
+        if found is None:
+            return None
+        first, second, year = map(int, found.groups())
+        month, day = (first, second) if order == "mdy" else (second, first)
+        try:
+            return dt.date(year, month, day)
+        except ValueError:
+            return None
     if isinstance(value, str):
         try:
             return dt.date.fromisoformat(value.strip()[:10])

@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._shown import Shown
 from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
 from pydplib.anonymity.models import (
     AlphaK,
+    AverageRisk,
     BetaLikeness,
     DeltaDisclosure,
     DeltaPresence,
     KAnonymity,
     KMap,
     LDiversity,
+    PopulationUniqueness,
     TCloseness,
 )
 from pydplib.anonymity.plain import as_text
@@ -33,8 +36,8 @@ TOGETHER = " across releases"
 """What a model's name ends with where it was measured on this release and earlier ones together."""
 
 
-@dataclass(frozen=True)
-class Statement:
+@dataclass(frozen=True, repr=False)
+class Statement(Shown):
     """One model, measured on the output.
 
     Attributes:
@@ -42,8 +45,7 @@ class Statement:
         sensitive: The sensitive column, if any.
         holds: Whether it holds on the output alone.
         value: What was measured (k, l, t, ...) on the output.
-        value_input: For models that compare with a whole table: measured against the input's distribution,
-            which the search used.
+        value_input: For models that compare with a whole table: measured against the input's distribution.
         holds_input: Whether it holds against the input's distribution.
     """
 
@@ -62,8 +64,8 @@ class Statement:
         return text + ")"
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """What the output guarantees, measured on the output alone.
 
     Attributes:
@@ -195,6 +197,12 @@ def _state(
     k = int(view.size.min())
     if isinstance(model, KAnonymity):
         return Statement(name, None, k >= model.k, k)
+    if isinstance(model, AverageRisk):
+        average = view.classes / int(view.size.sum())
+        return Statement(name, None, average <= model.limit + _SLACK, average)
+    if isinstance(model, PopulationUniqueness):
+        unique = model.estimate(view.size)
+        return Statement(name, None, unique <= model.limit + _SLACK, unique)
     if isinstance(model, KMap) and model.population is None:
         return Statement(name, None, k >= model.sample_size, k)
     if isinstance(model, KMap | DeltaPresence):

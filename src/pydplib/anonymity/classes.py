@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from pydplib.anonymity.grouping import Groups, combine, group
+from pydplib.anonymity.grouping import Groups, add_by_key, combine, group
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.resolved import Bools, Floats, Ints
 from pydplib.anonymity.stats import Histogram
@@ -20,17 +20,21 @@ class Counted(Protocol):
     """Classes as models look at them: their people and sensitive values, however the classes were made."""
 
     size: Ints
+    rows: Ints
 
     def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
         """Sensitive values of the kept classes, and which of them have a value that everybody has."""
         ...
 
+    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+        """How many people of the kept classes have every sensitive value; the histogram is theirs."""
+        ...
+
 
 class Classes(Counted, Protocol):
-    """The classes of one node: also their rows, labels and costs."""
+    """The classes of one node: also their labels and costs."""
 
     node: Node
-    rows: Ints
 
     def costs(self, tables: Sequence[Floats], which: Bools) -> Floats:
         """Per column, the cost of the rows in some classes; ``tables[a]`` is the cost per code."""
@@ -71,7 +75,7 @@ class Evaluator:
                 scale *= card
             else:
                 self.tables.append(list(column.levels))
-        self.by_size = sorted(range(len(columns)), key=lambda a: (-self.cards[a], a))
+        self.order = sorted(range(len(columns)), key=lambda a: (-self.cards[a], a))
         self.depths = tuple(range(2, max(len(columns) - 2, 0), 2))
         self._kept: dict[tuple[int, ...], TupleClasses] = {}
         self._cells = 0
@@ -86,19 +90,19 @@ class Evaluator:
             keys = keys + table[0][codes]
         return keys
 
-    def evaluate(self, node: Node) -> TupleClasses:
-        """Return the classes of a node."""
-        return self._prefix(node, len(node))
+    def evaluate(self, node: Node, below: TupleClasses | None = None) -> TupleClasses:
+        """Return the classes of a node, made from those of a node below it if given."""
+        return self._prefix(node, len(node)) if below is None else self.group(below, node)
 
     def _prefix(self, node: Node, depth: int) -> TupleClasses:
-        place = tuple(node[a] for a in self.by_size[:depth])
+        place = tuple(node[a] for a in self.order[:depth])
         found = self._kept.get(place)
         if found is not None:
             return found
         lower = [d for d in self.depths if d < depth]
         source = self._prefix(node, lower[-1]) if lower else self.base
         target = [0] * len(node)
-        for a in self.by_size[:depth]:
+        for a in self.order[:depth]:
             target[a] = node[a]
         out = self.group(source, tuple(target))
         if depth < len(node):
@@ -220,7 +224,8 @@ class TupleClasses:
             found = pairs.owner, pairs.value, pairs.count
         else:
             owner, value, count = self._source.entries(name)
-            found = merge_entries(self.into[owner], value, count, len(self.problem.sensitive[name].share))
+            values = len(self.problem.sensitive[name].share)
+            found = merge_entries(self.into[owner], value, count, len(self.rows), max(values, 1))
         self._entries[name] = found
         return found
 
@@ -232,21 +237,32 @@ class TupleClasses:
             # Only what is needed: entries of small classes are not even merged.
             owner, value, count = self._source.entries(name)
             owner = self.into[owner]
-            inside = keep[owner]
-            owner, value, count = owner[inside], value[inside], count[inside]
         return kept_histogram(owner, value, count, keep, len(self.problem.sensitive[name].share)), None
 
+    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+        """How many people of the kept classes have every sensitive value."""
+        return people_of(histogram, len(self.problem.sensitive[name].share))
 
-def merge_entries(owner: Ints, value: Ints, count: Ints, values: int) -> tuple[Ints, Ints, Ints]:
+
+def people_of(histogram: Histogram, values: int) -> Floats:
+    """Return how many people have every value, where each is in one class and has one value."""
+    return np.bincount(histogram.value, weights=histogram.count, minlength=values).astype(np.float64)
+
+
+def merge_entries(owner: Ints, value: Ints, count: Ints, classes: int, values: int) -> tuple[Ints, Ints, Ints]:
     """Add up counts of equal (class, value); sorted by class."""
-    groups = group(owner * values + value)
-    return groups.keys // values, groups.keys % values, groups.sums(count)
+    keys, sums = add_by_key(owner * values + value, classes * values, count)
+    owner, value = np.divmod(keys, values)
+    return owner, value, sums.astype(np.int64)
 
 
 def kept_histogram(owner: Ints, value: Ints, count: Ints, keep: Bools, values: int) -> Histogram:
-    """Return the histogram of the kept classes, numbered anew."""
+    """Return the histogram of the kept classes, numbered in their order."""
     number = np.cumsum(keep) - 1
-    inside = keep[owner]
-    owner, value, count = merge_entries(number[owner[inside]], value[inside], count[inside], max(values, 1))
+    classes = int(number[-1]) + 1 if len(number) else 0
+    if classes < len(keep):
+        inside = keep[owner]
+        owner, value, count = number[owner[inside]], value[inside], count[inside]
+    owner, value, count = merge_entries(owner, value, count, classes, max(values, 1))
     start = np.flatnonzero(np.diff(owner, prepend=-1))
     return Histogram(start, owner, value, count)

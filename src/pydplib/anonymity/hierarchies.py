@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,9 @@ from pydplib.errors import HierarchyError, ParameterError
 if TYPE_CHECKING:
     from pydplib.anonymity.builders import Dates, Intervals, Masking
     from pydplib.schema import Column
+
+
+_DECIMALS = re.compile(r"-?(0|[1-9][0-9]*)[.,][0-9]+")
 
 
 class HierarchyGap(HierarchyError):
@@ -222,6 +226,8 @@ class TableHierarchy(Hierarchy):
         self._texts: dict[str, int] = {}
         for key, line in self._index.items():
             self._texts.setdefault(_text(key[1]), line)
+        for key, line in self._index.items():  # and "1.0" covers 1.0, unless the file lists "1" too
+            self._texts.setdefault(_number_text(key[1]), line)
         leaves = [self.rows[line] for line in self._index.values()]
         self._domain = len(leaves)
         self._sizes = [Counter(cell_key(row[level]) for row in leaves) for level in range(width)]
@@ -299,6 +305,17 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
+
+
+def _number_text(value: Any) -> str:
+    """Return a number with decimals as the text by which the same number in a table is looked up.
+
+    Examples:
+        >>> _number_text("1.0"), _number_text("0,50"), _number_text("01067")
+        ('1', '0.5', '01067')
+    """
+    text = _text(value)
+    return _text(float(text.replace(",", "."))) if _DECIMALS.fullmatch(text) else text
 
 
 def _first_values(values: Sequence[Any], lines: Sequence[int | None]) -> list[Any]:

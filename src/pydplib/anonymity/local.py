@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.classes import Node, kept_histogram
+from pydplib.anonymity.boxes import LARGE_LATTICE, BoxSearch, search_lattice
+from pydplib.anonymity.classes import Node, kept_histogram, people_of
 from pydplib.anonymity.grouping import Groups, combine, group
-from pydplib.anonymity.judging import Judge, Verdict, passing
+from pydplib.anonymity.judging import Judge, Verdict, passing, settle
 from pydplib.anonymity.losses import SeparableLoss, make_objective
+from pydplib.anonymity.mondrian import Parts
 from pydplib.anonymity.problem import Pairs, Problem
 from pydplib.anonymity.recoding import RecodedColumn, Recoding, distinct_texts, label_mass, value_counts
 from pydplib.anonymity.resolved import Bools, Floats, Ints
@@ -22,8 +25,10 @@ from pydplib.errors import AnonymityError
 
 _HELD = 300_000
 """Lattices up to this size are sorted as a whole."""
-_WALKED = 30_000
-"""So many nodes of a larger one are walked by a heap, cheapest first."""
+_WALKED = 1_500
+"""How many nodes of a larger one are looked at, those just below the best single node."""
+_RESERVE = 0.7
+"""The share of a time limit after which no more classes are peeled off."""
 
 
 class Remaining:
@@ -87,13 +92,21 @@ class RemainingClasses:
         values = len(self._remaining.problem.sensitive[name].share)
         return kept_histogram(self.groups.into[owner], value, count, keep, values), None
 
+    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+        """How many people of the kept classes have every sensitive value."""
+        return people_of(histogram, len(self._remaining.problem.sensitive[name].share))
 
-def nodes_by_loss(problem: Problem, objective: SeparableLoss, *, cells: bool) -> Iterator[Node]:
-    """Yield nodes by rising loss of their labels; for cells only levels 0 and top."""
+
+def nodes_by_loss(problem: Problem, objective: SeparableLoss, start: Node, *, cells: bool) -> Iterator[Node]:
+    """Yield nodes by rising loss of their labels; for cells only levels 0 and top.
+
+    Of a lattice that is too large to sort, those below ``start``, the best single node: classes of k people begin to
+    form there, while the cheapest nodes of all tell everybody apart.
+    """
     steps = [sorted({0, height}) if cells else list(range(height + 1)) for height in problem.heights]
     totals = [objective.totals[a][levels] for a, levels in enumerate(steps)]
     shape = [len(levels) for levels in steps]
-    if float(np.prod([float(s) for s in shape])) <= _HELD:
+    if math.prod(shape) <= _HELD:
         price = np.zeros(shape)
         for a, total in enumerate(totals):
             price = price + total.reshape([-1 if i == a else 1 for i in range(len(shape))])
@@ -101,28 +114,20 @@ def nodes_by_loss(problem: Problem, objective: SeparableLoss, *, cells: bool) ->
         for place in np.stack(np.unravel_index(order, shape), axis=1).tolist():
             yield tuple(steps[a][i] for a, i in enumerate(place))
         return
-    first = (0,) * len(shape)
-    heap = [(float(sum(total[0] for total in totals)), first)]
+    first = tuple(sum(step < level for step in column) for column, level in zip(steps, start, strict=True))
+    heap = [(-float(sum(total[i] for total, i in zip(totals, first, strict=True))), first)]
     seen = {first}
-    for _ in range(_WALKED):
-        if not heap:
-            break
+    found: list[tuple[float, Node]] = []
+    while heap and len(found) < _WALKED:
         price_now, place = heapq.heappop(heap)
-        yield tuple(steps[a][i] for a, i in enumerate(place))
+        found.append((-price_now, place))
         for a, i in enumerate(place):
-            if i + 1 < shape[a]:
-                above = (*place[:a], i + 1, *place[a + 1 :])
-                if above not in seen:
-                    seen.add(above)
-                    heapq.heappush(heap, (price_now + float(totals[a][i + 1] - totals[a][i]), above))
-    # What is left after the cheap nodes gets coarser step by step, most expensive column last.
-    by_price = sorted(range(len(shape)), key=lambda a: float(totals[a][-1]))
-    level = [0] * len(shape)
-    while any(i + 1 < s for i, s in zip(level, shape, strict=True)):
-        for a in by_price:
-            if level[a] + 1 < shape[a]:
-                level[a] += 1
-                yield tuple(steps[b][i] for b, i in enumerate(level))
+            below = (*place[:a], i - 1, *place[a + 1 :])
+            if i and below not in seen:
+                seen.add(below)
+                heapq.heappush(heap, (price_now + float(totals[a][i] - totals[a][i - 1]), below))
+    for _, place in sorted(found):
+        yield tuple(steps[a][i] for a, i in enumerate(place))
 
 
 def recode_locally(
@@ -134,51 +139,42 @@ def recode_locally(
 ) -> tuple[Recoding, SearchInfo]:
     """Release classes node by node; what is left at the end is suppressed.
 
+    Never worse than the best single node that was found on the way: that one is looked for first, and where peeling
+    does not beat it, or time is up, it is what is released.
+
     Raises:
         AnonymityError: If more rows are left than may be suppressed.
     """
     began = time.monotonic()
     objective = make_objective("granularity", problem)
     assert isinstance(objective, SeparableLoss)
-    remaining = Remaining(problem)
-    at_node = np.full(len(problem.weight), -1, dtype=np.int64)
-    nodes: list[Node] = []
-    checked = 0
-    for node in nodes_by_loss(problem, objective, cells=cells):
-        if not len(remaining.tuples):
-            break
-        late = deadline is not None and time.monotonic() > deadline
-        if late:
-            node = problem.heights
-        checked += 1
-        classes = remaining.at(node)
-        fine = passing(problem, classes, problem.rules, np.ones(len(classes.rows), dtype=bool))
-        if fine.any():
-            out = remaining.release(fine[classes.groups.into])
-            at_node[out] = len(nodes)
-            nodes.append(node)
-        if late:
-            break
-    left = int(remaining.weight.sum())
-    if left > problem.limit:
-        _pool(problem, at_node, nodes)
+    single = find_node(problem, objective, deadline)
+    start = problem.heights if single.best is None else single.best.classes.node
+    at_node, nodes, checked = _peel(problem, objective, start, cells=cells, deadline=_part(began, deadline))
+    left = int(problem.weight[at_node < 0].sum())
+    late = deadline is not None and time.monotonic() > deadline
+    if left > problem.limit and not late:
+        _pool(problem, at_node, nodes, deadline)
         left = int(problem.weight[at_node < 0].sum())
-        if left > problem.limit:
-            raise AnonymityError(
-                f"Local recoding cannot satisfy {problem.asked} within the allowed suppression. Allow more "
-                "suppression, use weaker models, or give the hierarchies a common top level '*'."
-            )
-    cost = _loss(objective, problem, at_node, nodes)
-    if not cells and problem.nodes <= _HELD:
-        better, more = _one_node(problem, cost, deadline)
-        checked += more
-        if better is not None and better.suppressed is not None:
-            nodes = [better.classes.node]
-            at_node = np.where(better.classes.tuple_mask(better.suppressed), -1, 0)
+    if left <= problem.limit:
+        _settle(problem, at_node, nodes)
+        left = int(problem.weight[at_node < 0].sum())
+    cost = _loss(objective, problem, at_node, nodes) if left <= problem.limit else np.inf
+    if not cells:
+        best = _one_node(single, cost)
+        if best is not None and best.suppressed is not None and single.loss < cost:
+            nodes = [best.classes.node]
+            at_node = np.where(best.classes.tuple_mask(best.suppressed), -1, 0)
             cost = _loss(objective, problem, at_node, nodes)
+    if not np.isfinite(cost):
+        raise AnonymityError(
+            f"Local recoding cannot satisfy {problem.asked} within the allowed suppression"
+            f"{' before the time limit' if late else ''}. Allow more suppression, use weaker models, or give the "
+            "hierarchies a common top level '*'."
+        )
     recoding = recode_nodes(problem, at_node, nodes)
     info = SearchInfo(
-        "cells" if cells else "local", problem.nodes, checked, cost, 0.0,
+        "cells" if cells else "local", problem.nodes, checked + single.judge.checks, cost, 0.0,
         False, time.monotonic() - began,
     )  # fmt: skip
     if progress is not None:
@@ -186,16 +182,78 @@ def recode_locally(
     return recoding, info
 
 
-def _one_node(problem: Problem, loss: float, deadline: float | None) -> tuple[Verdict | None, int]:
-    """Return the best single node if it loses less than the peeling did, and how many nodes were looked at.
+def _part(began: float, deadline: float | None) -> float | None:
+    return None if deadline is None else began + _RESERVE * (deadline - began)
+
+
+def _peel(
+    problem: Problem, objective: SeparableLoss, start: Node, *, cells: bool, deadline: float | None
+) -> tuple[Ints, list[Node], int]:
+    """Release classes node by node; what is left is met at ``start`` last. Return each tuple's node, -1 for none."""
+    remaining = Remaining(problem)
+    at_node = np.full(len(problem.weight), -1, dtype=np.int64)
+    nodes: list[Node] = []
+    checked = 0
+
+    def take(node: Node) -> None:
+        classes = remaining.at(node)
+        fine = passing(problem, classes, problem.rules, np.ones(len(classes.rows), dtype=bool))
+        if fine.any():
+            at_node[remaining.release(fine[classes.groups.into])] = len(nodes)
+            nodes.append(node)
+
+    for node in nodes_by_loss(problem, objective, start, cells=cells):
+        if not len(remaining.tuples) or (deadline is not None and time.monotonic() > deadline):
+            break
+        checked += 1
+        take(node)
+    for node in (start, problem.heights):
+        if len(remaining.tuples) and not (cells and node != problem.heights):
+            checked += 1
+            take(node)
+    return at_node, nodes, checked
+
+
+def _settle(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> None:
+    """Leave out released classes until all that is left passes, compared with itself."""
+    if not problem.moves:
+        return
+    parts = [at_node + 1]
+    for a, column in enumerate(problem.columns):
+        levels = np.stack(list(column.levels))
+        parts.append(np.where(at_node >= 0, levels[_levels(a, at_node, nodes), problem.codes[a]], 0))
+    cards = [len(nodes) + 1, *(len(column.values) + 1 for column in problem.columns)]
+    groups = group(combine(parts, cards, len(at_node))[0])
+    part = groups.into
+    released = at_node[groups.first] >= 0
+    fine = settle(problem, Parts(problem, part, len(released)), problem.rules, released)
+    at_node[~fine[part]] = -1
+
+
+def find_node(problem: Problem, objective: SeparableLoss, deadline: float | None) -> Search | BoxSearch:
+    """Walk down to a good single node, which is fast in a lattice of any size; the search can go on from there."""
+    if problem.nodes <= LARGE_LATTICE:
+        search = Search(problem, objective, deadline=deadline)
+        search.descend()
+        return search
+    boxes = BoxSearch(problem, objective, deadline=deadline, progress=None)
+    boxes.approach()
+    return boxes
+
+
+def _one_node(single: Search | BoxSearch, loss: float) -> Verdict | None:
+    """Return the best single node, looked for further where that can beat the peeling.
 
     Peeling is greedy: what it releases early is missing later. Nodes whose lower bound is not below its loss are never
     looked at, so this costs little.
     """
-    search = Search(problem, make_objective("granularity", problem), deadline=deadline)
-    search.loss = loss - 1e-12
-    search.sweep()
-    return search.best, search.judge.checks
+    if isinstance(single, Search):
+        found, best = single.loss, single.best
+        single.loss = min(single.loss, loss - 1e-12)
+        single.sweep()
+        if single.best is best:
+            single.loss = found
+    return single.best
 
 
 def _loss(objective: SeparableLoss, problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> float:
@@ -216,7 +274,7 @@ def _levels(a: int, at_node: Ints, nodes: Sequence[Node]) -> Ints:
     return np.array([node[a] for node in nodes] or [0], dtype=np.int64)[np.maximum(at_node, 0)]
 
 
-def _pool(problem: Problem, at_node: Ints, nodes: list[Node]) -> None:
+def _pool(problem: Problem, at_node: Ints, nodes: list[Node], deadline: float | None) -> None:
     """Take back the latest releases until they and the rest satisfy the models together, at their best node."""
     back = at_node < 0
     number = len(nodes)
@@ -226,7 +284,7 @@ def _pool(problem: Problem, at_node: Ints, nodes: list[Node]) -> None:
         top = Judge(part).judge(problem.heights)
         # With everything taken back the search decides, even where the top alone would not do.
         if number == 0 or (top.suppressed is not None and top.suppressed_rows <= problem.limit):
-            found = Search(part, make_objective("granularity", part)).run().verdict
+            found = search_lattice(part, make_objective("granularity", part), deadline=deadline).verdict
             if found is None or found.suppressed is None:
                 return
             gone = found.classes.tuple_mask(found.suppressed)
@@ -247,6 +305,7 @@ def sub_problem(problem: Problem, tuples: Ints) -> Problem:
         problem.weight[tuples],
         problem.rules,
         problem.limit,
+        reference="input",
     )
     out.sensitive = problem.sensitive
     for name, pairs in problem.pairs.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from pydplib._shown import Shown
 from pydplib.anonymity.classes import Node
 from pydplib.anonymity.judging import Verdict, cost_tables
 from pydplib.anonymity.models import AlphaK, KAnonymity
@@ -22,8 +23,8 @@ LOSSES = ("granularity", "precision", "entropy", "discernibility", "class_size")
 """The losses that a search can minimize."""
 
 
-@dataclass(frozen=True)
-class Loss:
+@dataclass(frozen=True, repr=False)
+class Loss(Shown):
     """What was lost, by several measures; smaller is better.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.judging import passing
+from pydplib.anonymity.judging import settle
 from pydplib.anonymity.losses import smallest_size
 from pydplib.anonymity.mondrian import Parts, value_ranks
 from pydplib.anonymity.problem import Problem
@@ -38,7 +38,7 @@ def recode_microaggregation(problem: Problem) -> tuple[Recoding, SearchInfo]:
     number = 0
     for block in _blocks(points, problem.weight, k):
         number = _mdav(points, problem.weight, block, k, part, number)
-    fine = passing(problem, Parts(problem, part, number), problem.rules, np.ones(number, dtype=bool))
+    fine = settle(problem, Parts(problem, part, number), problem.rules, np.ones(number, dtype=bool))
     gone = ~fine
     if int(problem.weight[gone[part]].sum()) > problem.limit:
         raise AnonymityError(

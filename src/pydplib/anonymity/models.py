@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pydplib.anonymity.hierarchies import Hierarchy
-from pydplib.anonymity.resolved import Bools
+from pydplib.anonymity.resolved import Bools, Floats
 from pydplib.anonymity.stats import (
     TOLERANCE,
     ClassStats,
@@ -40,13 +40,19 @@ def _choice(name: str, value: Any, known: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class Model(ABC):
-    """A privacy model. ``str(model)`` names it, ``paper`` cites it, ``bounds`` says what it limits."""
+    """A privacy model. ``str(model)`` names it, ``paper`` says where it is from, ``bounds`` what it limits."""
 
     paper: ClassVar[str] = ""
     bounds: ClassVar[str] = ""
     needs_sensitive: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
     """Whether rows that pass keep passing under generalization, whatever else is suppressed."""
+    whole_table: ClassVar[bool] = False
+    """Whether it judges all released classes together, after the models that judge each class."""
+    upward: ClassVar[bool] = True
+    """Whether a table that passes without suppression passes at every coarser level too."""
+    relative: ClassVar[bool] = False
+    """Whether classes are compared with the distribution of a whole table."""
 
     @abstractmethod
     def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
@@ -199,6 +205,7 @@ class TCloseness(Model):
     paper = "Li, Li, Venkatasubramanian (2007), t-closeness"
     bounds = "what a class tells about its sensitive values beyond the whole table"
     needs_sensitive = True
+    relative = True
     t: float
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
     hierarchy: Hierarchy | None = None
@@ -227,6 +234,21 @@ class TCloseness(Model):
             return ordered_distance(histogram, column)
         return hierarchical_distance(histogram, column)
 
+    def must_fail(self, stats: ClassStats, sensitive: str | None, slack: float) -> Floats:
+        """Return, per class, a share of its rows that fail however the class is split.
+
+        Proof: the distance is convex in the class's distribution and at most 1. Let parts with a share w of the rows
+        pass, at most t' = t + slack away from the table of ``stats``. Then distance <= w t' + (1 - w), so that
+        1 - w >= (distance - t') / (1 - t'). ``slack`` is how far the table that parts are compared with can be from
+        that of ``stats``. Values that vanish change the distance itself, too: ``stats`` then holds for every pair of
+        values the least distance that it can have (``Sensitive.whatever_goes``; a root that falls off a tree only
+        makes distances larger), and the earth mover's distance does not rise where all distances between values fall.
+        """
+        limit = self.t + slack + TOLERANCE
+        if limit >= 1:
+            return np.zeros(len(stats.size))
+        return np.asarray(np.maximum(self.distances(stats, sensitive) - limit, 0.0) / (1 - limit))
+
     def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
         """Return, per class, whether its distance is at most t."""
         return np.asarray(self.distances(stats, sensitive) <= self.t + TOLERANCE)
@@ -248,6 +270,7 @@ class BetaLikeness(Model):
     paper = "Cao and Karras (2012), publishing microdata with a robust privacy guarantee"
     bounds = "how much more likely a sensitive value becomes by knowing the class"
     needs_sensitive = True
+    relative = True
     beta: float
     kind: Literal["basic", "enhanced"] = "basic"
 
@@ -285,6 +308,7 @@ class DeltaDisclosure(Model):
     paper = "Brickell and Shmatikov (2008), the cost of privacy"
     bounds = "how much more or less likely any sensitive value becomes by knowing the class"
     needs_sensitive = True
+    relative = True
     delta: float
     base: float = 2.0
 
@@ -397,6 +421,102 @@ class DeltaPresence(Model):
         """Return, per class, whether the share of the population in the table is within the bounds."""
         chance = stats.size / np.maximum(stats.population[id(self)], 1)
         return np.asarray((chance <= self.upper + TOLERANCE) & (chance >= self.lower - TOLERANCE))
+
+
+@dataclass(frozen=True)
+class AverageRisk(Model):
+    """The chance of finding the right person, averaged over all people, is at most a limit.
+
+    Among f people who look alike everybody is found with a chance of 1/f, so that the average is the number of classes
+    over the number of people. Where it is too high, the smallest classes are left out: all below the least size with
+    which it holds. Add k-anonymity to bound the highest chance too.
+
+    Args:
+        limit: The largest average chance, e.g. 0.05.
+
+    Examples:
+        >>> print(AverageRisk(0.05))
+        average risk of at most 5 %
+    """
+
+    paper = "our own description: the mean of the prosecutor's chances 1/f, held below a limit"
+    bounds = "of everybody whom somebody tries to find, at most this share is found"
+    whole_table = True
+    limit: float
+
+    def __post_init__(self) -> None:
+        _real("limit", self.limit, 0, 1, open_low=True)
+
+    def __str__(self) -> str:
+        return f"average risk of at most {100 * self.limit:g} %"
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether it is large enough for the average to hold among all classes of its size and up.
+
+        Proof: Leaving out smaller classes raises the mean size of those left, which is one over the average risk: it
+        is monotone in the least size, and the first size that holds leaves out the fewest people.
+        """
+        sizes, number = np.unique(stats.size, return_counts=True)
+        people = np.cumsum((sizes * number)[::-1])[::-1]
+        classes = np.cumsum(number[::-1])[::-1]
+        fine = np.flatnonzero(classes <= self.limit * people + TOLERANCE)
+        least = sizes[fine[0]] if len(fine) else np.iinfo(np.int64).max
+        return np.asarray(stats.size >= least)
+
+
+@dataclass(frozen=True)
+class PopulationUniqueness(Model):
+    """At most a share of the population is unique in it, as estimated from the released sample.
+
+    Where the estimate is too high, everybody who is unique in the table is left out; nobody else can be unique in the
+    population.
+
+    Args:
+        limit: The largest share, e.g. 0.001.
+        fraction: The share of the population that the table holds.
+        estimator: ``"dankar"`` (chooses among the others), ``"zayatz"``, ``"pitman"`` or ``"snb"``.
+
+    Examples:
+        >>> print(PopulationUniqueness(0.01, fraction=0.1))
+        population uniqueness of at most 1 % (dankar, fraction 0.1)
+    """
+
+    paper = "our own description: a limit on the estimates called Zayatz, Pitman, SNB and Dankar's choice of them"
+    bounds = "the share of the population that nobody else looks like, estimated from the release"
+    whole_table = True
+    upward = False  # an estimate may rise where classes merge
+    limit: float
+    fraction: float = field(kw_only=True)
+    estimator: Literal["dankar", "zayatz", "pitman", "snb"] = field(default="dankar", kw_only=True)
+
+    def __post_init__(self) -> None:
+        _real("limit", self.limit, 0, 1)
+        _real("fraction", self.fraction, 0, 1, open_low=True)
+        _choice("estimator", self.estimator, ("dankar", "zayatz", "pitman", "snb"))
+
+    def __str__(self) -> str:
+        return f"population uniqueness of at most {100 * self.limit:g} % ({self.estimator}, fraction {self.fraction:g})"
+
+    def estimate(self, size: Any) -> float:
+        """Return the estimated share of unique people in the population behind classes of these sizes.
+
+        Where an estimator cannot say (every row of the table is unique), it counts as everybody.
+        """
+        from pydplib.anonymity.population import population_uniqueness
+
+        sizes, number = np.unique(np.asarray(size), return_counts=True)
+        if not len(sizes) or sizes[0] > 1:
+            return 0.0  # whoever is unique in the population is unique in every sample of it
+        counts = dict(zip(sizes.tolist(), number.tolist(), strict=True))
+        people = int((sizes * number).sum())
+        found = population_uniqueness(counts, people, self.fraction, self.estimator)
+        return float(found.get(self.estimator, 1.0))
+
+    def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
+        """Return, per class, whether it stays: all of them, or those with more than one person."""
+        if self.estimate(stats.size) <= self.limit + TOLERANCE:
+            return np.ones(len(stats.size), dtype=bool)
+        return np.asarray(stats.size > 1)
 
 
 def _named(sensitive: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.classes import kept_histogram
+from pydplib.anonymity.classes import kept_histogram, people_of
 from pydplib.anonymity.grouping import add_by_key, combine, group
 from pydplib.anonymity.judging import passing
 from pydplib.anonymity.models import KAnonymity
@@ -37,6 +37,10 @@ class Parts:
         inside = owner >= 0
         values = len(self.problem.sensitive[name].share)
         return kept_histogram(owner[inside], pairs.value[inside], pairs.count[inside], keep, values), None
+
+    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+        """How many people of the kept parts have every sensitive value."""
+        return people_of(histogram, len(self.problem.sensitive[name].share))
 
 
 def value_ranks(column: Resolved) -> Ints:

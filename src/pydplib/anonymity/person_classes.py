@@ -20,10 +20,11 @@ class PersonEvaluator:
         assert problem.persons is not None
         self.problem, self.persons = problem, problem.persons
         self._tuples = Evaluator(problem)
+        self.order = self._tuples.order
 
-    def evaluate(self, node: Node) -> PersonClasses:
-        """Return the classes of a node."""
-        tuples = self._tuples.evaluate(node)
+    def evaluate(self, node: Node, below: PersonClasses | None = None) -> PersonClasses:
+        """Return the classes of a node, made from those of a node below it if given."""
+        tuples = self._tuples.evaluate(node, None if below is None else below.tuples)
         return (LinkedClasses if self.persons.linked else PersonClasses)(tuples, self.persons)
 
 
@@ -32,12 +33,12 @@ class PersonClasses:
 
     def __init__(self, tuples: TupleClasses, persons: Persons) -> None:
         self.problem, self.node = tuples.problem, tuples.node
-        self._tuples, self._persons = tuples, persons
+        self.tuples, self._persons = tuples, persons
         self._of_tuple = tuples.tuple_class()
         self._prepare()
 
     def _prepare(self) -> None:
-        self.rows = self._tuples.rows
+        self.rows = self.tuples.rows
         owner = self._of_tuple[self._persons.owner]
         pairs = group(owner * self._persons.number + self._persons.person)
         self.size = np.bincount(pairs.keys // max(self._persons.number, 1), minlength=len(self.rows)).astype(np.int64)
@@ -51,11 +52,11 @@ class PersonClasses:
     @property
     def fixed(self) -> Ints:
         """Per class, the signature of earlier releases."""
-        return self._tuples.fixed
+        return self.tuples.fixed
 
     def labels(self, column: int) -> Ints:
         """Per class, the number of its label in one column."""
-        return self._tuples.labels(column)
+        return self.tuples.labels(column)
 
     def tuple_class(self) -> Ints:
         """Per distinct tuple, its class."""
@@ -67,7 +68,7 @@ class PersonClasses:
 
     def costs(self, tables: Sequence[Floats], which: Bools) -> Floats:
         """Per column, the cost of the rows in some classes."""
-        return self._tuples.costs(tables, which)
+        return self.tuples.costs(tables, which)
 
     def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
         """Sensitive values of the kept classes by persons, and which classes have a value that all have."""
@@ -83,6 +84,15 @@ class PersonClasses:
         out = kept_histogram(owner[first], pairs.value[first], ones, keep, values)
         most = out.maximum(out.count.astype(np.float64)) if len(out.start) else np.zeros(0)
         return out, np.asarray(most >= self.size[keep])
+
+    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+        """How many people of the kept classes have every sensitive value: each once, in however many classes."""
+        pairs = self.problem.pairs[name]
+        assert pairs.person is not None
+        values = max(len(self.problem.sensitive[name].share), 1)
+        inside = keep[self._class_of(pairs.owner, pairs.person)]
+        once = group(pairs.person[inside] * values + pairs.value[inside]).keys % values
+        return np.bincount(once, minlength=values).astype(np.float64)
 
 
 class LinkedClasses(PersonClasses):

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
+from pydplib.anonymity.resolved import Floats
+
 
 def sample_threshold(k: int, fraction: float, significance: float, *, truncated: bool) -> int:
     """Return the class size in the sample that speaks for at least k people in the population.
@@ -29,28 +33,36 @@ def sample_threshold(k: int, fraction: float, significance: float, *, truncated:
     return size
 
 
-def population_uniqueness(sizes: Mapping[int, int], rows: int, fraction: float) -> dict[str, float]:
+def population_uniqueness(
+    sizes: Mapping[int, int], rows: int, fraction: float, estimator: str | None = None
+) -> dict[str, float]:
     """Return estimates of the share of the population that is unique.
 
     Args:
         sizes: Size of a class in the sample -> number of such classes.
         rows: Rows of the sample.
         fraction: The sampling fraction.
+        estimator: The one that is asked for: others are left out where they are not needed.
 
     Returns:
-        ``zayatz`` (1991), ``pitman`` (Hoshino 2001), ``snb`` (Chen and Keller-McNulty 1998) and ``dankar``,
-        the choice among them by Dankar et al. (2012).
+        The estimates by these names: ``zayatz``, ``pitman``, ``snb``, and ``dankar``, the choice among them.
     """
     whole = rows / fraction
     single = sizes.get(1, 0)
     if fraction >= 1.0:
         exact = single / max(rows, 1)
         return {"zayatz": exact, "pitman": exact, "snb": exact, "dankar": exact}
-    found = {
-        "zayatz": _zayatz(sizes, rows, fraction),
-        "pitman": _pitman(sizes, rows, whole),
-        "snb": _slide_negative_binomial(sizes, whole, fraction),
-    }
+    found: dict[str, float] = {}
+    wanted = {"pitman"} if fraction <= 0.1 and estimator == "dankar" else {"zayatz", "snb"}
+    wanted = wanted if estimator == "dankar" else {"zayatz", "pitman", "snb"} if estimator is None else {estimator}
+    if "pitman" in wanted:
+        found["pitman"] = _pitman(sizes, rows, whole)
+        if estimator == "dankar" and not math.isfinite(found["pitman"]):
+            wanted |= {"zayatz", "snb"}
+    if "zayatz" in wanted:
+        found["zayatz"] = _zayatz(sizes, rows, fraction)
+    if "snb" in wanted:
+        found["snb"] = _slide_negative_binomial(sizes, whole, fraction)
     share = {name: min(max(value / whole, 0.0), 1.0) for name, value in found.items() if math.isfinite(value)}
     if single == 0:
         share["dankar"] = 0.0
@@ -130,32 +142,22 @@ def _slide_negative_binomial(sizes: Mapping[int, int], whole: float, fraction: f
     if single == 0:
         return 0.0
 
-    def expected(alpha: float, beta: float) -> tuple[float, float, float]:
+    # All slopes at once: for each, the shape with which the sample has as many classes as it has.
+    beta = np.arange(1, 200) / 200
+    s = 1 - fraction
+    left = 1 - (1 - beta) * s
+
+    def expected(alpha: Floats) -> tuple[Floats, Floats, Floats]:
         number = whole / (1 + alpha * (1 - beta) / beta)
-        s = 1 - fraction
-        left = 1 - (1 - beta) * s
-        log_inner = alpha * math.log(beta / left)
-        inner = math.exp(log_inner) if log_inner > -700 else 0.0
-        unseen = s * inner
+        inner = np.exp(np.maximum(alpha * np.log(beta / left), -745.0))
         once = fraction * inner * (1 + s * alpha * (1 - beta) / left)
-        return number * (1 - unseen), number * once, number * math.exp(max(alpha * math.log(beta), -700))
+        return number * (1 - s * inner), number * once, number * np.exp(np.maximum(alpha * np.log(beta), -700.0))
 
-    def alpha_for(beta: float) -> float:
-        low, high = -20.0, 20.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            if expected(math.exp(middle), beta)[0] > classes:
-                low = middle
-            else:
-                high = middle
-        return math.exp((low + high) / 2)
-
-    best, uniques = math.inf, float("nan")
-    for step in range(1, 200):
-        beta = step / 200
-        alpha = alpha_for(beta)
-        seen, once, unique = expected(alpha, beta)
-        error = abs(once - single) / single + abs(seen - classes) / classes
-        if error < best:
-            best, uniques = error, unique
-    return uniques
+    low, high = np.full(len(beta), -20.0), np.full(len(beta), 20.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        more = expected(np.exp(middle))[0] > classes
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    seen, once, unique = expected(np.exp((low + high) / 2))
+    error = np.abs(once - single) / single + np.abs(seen - classes) / classes
+    return float(unique[int(error.argmin())])

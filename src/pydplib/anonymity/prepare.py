@@ -166,6 +166,7 @@ def prepare(
     suppression: float,
     schema: Schema | None,
     history: Any = None,
+    reference: str = "output",
 ) -> Task:
     """Check the caller's words against the table and code everything as integers."""
     frame = Frame(table)
@@ -191,13 +192,14 @@ def prepare(
         len(frame), columns, coded, quasi, watched, rules, row_limit(suppression, len(frame)), owner, linked, history
     )
     add_populations(problem, quasi, hierarchies, person)
+    problem.reference = reference
     notes = data_notes(hierarchies, columns)
-    reference = {
+    shares = {
         name: dict(zip(coded[name].values, problem.sensitive[name].share.tolist(), strict=True)) for name in watched
     }
     return Task(
         frame, quasi, hierarchies, rules, watched, hidden, kept, suppression, person, linked, problem, coded,
-        reference, owner, notes,
+        shares, owner, notes,
     )  # fmt: skip
 
 

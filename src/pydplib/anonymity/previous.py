@@ -156,6 +156,8 @@ def check_rules(traces: Sequence[Any], rules: Sequence[Rule]) -> None:
     for rule in rules if traces else ():
         if getattr(rule.model, "population", None) is not None:
             raise ParameterError(f"previous= does not take models with a population table, such as {rule.model}.")
+        if rule.model.whole_table:
+            raise ParameterError(f"previous= does not take models about all classes together, such as {rule.model}.")
 
 
 def read_history(

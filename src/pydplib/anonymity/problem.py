@@ -75,6 +75,7 @@ class Problem:
         population: Per model with a population (by its id), codes and people of the population's distinct tuples.
         history: What earlier releases showed, where there were any (``previous.History``).
         fixed: Per distinct tuple, its combination of earlier classes, which no generalization may join.
+        reference: The table whose distribution classes are compared with: the ``"output"``, or the ``"input"``.
         heights: Per quasi-identifier, its highest level.
         monotone: The rules that, where a class passes them, every class that it becomes part of passes too.
         other: All other rules.
@@ -92,6 +93,7 @@ class Problem:
     population: dict[int, tuple[Sequence[Ints], Ints]] = field(default_factory=dict)
     history: Any = None
     fixed: Ints | None = None
+    reference: str = "output"
     heights: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +103,8 @@ class Problem:
         # speaks for all nodes below.
         several = self.persons is not None
         self.monotone = [rule for rule in self.rules if _monotone(rule.model, several=several)]
-        self.other = [rule for rule in self.rules if not _monotone(rule.model, several=several)]
+        other = [rule for rule in self.rules if not _monotone(rule.model, several=several)]
+        self.other = sorted(other, key=lambda rule: rule.model.whole_table)  # those that judge what is left come last
 
     def __repr__(self) -> str:
         return f"Problem({len(self.columns)} quasi-identifiers, {len(self.rules)} rules)"
@@ -122,12 +125,22 @@ class Problem:
         return math.prod(self.shape)
 
     @property
+    def moves(self) -> bool:
+        """Whether suppressing rows changes what the other rows are compared with."""
+        return self.limit > 0 and self.reference == "output" and any(rule.model.relative for rule in self.other)
+
+    @property
+    def splits(self) -> bool:
+        """Whether a class is the sum of those it is made of: not where persons with several rows count once."""
+        return self.persons is None and self.history is None
+
+    @property
     def all_monotone(self) -> bool:
         """Whether "all classes pass" at a node implies the same at every node above.
 
-        True for every model here by convexity, but for persons with several rows, who are counted once.
+        True for models of single classes by convexity, but for persons with several rows, who are counted once.
         """
-        return self.persons is None and self.history is None
+        return self.splits and all(rule.model.upward for rule in self.rules)
 
 
 def _monotone(model: Model, *, several: bool) -> bool:
@@ -165,15 +178,16 @@ def describe_sensitive(
     total = max(int(counts.sum()), 1)
     rank, ranks = rank_values(values, None)
     tree: tuple[Ints, ...] = ()
+    listed = forest = False
     for model in models:
         if isinstance(model, TCloseness) and model.distance == "hierarchical" and model.hierarchy is not None:
             tree = model.hierarchy.resolve(name, values).levels
             if int(tree[-1].max(initial=0)) > 0:
                 # Several tops: moving between them is the longest way of all, so they get a root above them.
-                tree = (*tree, np.zeros(len(values), dtype=np.int64))
+                tree, forest = (*tree, np.zeros(len(values), dtype=np.int64)), True
         if isinstance(model, TCloseness) and model.order is not None:
-            rank, ranks = rank_values(values, model.order)
-    return Sensitive(name, counts / total, rank, ranks, tree)
+            (rank, ranks), listed = rank_values(values, model.order), True
+    return Sensitive(name, counts / total, rank, ranks, tree, listed, forest)
 
 
 def rank_values(values: Sequence[Any], order: Sequence[Any] | None) -> tuple[Ints, int]:

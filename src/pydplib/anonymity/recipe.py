@@ -32,6 +32,8 @@ _MODELS = {
         "DeltaDisclosure",
         "KMap",
         "DeltaPresence",
+        "AverageRisk",
+        "PopulationUniqueness",
     )
 }
 

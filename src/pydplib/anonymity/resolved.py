@@ -120,7 +120,7 @@ def resolve_labels(
         out_labels.append(tuple(names))
         out_cost.append(np.clip(cost, 0.0, 1.0))
         out_share.append(share)
-    _check_nested(name, out_levels)
+    _check_nested(name, out_levels, () if from_data else out_labels)
     return Resolved(
         name, tuple(values), tuple(out_levels), tuple(out_labels), tuple(out_cost), tuple(out_share), from_data
     )
@@ -143,16 +143,20 @@ def _in_order(texts: Sequence[Any]) -> list[Any]:
     return list(seen.values())
 
 
-def _check_nested(name: str, levels: Sequence[Ints]) -> None:
+def _check_nested(name: str, levels: Sequence[Ints], labels: Sequence[Sequence[Any]]) -> None:
+    """Raise if a group is torn apart one level up; its label is named, unless it could be a value of the table."""
     for level in range(1, len(levels)):
         lower, upper = levels[level - 1], levels[level]
         if not len(lower):
             continue
         parent = np.full(int(lower.max()) + 1, -1, dtype=np.int64)
         parent[lower] = upper
-        if not np.array_equal(parent[lower], upper):
+        torn = np.flatnonzero(parent[lower] != upper)
+        if len(torn):
+            named = level > 1 and bool(labels)
+            which = f"the label '{labels[level - 1][lower[torn[0]]]}'" if named else "a label"
             raise HierarchyError(
-                f"The hierarchy of column '{name}' contradicts itself: values that share a label at level "
+                f"The hierarchy of column '{name}' contradicts itself: values that share {which} at level "
                 f"{level - 1} have different labels at level {level}. Every level must be made of whole groups "
                 "of the level below."
             )

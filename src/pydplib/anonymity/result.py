@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydplib._shown import Shown
 from pydplib.anonymity.certificate import Certificate
 from pydplib.anonymity.losses import Loss
 from pydplib.anonymity.recipe import Recipe
@@ -16,8 +17,8 @@ from pydplib.anonymity.traces import LazyTrace, Trace
 from pydplib.errors import ParameterError
 
 
-@dataclass(frozen=True)
-class RiskChange:
+@dataclass(frozen=True, repr=False)
+class RiskChange(Shown):
     """Risk of the table before and of the output after anonymization.
 
     Attributes:
@@ -36,8 +37,8 @@ class RiskChange:
         )
 
 
-@dataclass(frozen=True)
-class Suppression:
+@dataclass(frozen=True, repr=False)
+class Suppression(Shown):
     """How many rows were left out. Numbers only, never which.
 
     Attributes:
@@ -57,8 +58,8 @@ class Suppression:
         return f"{100 * self.share:.3g} % of the rows suppressed (limit {100 * self.limit:.3g} %)"
 
 
-@dataclass(frozen=True)
-class AnonymizationResult:
+@dataclass(frozen=True, repr=False)
+class AnonymizationResult(Shown):
     """The anonymized table and everything its owner has to show for it. The repr shows no rows.
 
     Attributes:

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._shown import Shown
 from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.plain import show
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.spellings import SeenFrame
-from pydplib.anonymity.verification import names_of, person_codes
+from pydplib.anonymity.unnamed import ColumnFinding
+from pydplib.anonymity.verification import look_at_others, names_of, person_codes
 from pydplib.anonymity.view import View, number_rows, one_of_each, view_of
 from pydplib.errors import DataError, ParameterError
 
@@ -56,8 +58,8 @@ class Contribution:
     rare: int
 
 
-@dataclass(frozen=True)
-class Risk:
+@dataclass(frozen=True, repr=False)
+class Risk(Shown):
     """How easily records of a table can be matched to people.
 
     Attributes:
@@ -71,6 +73,9 @@ class Risk:
         estimated: Whether the population's sizes are estimates from the sampling fraction.
         population_unique: Estimator -> share of the population that is unique; empty without a fraction.
         contributions: What every column adds, largest first; empty unless asked for.
+        has_population: Whether the population is known or estimated. If not, the table counts as the population, and
+            journalist and marketer equal the prosecutor.
+        columns: What columns give away that nobody gave a role.
 
     Examples:
         >>> import pandas as pd
@@ -89,6 +94,8 @@ class Risk:
     estimated: bool = False
     population_unique: Mapping[str, float] = field(default_factory=dict)
     contributions: tuple[Contribution, ...] = ()
+    has_population: bool = False
+    columns: tuple[ColumnFinding, ...] = ()
     _rare: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -102,6 +109,13 @@ class Risk:
             f"{100 * self.unique:.3g} % of the records are unique.",
         ]
         lines += [f"{100 * share:.3g} % have a chance above {100 * tau:g} %." for tau, share in p.at_risk.items()]
+        if self.has_population:
+            j = self.journalist
+            lines.append(
+                f"For somebody who does not know who is in the table (journalist): at most {100 * j.maximum:.3g} %, on "
+                f"average {100 * j.expected:.3g} %. Records matched by somebody who matches all (marketer): "
+                f"{100 * self.marketer:.3g} %."
+            )
         return "\n".join(lines)
 
     def explain(self, *, values: bool = False) -> str:
@@ -166,6 +180,7 @@ def risk_of_sizes(
         class_sizes=dict(sorted(Counter(size.tolist()).items())),
         estimated=estimated,
         population_unique=found,
+        has_population=population is not None,
         **more,
     )
 
@@ -179,6 +194,9 @@ def risk(
     fraction: float | None = None,
     thresholds: Sequence[float] = THRESHOLDS,
     contributions: bool = True,
+    insensitive: str | Sequence[str] = (),
+    identifiers: str | Sequence[str] = (),
+    original: Any = None,
 ) -> Risk:
     """Return how easily the records of a table can be matched to people.
 
@@ -190,6 +208,10 @@ def risk(
         fraction: Without such a table: the share of the population in the table; sizes are then estimated.
         thresholds: Chances above which a record counts as at risk.
         contributions: Whether to work out what every column adds.
+        insensitive: Columns that are harmless. Those without a role are looked at: names, hashes and row numbers are
+            in ``Risk.columns``.
+        identifiers: Columns that name people.
+        original: The table that this one was made from, if it is a release: its columns are joined with it.
 
     Examples:
         >>> import pandas as pd
@@ -225,8 +247,12 @@ def risk(
         estimated=estimated,
         thresholds=tuple(thresholds),
         contributions=tuple(added),
+        columns=look_at_others(
+            frame, None if original is None else Frame(original), quasi=names, insensitive=insensitive,
+            identifiers=identifiers, person=person,
+        ),
         _rare=rare,
-    )
+    )  # fmt: skip
 
 
 def _population_sizes(columns: Sequence[Coded], view: View, population: Frame, names: Sequence[str]) -> Floats:

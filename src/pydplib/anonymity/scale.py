@@ -50,6 +50,7 @@ def anonymize_relation(
     insensitive: Sequence[str],
     suppression: float,
     schema: Schema | None,
+    reference: str,
     method: str,
     loss: str,
     labels: str,
@@ -89,14 +90,14 @@ def anonymize_relation(
             people = None if person is None else People.find(relation, numbering, counts, person)
             problem = Problem(
                 resolved, [c.codes for c in counts.columns], counts.weight, rules, row_limit(suppression, rows),
-                persons=None if people is None else people.persons,
+                persons=None if people is None else people.persons, reference=reference,
             )  # fmt: skip
-            reference = _add_sensitive(problem, relation, counts, roles, people)
+            shares = _add_sensitive(problem, relation, counts, roles, people)
             add_populations(problem, quasi, hierarchies, person)
             recoding, info = find_recoding(problem, method, loss, labels, time_limit, progress)
             full, number = write_release(own, relation, numbering, recoding, roles, folder, people)
             certificate, view = certify_file(
-                _read(own, full), quasi, rules, reference, population_labels(problem, recoding), person=number
+                _read(own, full), quasi, rules, shares, population_labels(problem, recoding), person=number
             )
             gone = int(problem.weight[recoding.suppressed].sum())
             if view.rows + gone != rows:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from pydplib.anonymity.classes import Node
+from pydplib._shown import Shown
+from pydplib.anonymity.classes import Classes, Node
 from pydplib.anonymity.judging import Judge, Verdict
 from pydplib.anonymity.losses import Objective
 from pydplib.anonymity.problem import Problem
+from pydplib.anonymity.resolved import Ints
 
+_CLIMBED = 50_000
+"""Nodes of a lattice above which it pays to look for the highest node that fails."""
 Progress = Callable[["SearchInfo"], None]
 
 
-@dataclass(frozen=True)
-class SearchInfo:
+@dataclass(frozen=True, repr=False)
+class SearchInfo(Shown):
     """How a search went, or how far it is.
 
     Attributes:
@@ -28,7 +34,8 @@ class SearchInfo:
         bound: No node has a loss below this.
         optimal: Whether the best node is proven to be the best of all.
         seconds: Time spent.
-        visited: The nodes that were evaluated, each with its loss, or None where too much would be suppressed.
+        visited: Nodes that were looked at, each with its loss, or None where too much would be suppressed; those left
+            out passed without a chance to be the best.
 
     Examples:
         >>> SearchInfo("optimal", 12, 3, 0.5, 0.4, False, 0.1).gap
@@ -81,10 +88,13 @@ class Search:
         self.best: Verdict | None = None
         self.loss = np.inf
         self.visited: dict[Node, float | None] = {}
+        self.climbs = problem.nodes > _CLIMBED or bool(problem.other)
+        self.gains = [_gains(problem, a) for a in range(len(problem.columns))]
+        self.passed: set[Node] = set()  # nodes that do not fail on too many rows
 
     def run(self) -> Found:
         """Return the optimum, or the best node at the deadline."""
-        complete = self._descend() and self.sweep()
+        complete = self.descend() and self.sweep()
         return Found(self.best, self.info(complete=complete, final=True))
 
     def info(self, *, complete: bool, final: bool = False) -> SearchInfo:
@@ -105,25 +115,44 @@ class Search:
     def _late(self) -> bool:
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def visit(self, node: Node) -> float | None:
-        """Evaluate a node; return its loss, or None if too much would be suppressed."""
-        verdict = self.judge.judge(node)
+    def visit(self, node: Node, below: Classes | None = None) -> Verdict:
+        """Evaluate a node; ``visited`` then has its loss, or None if too much would be suppressed."""
+        verdict = self.judge.judge(node, self._worth, below)
+        if not self._fails(verdict):
+            self.objective.tighten(self.bound, verdict)
+            self._weigh(verdict)
+        return verdict
+
+    def _fails(self, verdict: Verdict) -> bool:
+        """Note a node that was evaluated; where it fails on too many rows, so do all nodes below it."""
+        node = verdict.classes.node
         self.alive[node] = False
+        if verdict.failing_rows <= self.problem.limit:
+            self.passed.add(node)
+            return False
         self.visited[node] = None
-        if verdict.failing_rows > self.problem.limit:
-            self._kill_below(node)
-            return None
-        self.objective.tighten(self.bound, verdict)
+        self._kill_below(node)
+        return True
+
+    def _weigh(self, verdict: Verdict) -> None:
+        """Compare a node that does not fail with the best so far."""
+        if not verdict.judged:
+            return
+        node = verdict.classes.node
+        self.visited[node] = None
         if verdict.suppressed_rows > self.problem.limit:
             if self.problem.limit == 0 and self.problem.all_monotone:
                 self._kill_below(node)
-            return None
+            return
         loss = self.visited[node] = self.objective.value(verdict)
         if loss < self.loss or (loss == self.loss and self._lower(node)):
             self.loss, self.best = loss, verdict
             if self.progress is not None:
                 self.progress(self.info(complete=False))
-        return loss
+
+    def _worth(self, verdict: Verdict) -> bool:
+        """Whether a node can still be the best, given the rows that it suppresses at least."""
+        return self.objective.value(verdict) <= self.loss
 
     def _lower(self, node: Node) -> bool:
         """Of two nodes with one loss, the one with the finer labels is the better."""
@@ -132,10 +161,11 @@ class Search:
     def _kill_below(self, node: Node) -> None:
         self.alive[tuple(slice(0, level + 1) for level in node)] = False
 
-    def _descend(self) -> bool:
+    def descend(self) -> bool:
         """Walk down from the top, each time to the first better node among those with the least bound."""
         node = self.problem.heights
-        current = self.visit(node)
+        self.visit(node)
+        current = self.visited[node]
         while True:
             below = [(*node[:a], node[a] - 1, *node[a + 1 :]) for a in range(len(node)) if node[a] > 0]
             below.sort(key=lambda child: self.bound[child])
@@ -143,7 +173,8 @@ class Search:
                 if self._late():
                     return False
                 if self.alive[child] and self.bound[child] <= self.loss:
-                    loss = self.visit(child)
+                    self.visit(child)
+                    loss = self.visited.get(child)
                     if loss is not None and (current is None or loss <= current):
                         node, current = child, loss
                         break
@@ -157,15 +188,92 @@ class Search:
         for axis, size in enumerate(self.problem.shape):
             height += np.arange(size, dtype=np.int32).reshape([-1 if a == axis else 1 for a in range(height.ndim)])
         order = np.lexsort((height.ravel(), self.bound.ravel()))[::-1]
-        bound, alive = self.bound.reshape(-1), self.alive.reshape(-1)
-        shape = self.problem.shape
+        bound, alive, shape = self.bound.reshape(-1), self.alive.reshape(-1), self.problem.shape
+        first = self.judge.evaluator.order
         while len(order):
             # Compact from time to time, so that nodes ruled out cost nothing.
             order = order[alive[order] & (bound[order] < self.loss)]
             part, order = order[:256], order[256:]
-            for flat in part.tolist():
-                if alive[flat] and bound[flat] < self.loss:
-                    if self._late():
-                        return False
-                    self.visit(tuple(int(i) for i in np.unravel_index(flat, shape)))
+            nodes = np.stack(np.unravel_index(part, shape), axis=1)
+            by = np.lexsort([nodes[:, a] for a in reversed(first)])
+            for run in np.array_split(by, max(len(by) // 16, 1)):
+                if not self._visit_all(nodes[run]):
+                    return False
         return True
+
+    def _visit_all(self, nodes: Ints) -> bool:
+        """Visit nodes that are close to each other, from the classes of the node below all of them; False when late."""
+        shared: Classes | None = None
+        for node in map(tuple, nodes.tolist()):
+            if not self.alive[node] or self.bound[node] >= self.loss:
+                continue
+            if self._late():
+                return False
+            if shared is None:
+                shared = self.judge.evaluator.evaluate(tuple(nodes.min(axis=0).tolist()))
+            verdict = self.visit(node, shared)
+            if verdict.failing_rows > self.problem.limit and self.climbs and not self._climb(verdict.classes):
+                return False
+        return True
+
+    def _climb(self, classes: Classes) -> bool:
+        """From a node that fails too much find one that is as high as can be and still does; return False when late.
+
+        All nodes below that one are ruled out at once, far more than below the node itself. First by halving a way to
+        the top, which raises those columns first that add the most nodes for the least merging of classes; then column
+        by column.
+        """
+        heights = self.problem.heights
+        way = [classes.node]
+        while steps := [a for a, level in enumerate(way[-1]) if level < heights[a]]:
+            way.append(_up(way[-1], max(steps, key=lambda a: self.gains[a][way[-1][a]])))
+        low, high = 0, len(way) - 1
+        while high - low > 1:
+            if self._late():
+                return False
+            middle = (low + high) // 2
+            fails, classes = self._still_fails(way[middle], classes)
+            low, high = (middle, high) if fails else (low, middle)
+        node = way[low]
+        for a in sorted(range(len(node)), key=lambda a: -max(self.gains[a][node[a] :], default=0.0)):
+            while node[a] < heights[a]:
+                if self._late():
+                    return False
+                fails, classes = self._still_fails(_up(node, a), classes)
+                if not fails:
+                    break
+                node = _up(node, a)
+        return True
+
+    def _still_fails(self, node: Node, below: Classes) -> tuple[bool, Classes]:
+        """Return whether a node fails on too many rows, and the classes of the highest node of both that does."""
+        if not self.alive[node]:
+            return node not in self.passed, below
+        verdict = self.judge.judge(node, self._worth, below)
+        if self._fails(verdict):
+            return True, verdict.classes
+        if 2 * verdict.failing_rows > self.problem.limit:
+            # Few rows that fail say little about the nodes below.
+            self.objective.tighten(self.bound, verdict)
+        if self.bound[node] < self.loss:
+            self._weigh(verdict)
+        return False, below
+
+
+def _up(node: Node, a: int) -> Node:
+    return (*node[:a], node[a] + 1, *node[a + 1 :])
+
+
+def _gains(problem: Problem, a: int) -> list[float]:
+    """Return, per level of a column, how many nodes a step up adds for the bits of the column that it takes away."""
+    column = problem.columns[a]
+    people = np.bincount(problem.codes[a], weights=problem.weight, minlength=len(column.values))
+    bits = []
+    for level in column.levels:
+        counts = np.bincount(level, weights=people)
+        share = counts[counts > 0] / max(float(counts.sum()), 1.0)
+        bits.append(float(-(share * np.log2(share)).sum()))
+    return [
+        math.log((i + 2) / (i + 1)) / max(below - above, 1e-3)
+        for i, (below, above) in enumerate(itertools.pairwise(bits))
+    ]

@@ -51,6 +51,15 @@ class Histogram:
         """Largest number per entry over the classes."""
         return np.asarray(np.maximum.reduceat(entries, self.start), dtype=np.float64)
 
+    def only(self, which: Bools) -> Histogram:
+        """Return the histogram of some of the classes, numbered in their order."""
+        if which.all():
+            return self
+        inside = which[self.owner]
+        owner = (np.cumsum(which) - 1)[self.owner[inside]]
+        start = np.flatnonzero(np.diff(owner, prepend=-1))
+        return Histogram(start, owner, self.value[inside], self.count[inside])
+
 
 @dataclass(frozen=True, eq=False)
 class Sensitive:
@@ -62,6 +71,8 @@ class Sensitive:
         rank: Position of every value in the order, 0, 1, ...
         ranks: Number of positions, the m of the ordered distance.
         tree: Per level of a value hierarchy, value -> group; from the values upwards.
+        listed: Whether the caller listed the order, so that a value which does not occur keeps its place.
+        forest: Whether the tree's root was added above several tops.
     """
 
     name: str
@@ -69,6 +80,46 @@ class Sensitive:
     rank: Ints
     ranks: int
     tree: tuple[Ints, ...] = ()
+    listed: bool = False
+    forest: bool = False
+
+    def among(self, people: Floats) -> Sensitive:
+        """Return the column as it is in a part of the table, given how many people of it have every value.
+
+        Ranks and tops that no longer occur are gone, as they are for somebody who sees that part alone.
+
+        Examples:
+            >>> whole = Sensitive("ill", np.array([0.5, 0.25, 0.25]), np.arange(3), 3)
+            >>> part = whole.among(np.array([3.0, 0.0, 1.0]))
+            >>> part.share.tolist(), part.ranks
+            ([0.75, 0.0, 0.25], 2)
+        """
+        share = people / max(float(people.sum()), 1.0)
+        rank, ranks, tree, forest = self.rank, self.ranks, self.tree, self.forest
+        if not self.listed:
+            present = np.bincount(rank, weights=share, minlength=ranks) > 0
+            rank, ranks = np.maximum(np.cumsum(present) - 1, 0)[rank], int(present.sum())
+        if forest and len(np.unique(tree[-2][share > 0])) <= 1:
+            tree, forest = tree[:-1], False
+        return Sensitive(self.name, share, rank, ranks, tree, self.listed, forest)
+
+    def whatever_goes(self, rows: int, limit: int) -> Sensitive:
+        """Return the column with the least distances that it can have once at most ``limit`` of all rows are gone.
+
+        Ranks that can lose all of their rows take no room: two values that stay are as many ranks apart as lie between
+        them and surely stay, out of at most all ranks. Without that the others of a gap would count as far apart,
+        though they are next to each other once the gap is gone.
+
+        Examples:
+            >>> whole = Sensitive("ill", np.array([0.4, 0.1, 0.5]), np.arange(3), 3)
+            >>> whole.whatever_goes(10, 1).rank.tolist(), whole.whatever_goes(10, 0).rank.tolist()
+            ([0, 0, 1], [0, 1, 2])
+        """
+        if self.listed:
+            return self
+        stays = np.bincount(self.rank, weights=self.share, minlength=self.ranks) * rows > limit + 0.5
+        place = np.maximum(np.cumsum(stays) - 1, 0)
+        return Sensitive(self.name, self.share, place[self.rank], self.ranks, self.tree, self.listed, self.forest)
 
 
 @dataclass(frozen=True, eq=False)

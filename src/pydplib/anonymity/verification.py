@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded
+from pydplib._shown import Shown
+from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
 from pydplib.anonymity.spellings import SeenFrame
+from pydplib.anonymity.unnamed import ColumnFinding, check_roles, find_unnamed
 from pydplib.anonymity.view import look_at, spread_of
 from pydplib.errors import ParameterError
 
@@ -34,8 +37,8 @@ class Across:
     vanished: int
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Shown):
     """What a table guarantees as it is.
 
     Attributes:
@@ -47,6 +50,7 @@ class Verification:
         quasi_identifiers: The columns that formed the classes.
         missing: How missing and alike cells were treated.
         across: What holds together with earlier releases, if any were given.
+        columns: What columns give away that nobody gave a role; see ``unnamed``.
 
     Examples:
         >>> import pandas as pd
@@ -63,6 +67,12 @@ class Verification:
     quasi_identifiers: tuple[str, ...]
     missing: str = "a missing cell is a value of its own; what can be told apart is apart"
     across: Across | None = None
+    columns: tuple[ColumnFinding, ...] = ()
+
+    @property
+    def unnamed(self) -> tuple[ColumnFinding, ...]:
+        """The columns without a role that may name people: nothing is certain until each has one."""
+        return tuple(found for found in self.columns if found.names_people or found.blocks)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", MappingProxyType(dict(self.sensitive)))
@@ -72,7 +82,8 @@ class Verification:
         for name, m in self.sensitive.items():
             tree = "" if m.t_hierarchical is None else f", {m.t_hierarchical:.4f} (hierarchical)"
             lines.append(
-                f"{name}: alpha {m.alpha:.4f}; l {m.l_distinct} (distinct), {m.l_entropy:.4f} (entropy); "
+                f"{name}: alpha {m.alpha:.4f}; l {m.l_distinct} (distinct), {m.l_entropy:.4f} (entropy), "
+                f"recursive (c, 2) {_beyond(m.recursive(2))}; "
                 f"t {m.t_equal:.4f} (equal), {m.t_ordered:.4f} (ordered){tree}; beta {m.beta:.4f}; "
                 f"delta {m.delta:.4f} (log2)."
             )
@@ -83,7 +94,12 @@ class Verification:
                 + "".join(f"{name}: l {value}; " for name, value in a.l_distinct.items())
                 + f"smallest group that appeared {a.appeared or 'none'}, that vanished {a.vanished or 'none'}."
             )
+        lines += [found.sentence for found in self.unnamed]
         return "\n".join(lines)
+
+
+def _beyond(c: float) -> str:
+    return f"for c above {c:.4f}" if math.isfinite(c) else "for no c"
 
 
 def names_of(columns: Any, what: str) -> tuple[str, ...]:
@@ -108,6 +124,9 @@ def verify(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     previous: Sequence[Any] = (),
+    insensitive: str | Sequence[str] = (),
+    identifiers: str | Sequence[str] = (),
+    original: Any = None,
 ) -> Verification:
     """Return k, alpha, l, t, beta and delta of a table as it is; it may be generalized or raw.
 
@@ -125,6 +144,10 @@ def verify(
         hierarchies: Per sensitive column, a hierarchy for the hierarchical distance.
         orders: Per sensitive column, all values in order, for the ordered distance.
         previous: Earlier releases of the same table: results of ``anonymize`` or frames.
+        insensitive: Columns that are harmless. Those without a role are looked at: names, hashes, row numbers and the
+            like are in ``Verification.unnamed``.
+        identifiers: Columns that name people, of this table or of the original.
+        original: The table that this one was made from; columns without a role are joined with it.
 
     Examples:
         >>> import pandas as pd
@@ -162,6 +185,10 @@ def verify(
             else {}
         )
         across = compare_releases(frame, names, watched, previous, trees)
+    behind = None if original is None else Frame(original)
+    columns = look_at_others(
+        frame, behind, quasi=names, sensitive=watched, insensitive=insensitive, identifiers=identifiers, person=person
+    )
     return Verification(
         rows=len(frame),
         people=view.people,
@@ -170,6 +197,26 @@ def verify(
         sensitive=measured,
         quasi_identifiers=names,
         across=across,
+        columns=columns,
+    )
+
+
+def look_at_others(
+    frame: Frame,
+    original: Frame | None,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    insensitive: str | Sequence[str],
+    identifiers: str | Sequence[str],
+    person: str | None,
+) -> tuple[ColumnFinding, ...]:
+    """Return what columns give away that nobody gave a role."""
+    harmless, naming = names_of(insensitive, "insensitive columns"), names_of(identifiers, "identifiers")
+    roles = {"quasi-identifier": quasi, "sensitive": sensitive, "insensitive": harmless, "identifier": naming}
+    check_roles([*frame.columns, *([] if original is None else original.columns)], roles)
+    return find_unnamed(
+        frame, quasi=quasi, named=harmless, sensitive=sensitive, identifiers=naming, original=original, person=person
     )
 
 

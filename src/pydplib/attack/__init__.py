@@ -15,7 +15,14 @@ from pydplib.attack.audiences import AUDIENCES, Audience, AudienceVerdict
 from pydplib.attack.auditing import Verdict, audit
 from pydplib.attack.averaging import averaging
 from pydplib.attack.background import background_knowledge
-from pydplib.attack.bounds import epsilon_at_least, js_divergence, laplace_success, most_advantage, most_success
+from pydplib.attack.bounds import (
+    epsilon_at_least,
+    js_divergence,
+    laplace_success,
+    most_advantage,
+    most_success,
+    surer,
+)
 from pydplib.attack.complementary import complementary_release
 from pydplib.attack.differencing import differencing
 from pydplib.attack.faults import Subject, faults
@@ -91,6 +98,7 @@ __all__ = [
     "skewness",
     "standard_targets",
     "subjects",
+    "surer",
     "table_strategy",
     "temporal",
     "unsorted_matching",

@@ -149,7 +149,7 @@ def find_candidates(
     names, watched, trees = columns_of(released, quasi_identifiers, sensitive, hierarchies)
     frame = None if known is None else Frame(known)
     person = person_of(released, frame, person, (*names, *watched))
-    classes = read_release(released, names, watched, person)
+    classes = read_release(released, names, watched, person, () if frame is None else frame.columns)
     if frame is None:
         if person is not None and classes.person_of_row is None:
             raise ParameterError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,22 +12,33 @@ from pydplib.anonymity.frames import Frame
 from pydplib.anonymity.models import AlphaK, KAnonymity
 from pydplib.anonymity.resolved import Floats
 from pydplib.anonymity.result import AnonymizationResult
+from pydplib.anonymity.unnamed import ColumnFinding, check_roles, find_unnamed, row_numbers
 from pydplib.anonymity.verification import names_of, person_codes
 from pydplib.attack._candidates import Candidates, as_shown, match, person_of
 from pydplib.attack._clock import TimeUp, until
 from pydplib.attack._leak_tasks import Outcome, Shared, Task, run_tasks
 from pydplib.attack._noisy_column import as_numbers, is_flags
+from pydplib.attack._relation import relate
 from pydplib.attack._released import Classes, columns_of, read_release
 from pydplib.attack._words import percent
 from pydplib.attack.audiences import Audience, AudienceVerdict, judge_audience
+from pydplib.attack.matching import linked_by_number
 from pydplib.errors import DataError, ParameterError
 
 _UNFIT = 0.05  # share of released rows that may fit nobody before cells are taken for changed, not coarser
 _AS_SHOWN = (
     "Fewer than {} of the released rows cover anybody of the original: cells were changed (means, swaps, noise), or "
-    "their labels need a hierarchy. So the attacker was taken to know which class everybody is in, and the order of "
-    "the rows was not tried."
+    "their labels need a hierarchy. So the attacker was taken to know which class everybody is in."
 )
+_BY_ORDER = "The order of the rows was compared in the columns whose labels can be read: {}."
+_NO_ORDER = (
+    "no label says what it covers, so the order of the rows cannot be compared. Give the hierarchies of the "
+    "quasi-identifiers"
+)
+_GONE = "The release has no column {}: counted as '*' in every row."
+_NOT_THERE = "The release has no column {}, so nothing was learnt about it."
+_ROLES = "Give each a role: quasi-identifier, sensitive, insensitive (harmless, you vouch for it) or identifier."
+_VOUCHED = "Taken to be harmless, and not attacked: {}."
 _UNNAMED = (
     "No sensitive column was named: what those who look alike have in common was not tried. Name one, or know that "
     "nothing else in the release is private."
@@ -39,13 +50,45 @@ _COUNTED = (
 
 
 def give_verdicts(
-    audiences: Sequence[Audience], outcomes: Sequence[Outcome], **more: Any
+    audiences: Sequence[Audience],
+    outcomes: Sequence[Outcome],
+    columns: Sequence[ColumnFinding] = (),
+    *,
+    watched: bool = True,
+    **more: Any,
 ) -> tuple[AudienceVerdict, ...]:
-    """Judge every audience by what became of the attacks; ``more`` is what a proof says, see ``judge_audience``."""
+    """Judge every audience by what became of the attacks, and by released columns that nobody gave a role.
+
+    Args:
+        audiences: Who is judged.
+        outcomes: What became of the attacks.
+        columns: What columns without a role give away.
+        watched: Whether a sensitive column was named.
+        more: What a proof says, see ``judge_audience``.
+    """
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     late = [outcome.task.name for outcome in outcomes if outcome.late]
     failed = [outcome.task.name for outcome in outcomes if outcome.result is None and not outcome.late]
-    return tuple(judge_audience(audience, results, late, failed=failed, **more) for audience in audiences)
+    verdicts = (judge_audience(audience, results, late, failed=failed, **more) for audience in audiences)
+    return tuple(_with_columns(verdict, columns, watched) for verdict in verdicts)
+
+
+def _with_columns(verdict: AudienceVerdict, columns: Sequence[ColumnFinding], watched: bool) -> AudienceVerdict:
+    """Let columns that name people refuse a release, and those that may leave the verdict open."""
+    audience = verdict.audience
+    if not audience.attacks or not columns:
+        return verdict
+    naming = tuple(found.sentence for found in columns if found.names_people)
+    if naming:
+        return replace(verdict, answer="no", reasons=(*naming, *(verdict.reasons if verdict.answer == "no" else ())))
+    waiting = [found.sentence for found in columns if found.blocks_at(audience.exposed)]
+    if not watched:
+        waiting.append(_UNNAMED)
+    if verdict.answer == "no" or not waiting:
+        return verdict
+    return replace(
+        verdict, answer="open", reasons=(*waiting, _ROLES, *(verdict.reasons if verdict.answer == "open" else ()))
+    )
 
 
 @dataclass(frozen=True)
@@ -77,12 +120,15 @@ def attack_table(
     beside: Beside,
     noisy: Any,
     margin: float,
+    insensitive: Sequence[str],
+    identifiers: Sequence[str],
     audiences: Sequence[Audience],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Attack a released table and its noisy columns; ``options`` say how the attacks are run, see ``run_tasks``."""
     columns = _noisy_names(noisy)
     original = Frame(table)
+    data = Frame(getattr(released, "data", released))
     if not len(original):
         raise DataError("The original has no rows: there is nobody on whose behalf a release could be attacked.")
     shared = Shared(people=len(original))
@@ -91,6 +137,7 @@ def attack_table(
     names: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     classes = None
+    lost: list[Outcome] = []
     if quasi is not None or isinstance(released, AnonymizationResult) or not columns:
         names, watched, trees = columns_of(released, quasi, sensitive, hierarchies)
         overlap = next((name for name in columns if name in names), None)
@@ -98,7 +145,9 @@ def attack_table(
             raise ParameterError(f"'{overlap}' carries noise: its cells cover nothing, so it cannot be linked by.")
         original.check_columns([*names, *watched], "in the original")
         person = person_of(released, original, person, (*names, *watched))
-        classes = read_release(released, names, watched, person)
+        notes += _left_out(names, _GONE, data) + _left_out(watched, _NOT_THERE, data)
+        unwatched, watched = not watched, tuple(name for name in watched if name in data.columns)
+        classes = read_release(data, names, watched, person, original.columns)
         shared.trees, shared.classes = trees, classes
         shared.known = {name: original.coded(name) for name in (*names, *watched)}
         shared.person = None if person is None else person_codes(original.coded(person))
@@ -110,12 +159,18 @@ def attack_table(
             shared.found, late = as_shown(classes), True  # nothing of it is run any more: all tasks are late
         if shared.found.given:
             notes += _match_notes(shared.found, person)
+        readable = names
         if shared.found.given and shared.found.unfit > _UNFIT:
+            readable = _readable(classes, shared)
             shared.found = as_shown(classes)
             notes.append(_AS_SHOWN.format(percent(1 - _UNFIT)))
-        else:
-            shared.in_order = read_release(released, (*names, *watched), ())
-        if not watched:
+            if readable or watched:
+                notes.append(_BY_ORDER.format(", ".join((*readable, *watched))))
+            elif not isinstance(released, AnonymizationResult):  # its rows are shuffled as they are made
+                lost.append(Outcome(Task("unsorted matching", "order of rows", "order"), None, 0.0, _NO_ORDER))
+        if readable or watched:
+            shared.in_order = read_release(data, (*readable, *watched), (), known=original.columns)
+        if unwatched:
             notes.append(_UNNAMED)
         tasks += _table_tasks(
             released, classes, watched, kinds_of_columns(released, kinds), beside, shared, margin, person, late
@@ -125,12 +180,22 @@ def attack_table(
         tasks += [
             task for name, factor in columns.items() for task in column_tasks(name, factor, None, shared.columns[name])
         ]
-    outcomes = run_tasks(tasks, shared, **options)
+    outcomes = [*run_tasks(tasks, shared, **options), *lost]
+    findings = _columns_without_role(
+        released, data, original, shared, options["deadline"],
+        roles={"quasi-identifier": names, "sensitive": watched, "noisy": tuple(columns),
+               "insensitive": tuple(insensitive), "identifier": tuple(identifiers)},
+        person=person,
+    )  # fmt: skip
+    vouched = [name for name in insensitive if name in data.columns]
+    if vouched:
+        notes.append(_VOUCHED.format(", ".join(vouched)))
     guarantee = released.certificate.guarantee.sentence if isinstance(released, AnonymizationResult) else ""
     return {
         "kind": "table" if classes is not None else "noisy column",
         "outcomes": tuple(outcomes),
-        "verdicts": give_verdicts(audiences, outcomes),
+        "verdicts": give_verdicts(audiences, outcomes, findings, watched=bool(watched or columns)),
+        "columns": findings,
         "quasi_identifiers": names,
         "sensitive": (*watched, *columns),
         "people": len(original) if shared.person is None else len(np.unique(shared.person)),
@@ -138,6 +203,69 @@ def attack_table(
         "guarantee": guarantee,
         "notes": tuple(notes),
     }
+
+
+def _left_out(names: Sequence[str], words: str, data: Frame) -> list[str]:
+    gone = [f"'{name}'" for name in names if name not in data.columns]
+    return [words.format(", ".join(gone))] if gone else []
+
+
+def _readable(classes: Classes, shared: Shared) -> tuple[str, ...]:
+    """Return the quasi-identifiers whose released labels say what they cover."""
+    out = []
+    for cells in classes.cells:
+        known = relate(shared.known[cells.name].values, cells.values, shared.trees.get(cells.name))
+        covers = np.zeros(len(cells.values), dtype=bool)
+        covers[known.cells] = True
+        if classes.size[~covers[cells.codes]].sum() <= _UNFIT * max(classes.people, 1.0):
+            out.append(cells.name)
+    return tuple(out)
+
+
+def _columns_without_role(
+    released: Any,
+    data: Frame,
+    original: Frame,
+    shared: Shared,
+    deadline: float | None,
+    *,
+    roles: Mapping[str, Sequence[str]],
+    person: str | None,
+) -> tuple[ColumnFinding, ...]:
+    """Find what released columns give away that nobody named; an anonymization named all of its own."""
+    check_roles([*data.columns, *original.columns], roles)
+    named = [name for role in ("noisy", "insensitive") for name in roles[role]]
+    if isinstance(released, AnonymizationResult):
+        named += [*released.recipe.insensitive, *released.recipe.identifiers]  # identifiers: pseudonyms by now
+    findings = find_unnamed(
+        data, quasi=roles["quasi-identifier"], named=named, sensitive=roles["sensitive"],
+        identifiers=roles["identifier"], original=original, person=person,
+    )  # fmt: skip
+    numbered = {
+        found.column: numbers
+        for found in findings
+        if found.kind in ("unique", "copied") and (numbers := row_numbers(data.coded(found.column))) is not None
+    }
+    order = shared.in_order
+    if not numbered or order is None or order.of_row is None:
+        return findings
+    try:
+        with until(deadline):
+            met = shared.match(order)
+            linked = {name: linked_by_number(met, order.of_row, numbers) for name, numbers in numbered.items()}
+    except TimeUp:
+        return findings
+    return tuple(_as_row_numbers(found, linked.get(found.column, 0.0)) for found in findings)
+
+
+def _as_row_numbers(found: ColumnFinding, linked: float) -> ColumnFinding:
+    if not linked or found.names_people:
+        return found
+    words = (
+        f"'{found.column}' holds row numbers of the original: they link {percent(linked)} of the people to their rows. "
+        "Drop it."
+    )
+    return ColumnFinding(found.column, "row numbers", linked, words, found.source)
 
 
 def _table_tasks(
@@ -166,7 +294,9 @@ def _table_tasks(
             "quasi-identifiers."
         )
     if beside.previous:
-        shared.previous = [read_release(release, classes.names, watched, person) for release in beside.previous]
+        shared.previous = [
+            read_release(release, classes.names, watched, person, tuple(shared.known)) for release in beside.previous
+        ]
         tasks += [Task("complementary release", column, "complementary", {"column": column}) for column in watched]
     for change in ("inserted", "deleted"):
         if getattr(beside, change) is None:

@@ -40,7 +40,9 @@ def attack_column(
     tasks = column_tasks(name, factor, scale, (exact, noisy))
     outcomes = run_tasks(tasks, Shared(people=len(exact), columns={name: (exact, noisy)}), **options)
     # Where bounds, range and scale were public, a proof bounds what any attack can learn from one release.
-    proof = {"epsilon": result.guarantee.epsilon, "guaranteed": True} if isinstance(result.guarantee, LocalDP) else {}
+    proof: dict[str, Any] = (
+        {"epsilon": result.guarantee.epsilon, "guaranteed": True} if isinstance(result.guarantee, LocalDP) else {}
+    )
     return {
         "kind": "noisy column",
         "outcomes": tuple(outcomes),

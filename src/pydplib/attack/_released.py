@@ -10,7 +10,7 @@ import numpy as np
 
 from pydplib.anonymity.frames import Coded, Frame
 from pydplib.anonymity.hierarchies import Hierarchy
-from pydplib.anonymity.resolved import Floats, Ints
+from pydplib.anonymity.resolved import ROOT, Floats, Ints
 from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.verification import names_of, person_codes
 from pydplib.anonymity.view import number_rows, one_of_each
@@ -99,10 +99,13 @@ def columns_of(
     return names, watched, trees
 
 
-def read_release(released: Any, names: Sequence[str], watched: Sequence[str], person: str | None = None) -> Classes:
+def read_release(
+    released: Any, names: Sequence[str], watched: Sequence[str], person: str | None = None, known: Sequence[str] = ()
+) -> Classes:
     """Return the classes of a released table, an ``AnonymizationResult`` or a noisy table of counts (``Release``).
 
-    Where the release has the column ``person``, somebody counts once in every class and for every value there.
+    Where the release has the column ``person``, somebody counts once in every class and for every value there. A
+    quasi-identifier that the release left out, while the ``known`` table has it, is "*" in every row.
     """
     from pydplib.release.release import Release
 
@@ -112,9 +115,11 @@ def read_release(released: Any, names: Sequence[str], watched: Sequence[str], pe
         return _of_counts(released, names, watched)
     data = released.data if isinstance(released, AnonymizationResult) else released
     frame = Frame(data)
-    frame.check_columns(names, "quasi-identifier, in the release")
+    here = [name for name in names if name in frame.columns or name not in known]
+    frame.check_columns(here, "quasi-identifier, in the release")
     frame.check_columns(watched, "sensitive, in the release")
-    columns = [frame.coded(name) for name in names]
+    nothing = np.zeros(len(frame), dtype=np.int64)
+    columns = [frame.coded(name) if name in here else Coded(name, nothing, (ROOT,)) for name in names]
     of_row = number_rows(columns, len(frame))
     first = one_of_each(of_row)
     cells = tuple(Coded(c.name, c.codes[first], c.values) for c in columns)

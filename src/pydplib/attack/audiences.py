@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pydplib.attack._words import percent
+from pydplib.attack.bounds import surer
 from pydplib.attack.result import AttackResult
+from pydplib.policy import DEFAULT_BUDGETS
 
 MOST_DELTA = 1e-5
 """The largest chance with which a guarantee may fail; our default policy allows a tenth of it."""
@@ -27,7 +29,7 @@ class Audience:
         chance: The highest chance with which anybody's row may be found.
         exposed: The largest share of people about whom the release may tell something for certain that could not
             nearly be guessed without it.
-        epsilon: The largest loss of a differentially private release.
+        epsilon: The largest loss of differentially private releases in total, as in ``pydplib.policy.DEFAULT_BUDGETS``.
         why: What these limits rest on.
 
     Examples:
@@ -57,7 +59,7 @@ AUDIENCES: dict[str, Audience] = {
             _NEAR,
             0.2,
             0.05,
-            1.0,
+            DEFAULT_BUDGETS["collaborator"].total,
             "bound by an agreement, no list of other people at hand; one in five is the usual limit",
         ),
         Audience(
@@ -66,7 +68,7 @@ AUDIENCES: dict[str, Audience] = {
             _FAR | {"linkage, journalist", "linkage, marketer"},
             0.09,
             0.01,
-            0.5,
+            DEFAULT_BUDGETS["third_party"].total,
             "may know people, earlier releases and a fact or two; 9 % is what medicines agencies ask for",
         ),
         Audience(
@@ -75,7 +77,7 @@ AUDIENCES: dict[str, Audience] = {
             _FAR | {"linkage, journalist", "linkage, marketer", "background knowledge, 2 pieces", "minimality"},
             0.05,
             0.0,
-            0.1,
+            DEFAULT_BUDGETS["public"].total,
             "anybody, for ever: whatever works once works for all",
         ),
     )
@@ -135,11 +137,16 @@ def judge_audience(
             return AudienceVerdict(audience, "no", (words,))
         if epsilon <= audience.epsilon + 1e-12:
             words = (
-                f"Epsilon {epsilon:.4g} is within {audience.epsilon:g}, whatever else anybody knows. Other releases "
-                "about the same people add up: the ledger keeps their sum."
+                f"Epsilon {epsilon:.4g} is within {audience.epsilon:g}. Whatever else anybody knows, a guess whether a "
+                f"person is in the data gets surer {surer(epsilon, delta)}. Other releases about the same people add "
+                "up: the ledger keeps their sum."
             )
             return AudienceVerdict(audience, "yes", (words,))
-        return AudienceVerdict(audience, "no", (f"Epsilon {epsilon:.4g} is more than {audience.epsilon:g}.",))
+        words = (
+            f"Epsilon {epsilon:.4g} is more than {audience.epsilon:g}: a guess whether a person is in the data can get "
+            f"surer {surer(epsilon, delta)}."
+        )
+        return AudienceVerdict(audience, "no", (words,))
     reasons = [reason for result in results for reason in _too_much(audience, result)]
     if reasons:
         return AudienceVerdict(audience, "no", tuple(reasons))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from pydplib._shown import Shown
 from pydplib.attack._checks import at_least
 from pydplib.attack.neighbours import mechanism_neighbours
 from pydplib.attack.protocols import Evidence, Pair, PropertyTester, as_mechanism, same_shape
@@ -23,8 +24,8 @@ DRAWS, DRAWS_ONE_BY_ONE = 120_000, 10_000
 _ZCDP_DELTAS = (1e-2, 1e-4)
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Shown):
     """What an audit found.
 
     Attributes:

@@ -22,7 +22,7 @@ def averaging(
     values: ArrayLike,
     *,
     calls: Sequence[int] = (1, 10, 100),
-    tolerance: float = 1.0,
+    tolerance: float | None = None,
     population: ArrayLike | None = None,
     seed: int | None = None,
 ) -> AttackResult:
@@ -38,7 +38,8 @@ def averaging(
         target: Who answers.
         values: The private column.
         calls: Numbers of calls to try, ascending; success is that of the last.
-        tolerance: How near a guess must come to count as right.
+        tolerance: How near a guess must come to count as right; by default 1, and 0 for columns of nothing but yes
+            and no (1 and 0), where every guess comes within 1.
         population: What the attacker knows about values in general; by default the column's own spread.
         seed: For a repeatable run.
 
@@ -53,6 +54,8 @@ def averaging(
     """
     column = as_column(values)
     counts = [at_least("calls", count, 1) for count in calls]
+    if tolerance is None:
+        tolerance = 0.0 if bool(np.isin(column, (0.0, 1.0)).all()) else 1.0
     if not counts or sorted(set(counts)) != counts or not tolerance >= 0:
         raise ParameterError("calls are ascending whole numbers, and tolerance is at least 0.")
     rng = np.random.default_rng(seed)

@@ -28,6 +28,17 @@ def most_success(epsilon: float, delta: float = 0.0) -> float:
     return min(1.0, (1 + delta * fall) / (1 + fall))
 
 
+def surer(epsilon: float, delta: float = 0.0) -> str:
+    """Return in words how much surer a guess whether a person is in the data can get; rounded up, so never too low.
+
+    Examples:
+        >>> surer(1.0), surer(20.0)
+        ('from 50 % to at most 73.2 %', 'from 50 % to more than 99.9 %')
+    """
+    tenths = math.ceil(1000 * most_success(epsilon, delta) - 1e-9)
+    return f"from 50 % to at most {tenths / 10:g} %" if tenths < 1000 else "from 50 % to more than 99.9 %"
+
+
 def most_advantage(epsilon: float, delta: float = 0.0) -> float:
     """Return the largest advantage, true positives minus false positives: (e^epsilon - 1 + 2 delta)/(e^epsilon + 1).
 

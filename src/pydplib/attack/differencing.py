@@ -32,7 +32,9 @@ def differencing(
     ``tolerance`` of the person's value is in ``details["difference_recovered"]``.
 
     ``details`` also has the Jensen-Shannon divergence of the two distributions (the second paper's Fig. 3). It
-    is an average and does not see rare outputs that give a person away for certain.
+    is an average and does not see rare outputs that give a person away for certain. Nor does it rank methods by what
+    they guarantee: at a thousand records, ``SoundMode(1)`` (which pays for a noisy number of records as well) has a
+    larger divergence than naive uniform noise, whose bounded support excludes a data set for certain.
 
     Args:
         target: Who answers, e.g. ``ExactAnswers()`` or ``SoundMode(1.0, bounds=(5, 45))``.

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydplib._shown import Shown
+from pydplib.anonymity.unnamed import ColumnFinding
+from pydplib.anonymity.verification import names_of
 from pydplib.attack._leak_plans import Beside, attack_table
 from pydplib.attack._leak_proofs import attack_column, attack_counts
 from pydplib.attack._leak_tasks import Outcome, Progress
@@ -15,8 +18,8 @@ from pydplib.attack.result import AttackResult
 from pydplib.errors import ParameterError
 
 
-@dataclass(frozen=True)
-class LeakReport:
+@dataclass(frozen=True, repr=False)
+class LeakReport(Shown):
     """What was tried on a release, what was learnt, and who may get it. No cell of a table is in it.
 
     Attributes:
@@ -30,6 +33,7 @@ class LeakReport:
         guarantee: What the release itself promises, in words.
         seconds: How long it took.
         notes: What to know about how it was attacked.
+        columns: What released columns give away that nobody gave a role.
 
     Examples:
         >>> import pandas as pd
@@ -50,6 +54,7 @@ class LeakReport:
     guarantee: str = ""
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    columns: tuple[ColumnFinding, ...] = ()
 
     @property
     def results(self) -> tuple[AttackResult, ...]:
@@ -64,7 +69,7 @@ class LeakReport:
     @property
     def worst(self) -> AttackResult | None:
         """The attack that exposed most people."""
-        return max(self.results, key=lambda result: (result.exposed, result.advantage), default=None)
+        return max(self.results, key=lambda result: (result.due, result.exposed, result.advantage), default=None)
 
     def result(self, name: str) -> AttackResult:
         """Return the first result of a kind of attack."""
@@ -97,6 +102,7 @@ class LeakReport:
                  "about": outcome.task.about, "seconds": round(outcome.seconds, 3), "problem": outcome.problem}
                 for outcome in self.outcomes
             ],
+            "columns": [found.to_dict() for found in self.columns],
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "notes": list(self.notes),
         }  # fmt: skip
@@ -104,6 +110,7 @@ class LeakReport:
     def __str__(self) -> str:
         lines = [str(result) for result in self.results]
         lines += [f"{outcome.task.name} ({outcome.task.about}): {outcome.problem}" for outcome in self.unfinished]
+        lines += [found.sentence for found in self.columns]
         lines += [f"{v.audience.title}: {v.answer}. {' '.join(v.reasons)}" for v in self.verdicts]
         return "\n".join(lines)
 
@@ -122,6 +129,8 @@ def leak_report(
     came: Any = None,
     left: Any = None,
     noisy: str | Sequence[str] | Mapping[str, str | None] | None = None,
+    insensitive: str | Sequence[str] = (),
+    identifiers: str | Sequence[str] = (),
     margin: float = 0.2,
     audiences: Sequence[Audience] | None = None,
     workers: int = 1,
@@ -135,7 +144,7 @@ def leak_report(
         released: What would leave: a data frame, path, ``AnonymizationResult``, a differentially private
             ``Release``, or a ``DPResult`` of ``dp_calculate``.
         quasi_identifiers: What attackers may know of a person; an ``AnonymizationResult`` knows its own.
-        sensitive: What nobody shall learn.
+        sensitive: What nobody may learn.
         person: The column that says whose row it is, where people have several rows: then people are counted. An
             ``AnonymizationResult`` knows its own.
         hierarchies: Quasi-identifier -> its hierarchy, where labels do not say what they cover.
@@ -145,6 +154,10 @@ def leak_report(
         came: People who came since the last of them, with their sensitive values.
         left: People who left since.
         noisy: Columns of the release that carry noise on every record (paper mode), with their noise factor if known.
+        insensitive: Released columns that are harmless: you vouch for them, they are not attacked. Every column
+            without a role is joined with the original; one that names people or singles them out refuses the release
+            or leaves the verdict open.
+        identifiers: Columns that name people: their values must not be in the release, under any name.
         margin: The rise of belief that counts as exposed, see ``skewness``.
         audiences: Who is judged; by default owner, collaborator, third party and public.
         workers: Processes; each gets a copy of the coded columns. A script that asks for more than one needs the
@@ -176,7 +189,8 @@ def leak_report(
     about: dict[str, Any] = {"quasi": quasi_identifiers, "sensitive": sensitive, "kinds": kinds, "margin": margin}
     of_tables = {
         "person": person, "hierarchies": hierarchies, "population": population, "previous": previous or None,
-        "came": came, "left": left, "noisy": noisy,
+        "came": came, "left": left, "noisy": noisy, "insensitive": insensitive or None,
+        "identifiers": identifiers or None,
     }  # fmt: skip
     if isinstance(released, DPResult):
         of_columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "kinds": kinds}
@@ -188,8 +202,10 @@ def leak_report(
     else:
         beside = Beside(population, previous, inserted=came, deleted=left)
         found = attack_table(
-            table, released, person=person, hierarchies=hierarchies, beside=beside, noisy=noisy, **about, **how
-        )
+            table, released, person=person, hierarchies=hierarchies, beside=beside, noisy=noisy,
+            insensitive=names_of(insensitive, "insensitive columns"), identifiers=names_of(identifiers, "identifiers"),
+            **about, **how,
+        )  # fmt: skip
     return LeakReport(**found, seconds=time.monotonic() - began)
 
 

@@ -16,7 +16,7 @@ from pydplib.attack._clock import check_time
 from pydplib.attack._lists import expand, find_sorted
 from pydplib.attack._released import columns_of, read_release
 from pydplib.attack._words import percent
-from pydplib.attack.result import AttackResult
+from pydplib.attack.result import AttackResult, advantage_over
 from pydplib.errors import ParameterError
 
 _TRIES = 5  # shuffles that say how many rows fit in order by chance
@@ -62,7 +62,7 @@ def unsorted_matching(
     names, watched, trees = columns_of(released, quasi_identifiers, sensitive, hierarchies)
     frame = Frame(known)
     both = (*names, *(name for name in watched if name in frame.columns))
-    classes = read_release(released, both, ())
+    classes = read_release(released, both, (), known=frame.columns)
     if classes.of_row is None:
         raise ParameterError("A table of counts has no rows and so no order.")
     found = match(classes, frame, (), trees)
@@ -73,7 +73,7 @@ def judge_order(found: Candidates, of_row: Ints, *, seed: int | None = 0) -> Att
     """Return how many released rows fit the known list in its order, and how many would by chance."""
     rows = len(of_row)
     if found.everybody == rows and len(found.pool) == rows:
-        hits = int(_fits(found, of_row).sum())
+        hits = int(_fits(found, of_row, found.pool).sum())
         chance = float((found.people * found.size).sum() / max(rows, 1) ** 2)
     else:
         rng = np.random.default_rng(seed)
@@ -100,12 +100,35 @@ def judge_order(found: Candidates, of_row: Ints, *, seed: int | None = 0) -> Att
     return replace(result, exposed=min(exposed, 1.0), sentence=words)
 
 
-def _fits(found: Candidates, of_row: Ints) -> Bools:
-    """Return, row by row, whether the class is among the candidates of the person at the same place."""
+def linked_by_number(found: Candidates, of_row: Ints, numbers: Ints) -> float:
+    """Return the share of people linked by row numbers that were left in a release: places in the known list.
+
+    Args:
+        found: The known list met with the release.
+        of_row: The class of every released row.
+        numbers: The number of every released row; they may count from 0, from 1, or from 2 (a line with names first).
+    """
+    rows, people = len(of_row), len(found.pool)
+    if not rows or found.everybody != people:
+        return 0.0
+    chance = float((found.people * found.size).sum() / (rows * people))
+    most = chance * rows + 5 * np.sqrt(max(chance * (1 - chance), 0.0) * rows) + 1
+    for first in (0, 1, 2):
+        place = numbers - first
+        if place.min() < 0 or place.max() >= people:
+            continue
+        hits = int(_fits(found, of_row, found.pool[place]).sum())
+        if hits > most:
+            return max(0.0, advantage_over(hits / rows, min(chance, 1.0)))
+    return 0.0
+
+
+def _fits(found: Candidates, of_row: Ints, pool: Ints) -> Bools:
+    """Return, row by row, whether the class is among the candidates of a known person, given by her set."""
     number = max(found.classes.number, 1)
     keys = np.sort(found.set_of_member * number + found.members)
-    _, there = find_sorted(keys, found.pool * number + of_row)
-    return np.asarray(there & (found.pool >= 0))
+    _, there = find_sorted(keys, pool * number + of_row)
+    return np.asarray(there & (pool >= 0))
 
 
 def _places(found: Candidates) -> list[list[int]]:

@@ -145,10 +145,14 @@ class NaiveGaussian(RecordTarget):
 
 @dataclass(frozen=True)
 class CoinFlips(RecordTarget):
-    """Every yes or no answered by two coins, once, and kept: heads the truth, tails what the second coin says.
+    """Every yes or no answered by two coins: heads the truth, tails what the second coin says.
 
     Real randomised response: epsilon is ln 3 per answer, and asking again brings the same answer. Sums are
-    corrected for the coins, as every user of such a survey does.
+    corrected for the coins, as every user of such a survey does. The PyDPLib paper names the weakness of coins that
+    are tossed again at every call: ``kept=False`` shows it.
+
+    Args:
+        kept: Whether an answer is given once and kept. If not, every call adds ln 3, and nothing is guaranteed.
 
     Examples:
         >>> rng = np.random.default_rng(1)
@@ -156,14 +160,16 @@ class CoinFlips(RecordTarget):
         [-0.5, 1.5]
     """
 
+    kept: bool = True
+
     @property
     def name(self) -> str:
         """What is attacked."""
-        return "coin flip"
+        return "coin flip" if self.kept else "coin flip, tossed again at every call"
 
     @property
     def epsilon(self) -> float:
-        """Ln 3."""
+        """Ln 3 for one answer."""
         return math.log(3)
 
     def exchanged_epsilon(self, columns: int = 1) -> float:
@@ -171,10 +177,12 @@ class CoinFlips(RecordTarget):
         return columns * self.epsilon
 
     def records(self, values: Floats, calls: int, rng: Generator) -> Floats:
-        """Return corrected answers, -1/2 or 3/2, the same in every call."""
+        """Return corrected answers, -1/2 or 3/2, the same in every call if they are kept."""
+        truth = values.astype(np.int64) != 0
         with seeded(draw_seed(rng)):
-            answers = np.asarray(CoinFlip().release(values.astype(np.int64) != 0), dtype=np.float64)
-        return np.broadcast_to(2 * answers - 0.5, (calls, len(values)))
+            asked = truth if self.kept else np.tile(truth, calls)
+            answers = np.asarray(CoinFlip().release(asked), dtype=np.float64)
+        return np.broadcast_to(2 * answers.reshape(-1, len(values)) - 0.5, (calls, len(values)))
 
     def means(self, values: Floats, size: int, rng: Generator, *, people: int | None = None) -> Floats:
         """Return the corrected share of yes in ``size`` surveys of the same people."""
@@ -186,17 +194,19 @@ class CoinFlips(RecordTarget):
         return out
 
     def about_each(self, values: Floats, calls: int, rng: Generator) -> Floats:
-        """Return one row: answers are given once."""
-        return self.records(values, 1, rng)
+        """Return one row if answers are given once, else one per call."""
+        return self.records(values, 1 if self.kept else calls, rng)
 
     def record_error(self) -> float:
         """Return the standard deviation of a corrected answer."""
         return math.sqrt(3) / 2
 
     def log_likelihood(self, observed: Floats, candidates: Floats) -> Floats:
-        """Return ln 3/4 for the candidate that agrees, ln 1/4 for the other."""
-        agrees = (observed[0] > 0.5)[:, np.newaxis] == (candidates > 0.5)
-        return np.where(agrees, math.log(0.75), math.log(0.25))
+        """Return, summed over the answers, ln 3/4 for the candidate that agrees and ln 1/4 for the other."""
+        answers = observed[:1] if self.kept else observed
+        yes = (answers > 0.5).sum(axis=0)[:, np.newaxis]
+        agreeing = np.where(candidates > 0.5, yes, len(answers) - yes)
+        return np.asarray(agreeing * math.log(0.75) + (len(answers) - agreeing) * math.log(0.25))
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydplib._shown import Shown
 from pydplib.attack._binomial import share_interval
 from pydplib.errors import ParameterError
 
 
-@dataclass(frozen=True)
-class AttackResult:
+@dataclass(frozen=True, repr=False)
+class AttackResult(Shown):
     """The outcome of one attack on one target; nothing in it names a person.
 
     Attributes:
@@ -93,6 +94,14 @@ class AttackResult:
         differential privacy keeps at most at (e^epsilon - 1) / (e^epsilon + 1).
         """
         return advantage_over(self.success, self.baseline)
+
+    @property
+    def due(self) -> float:
+        """The share of people exposed by the release itself: what tables show and verdicts count as exposed.
+
+        Where an attack says how much somebody learns who knows the same facts but not the release, that is left out.
+        """
+        return float(self.details.get("gained", self.exposed))
 
     @property
     def advantage_interval(self) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib._duckdb_files import EXTENSIONS_OFF, confine
 from pydplib.attack.targets import Floats, Generator, Target, draw_seed, laplace_likelihood
 from pydplib.errors import BudgetError
 from pydplib.noise.testing import seeded
@@ -144,7 +145,8 @@ def _table(names: tuple[str, ...], rows: bytes, bounds: tuple[float, float]) -> 
     columns = {name: np.ascontiguousarray(table[:, place]) for place, name in enumerate(names)}
     kinds: dict[str, Column] = {"number": Integer(0, max(len(table) - 1, 1))}
     kinds |= {name: Number(*bounds) for name in names}
-    connection = duckdb.connect()
+    connection = duckdb.connect(config=EXTENSIONS_OFF)
+    confine(connection)  # nothing but memory
     connection.register("arrays", {"number": np.arange(len(table), dtype=np.int64), **columns})
     connection.execute("create table attacked as select * from arrays")
     connection.unregister("arrays")

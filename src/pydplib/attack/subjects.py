@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from pydplib.attack.faults import Subject
 from pydplib.attack.neighbours import ArrayNeighbours
 from pydplib.attack.protocols import AtTap, Pair
+from pydplib.budget.units import exact
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP
 from pydplib.mechanisms import CoinFlip, Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip, RandomizedResponse
 
@@ -64,7 +66,22 @@ def _releases(epsilon: float) -> list[Subject]:
         ),
         ("histogram", "A histogram.", lambda x: release.histogram(x, edges=edges, epsilon=epsilon), True),
     ]  # fmt: skip
-    return [Subject(name, words, AtTap(run), claim, few, tight) for name, words, run, tight in made]
+    return [
+        *(Subject(name, words, AtTap(run), claim, few, tight) for name, words, run, tight in made),
+        _quantiles_of_groups(epsilon),
+    ]
+
+
+def _quantiles_of_groups(epsilon: float) -> Subject:
+    """Return medians of two groups off one table of counts, where a person has up to three rows."""
+    from pydplib.release.group_quantiles import BinnedQuantileNoise
+
+    table = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 4, 2, exact(epsilon))
+    without = np.array([[2, 1, 0, 0], [0, 1, 2, 1]], dtype=np.int64)
+    with_them = without + np.array([[0, 0, 0, 0], [0, 0, 0, 3]])
+    pair = [Pair(without, with_them, "one person with three rows joins the last bin of a group")]
+    words = "Medians of groups, read off one table of counts."
+    return Subject("group-quantiles", words, AtTap(table.apply), PureDP(epsilon), lambda: pair, True)
 
 
 class _PaperRecords:

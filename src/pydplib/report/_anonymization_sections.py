@@ -10,12 +10,23 @@ from pydplib.plot import anonymity as figures
 from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, percent
 
 if TYPE_CHECKING:
-    from pydplib.anonymity import AnonymizationResult, Attack, Lattice, Risk
+    from pydplib.anonymity import (
+        Advice,
+        Alternative,
+        AnonymizationResult,
+        Attack,
+        Classification,
+        ColumnChange,
+        Lattice,
+        Risk,
+    )
     from pydplib.plot.anonymity import FrontierPoint
 
 _KINDS = {
     "TableHierarchy": "listed values",
     "Intervals": "intervals",
+    "Cuts": "intervals between given edges",
+    "Codes": "groups of a code system",
     "Dates": "calendar",
     "Masking": "masked characters",
     "TopBottom": "top and bottom coding",
@@ -31,20 +42,29 @@ _METHODS = {
 
 def risk_section(before: Risk, after: Risk) -> Section:
     """Return the risk of the original and of the release, as figures and by attacker."""
-    rows: list[list[str]] = []
+    rows: list[list[str | None]] = []
 
-    def add(what: str, old: float, new: float) -> None:
-        rows.append([what, percent(old), percent(new)])
+    def add(what: str, old: float | None, new: float | None) -> None:
+        rows.append([what, None if old is None else percent(old), None if new is None else percent(new)])
 
-    def attacker(who: str, old: Attack, new: Attack) -> None:
-        add(f"{who}: highest chance", old.maximum, new.maximum)
-        add(f"{who}: on average", old.expected, new.expected)
+    def attacker(who: str, old: Attack, new: Attack, *, known: tuple[bool, bool] = (True, True)) -> None:
+        def pair(first: float, second: float) -> tuple[float | None, float | None]:
+            return first if known[0] else None, second if known[1] else None
+
+        add(f"{who}: highest chance", *pair(old.maximum, new.maximum))
+        add(f"{who}: on average", *pair(old.expected, new.expected))
         for tau, share in old.at_risk.items():
-            add(f"{who}: people with a chance above {100 * tau:g} %", share, new.at_risk.get(tau, 0.0))
+            add(f"{who}: people with a chance above {100 * tau:g} %", *pair(share, new.at_risk.get(tau, 0.0)))
 
+    # Without a population the journalist is the prosecutor again: two rows of one number would look like a finding.
+    known = before.has_population, after.has_population
     attacker("Prosecutor", before.prosecutor, after.prosecutor)
-    attacker("Journalist", before.journalist, after.journalist)
-    add("Marketer: expected share of people found", before.marketer, after.marketer)
+    attacker("Journalist", before.journalist, after.journalist, known=known)
+    add(
+        "Marketer: expected share of people found",
+        before.marketer if known[0] else None,
+        after.marketer if known[1] else None,
+    )
     add("People who are unique", before.unique, after.unique)
     chances = [label for _, _, label in figures.CHANCES]
     shares = [
@@ -79,7 +99,7 @@ def risk_section(before: Risk, after: Risk) -> Section:
                     ("The prosecutor", "knows that the person is in the table."),
                     (
                         "The journalist",
-                        "does not know that; chances are relative to the population, where it is known.",
+                        "does not know that; the rows are empty where no population was given.",
                     ),
                     ("The marketer", "matches everybody at once and counts how many matches are right."),
                 ]
@@ -173,6 +193,65 @@ def suppressed_section(result: AnonymizationResult) -> Section:
     if result.dropped:
         blocks.append(Text(f"Columns that are not in the released table: {', '.join(result.dropped)}."))
     return Section("What was suppressed", blocks)
+
+
+def advice_section(advice: Advice) -> Section:
+    """Return what each column and model costs, and what other methods lose."""
+
+    def rows(found: Sequence[Alternative], *, others: bool = False) -> list[list[Any]]:
+        out: list[list[Any]] = []
+        for one in found:
+            changed = [None if one.others is None else percent(one.others)] if others else []
+            loss = None if one.loss is None else percent(one.loss)
+            gain = advice.gain(one)
+            won = None if one.loss is None else ("-" if gain < 0 else "") + percent(abs(gain))
+            end = one.words if one.loss is None or one.what == "method" else "" if one.proven else "best found in time"
+            out.append(
+                [one.subject, *([one.what] if others else []), *changed, loss, won, percent(one.suppressed), end]
+            )
+        return out
+
+    blocks: list[Block] = [Points(list(advice.sentences))]
+    if advice.columns:
+        heads = ["column", "change", "loss of the others", "loss in total", "others win", "rows left out", ""]
+        blocks.append(Table(heads, rows(advice.columns, others=True), caption="What each column costs the others"))
+    if advice.models:
+        heads = ["without", "loss", "won", "rows left out", ""]
+        blocks.append(Table(heads, rows(advice.models), caption="What each model costs"))
+    if advice.methods:
+        heads = ["method", "loss", "won", "rows left out", "labels"]
+        blocks.append(Table(heads, rows(advice.methods), caption="The same table by other methods"))
+    if advice.skipped:
+        blocks.append(Note(f"There was no time for: {', '.join(advice.skipped)}.", tone="info"))
+    return Section("What would cost less", blocks)
+
+
+def utility_section(changes: Sequence[ColumnChange], found: Classification | None) -> Section:
+    """Return what the release is still good for: distributions, and a classifier."""
+    blocks: list[Block] = []
+    if found is not None:
+        rows = [
+            ["trained on the original", percent(found.before)],
+            ["trained on the release", percent(found.after)],
+            ["always the most common value", percent(found.baseline)],
+        ]
+        kept = "" if found.kept is None else f" The release keeps {percent(found.kept)} of what there is to gain."
+        words = (
+            f"A random forest predicts {found.target} from {', '.join(found.features)}, in five-fold cross-validation."
+        )
+        blocks += [Text(words + kept), Table(["classifier", "right"], rows, caption=f"Predicting {found.target}")]
+    if changes:
+        near = [[one.column, one.role, percent(one.distance)] for one in changes]
+        heads = ["column", "role", "apart"]
+        blocks.append(Table(heads, near, caption="How far each distribution moved: 0 % alike, 100 % nothing in common"))
+    for one in changes:
+        numbers = [
+            [name, round(100 * old, 2), round(100 * new, 2)]
+            for name, old, new in zip(one.bins, one.before, one.after, strict=True)
+        ]
+        heads = [one.column, "original, rows in %", "released, rows in %"]
+        blocks.append(Chart(figures.column_change(one), Table(heads, numbers)))
+    return Section("What is still there", blocks)
 
 
 def found_section(result: AnonymizationResult, points: Sequence[FrontierPoint], lattice: Lattice | None) -> Section:

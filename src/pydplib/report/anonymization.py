@@ -10,18 +10,20 @@ from pydplib.errors import AnonymityError
 from pydplib.guarantee import KAnonymous
 from pydplib.plot import anonymity as figures
 from pydplib.report._anonymization_sections import (
+    advice_section,
     found_section,
     loss_section,
     models_section,
     repeat_section,
     risk_section,
     suppressed_section,
+    utility_section,
 )
 from pydplib.report._blocks import Fact, Facts, Note, Section, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:
-    from pydplib.anonymity import AnonymizationResult, Lattice
+    from pydplib.anonymity import Advice, AnonymizationResult, Classification, ColumnChange, Lattice
     from pydplib.plot.anonymity import FrontierPoint
 
 KS = (2, 3, 5, 10, 20, 50, 100)
@@ -61,6 +63,9 @@ def anonymization_report(
     name: str = "the table",
     points: Sequence[FrontierPoint] = (),
     lattice: Lattice | None = None,
+    changes: Sequence[ColumnChange] = (),
+    classification: Classification | None = None,
+    advice: Advice | None = None,
 ) -> Report:
     """Return the report of an anonymization, for the owner and whoever checks it for her.
 
@@ -71,6 +76,9 @@ def anonymization_report(
         name: How the table is called on the page.
         points: What other k would have cost; see ``frontier``.
         lattice: All combinations of levels, where there are few; see ``pydplib.anonymity.lattice_of``.
+        changes: Distributions before and after; see ``pydplib.anonymity.compare_columns``.
+        classification: A classifier before and after; see ``pydplib.anonymity.compare_classifier``.
+        advice: What would cost less; see ``pydplib.anonymity.advise``.
 
     Examples:
         >>> import pandas as pd
@@ -84,6 +92,8 @@ def anonymization_report(
         risk_section(result.risk.before, result.risk.after),
         models_section(result),
         loss_section(result),
+        *([advice_section(advice)] if advice is not None else []),
+        *([utility_section(changes, classification)] if changes or classification is not None else []),
         suppressed_section(result),
         found_section(result, points, lattice),
         repeat_section(result),

@@ -73,6 +73,7 @@ def leak_page(report: LeakReport, *, name: str = "the release", original: str = 
             _summary(report),
             _tried(report, original),
             _learnt(report),
+            *_columns(report),
             _verdicts(report.verdicts),
             _limits(report),
         ],
@@ -101,12 +102,21 @@ def _summary(report: LeakReport) -> Section:
         facts.append(Fact("highest chance of being found", percent(linked.details["maximum"]), "by the prosecutor"))
     worst = report.worst
     if worst is not None:
-        facts.append(Fact("most people exposed", percent(worst.exposed), figures.name_of(worst)))
+        facts.append(Fact("most people exposed", percent(worst.due), figures.name_of(worst)))
     blocks: list[Block] = [Facts(facts)]
-    if worst is not None and worst.exposed > 0:
+    naming = [found for found in report.columns if found.names_people]
+    if naming:
+        blocks.append(Note(" ".join(one.sentence for one in naming), title="Columns that name people", tone="warning"))
+    if worst is not None and worst.due > 0:
         blocks.append(Note(worst.sentence, title="The worst of it", tone="warning"))
-    elif report.results:
-        blocks.append(Note("No attack learnt anything certain about anybody.", title="Nothing certain", tone="good"))
+    elif report.results and not naming:
+        blocks.append(
+            Note(
+                "The release tells nothing certain about anybody that was not known anyway.",
+                title="Nothing certain",
+                tone="good",
+            )
+        )
     blocks.append(
         Table(
             ["audience", "verdict"],
@@ -151,14 +161,14 @@ def _learnt(report: LeakReport) -> Section:
     results = report.results
     if not results:
         return Section("What was learnt", [Text("No attack came to a result.")])
-    heads = ["attack", "right", "95 % interval", "by guessing", "exposed", "people"]
+    heads = ["attack", "right", "95 % interval", "by guessing", "certain", "exposed", "people"]
     rows = [_row(result) for result in results]
-    table = Table(heads, rows, caption="Success, baseline and exposed people")
+    table = Table(heads, rows, caption="Certain: known for sure. Exposed: by this release, what verdicts count")
     twin = Table(
         ["attack", "right in %", "by guessing in %"],
         [[figures.name_of(r), round(100 * r.success, 2), round(100 * r.baseline, 2)] for r in results],
     )
-    shares = Table(["attack", "exposed in %"], [[figures.name_of(r), round(100 * r.exposed, 3)] for r in results])
+    shares = Table(["attack", "exposed in %"], [[figures.name_of(r), round(100 * r.due, 3)] for r in results])
     blocks: list[Block] = [Chart(figures.exposed_bars(results), shares), Chart(figures.success_bars(results), twin)]
     for result in results:
         if result.name == "averaging" and "calls" in result.details:
@@ -178,6 +188,19 @@ def _learnt(report: LeakReport) -> Section:
     return Section("What was learnt", blocks)
 
 
+def _columns(report: LeakReport) -> list[Section]:
+    """Return what released columns give away that nobody gave a role."""
+    if not report.columns:
+        return []
+    rows = [[one.column, one.kind, percent(one.share), one.source, one.sentence] for one in report.columns]
+    heads = ["column", "what it is", "people singled out", "from", "in words"]
+    words = (
+        "Every released column was compared with the original. These are neither quasi-identifiers nor sensitive, and "
+        "nobody vouched for them. Drop them, or give each a role and run the report again."
+    )
+    return [Section("Columns without a role", [Text(words), Table(heads, rows)])]
+
+
 def _row(result: AttackResult) -> list[str | int]:
     low, high = result.interval
     return [
@@ -186,6 +209,7 @@ def _row(result: AttackResult) -> list[str | int]:
         f"{percent(low)} to {percent(high)}",
         percent(result.baseline),
         percent(result.exposed),
+        percent(result.due),
         result.tries,
     ]
 

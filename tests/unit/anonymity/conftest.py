@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
 
 from pydplib.anonymity import (
     AlphaK,
+    AverageRisk,
     BetaLikeness,
     DeltaDisclosure,
     DeltaPresence,
@@ -19,6 +21,7 @@ from pydplib.anonymity import (
     LDiversity,
     TCloseness,
 )
+from pydplib.anonymity.population import population_uniqueness
 
 
 def emd_equal(p, q):
@@ -151,12 +154,66 @@ def node_loss(name, rows, hierarchies, node, gone, k):
     return n / max(len(sizes) + (len(gone) > 0), 1) / k
 
 
-def brute_force(rows, values, hierarchies, models, suppression, loss, population=None):
+def table_passes(model, sizes):
+    """Does a table with classes of these sizes pass a model about all of them together?"""
+    if not sizes:
+        return True
+    if isinstance(model, AverageRisk):
+        return sum(size * Fraction(1, size) for size in sizes) / sum(sizes) <= Fraction(model.limit) + Fraction(
+            1, 10**9
+        )
+    found = population_uniqueness(Counter(sizes), sum(sizes), model.fraction)
+    return min(sizes) > 1 or found.get(model.estimator, 1.0) <= model.limit + 1e-9
+
+
+def left_out_of_the_whole(models, classes):
+    """Return who must go for the models about all classes: whole sizes from below, no more than needed."""
+    whole = [model for model in models if model.whole_table]
+    for least in range(1, max(map(len, classes), default=0) + 2):
+        kept = [members for members in classes if len(members) >= least]
+        if all(table_passes(model, [len(members) for members in kept]) for model in whole):
+            return {i for members in classes if len(members) < least for i in members}
+    raise AssertionError("an empty table passes")
+
+
+def keeps_passing(model):
+    """Is a class that passes still fine when it becomes part of a larger one, whatever the others are?"""
+    return isinstance(model, KAnonymity | KMap) or (isinstance(model, LDiversity) and model.kind == "distinct")
+
+
+def shares(values):
+    return {v: c / len(values) for v, c in Counter(values).items()}
+
+
+def left_over(classes, values, models, people, reference="output"):
+    """Return the classes that stay: what fails is left out until the rest passes, compared with itself."""
+    passes = {
+        cells: all(
+            class_passes(m, [values[i] for i in members], None, people[cells]) for m in models if keeps_passing(m)
+        )
+        for cells, members in classes.items()
+    }
+    left = {cells for cells, fine in passes.items() if fine}
+    others = [m for m in models if not keeps_passing(m) and not m.whole_table]
+    while left:
+        p = shares(values if reference == "input" else [values[i] for cells in left for i in classes[cells]])
+        fine = {
+            cells
+            for cells in left
+            if all(class_passes(m, [values[i] for i in classes[cells]], p, people[cells]) for m in others)
+        }
+        gone = left_out_of_the_whole(models, [classes[cells] for cells in fine])
+        fine = {cells for cells in fine if classes[cells][0] not in gone}
+        if fine == left or reference == "input":
+            return fine
+        left = fine
+    return left
+
+
+def brute_force(rows, values, hierarchies, models, suppression, loss, population=None, reference="output"):
     """Return the least loss over all nodes, or None if no node is feasible."""
     n = len(rows)
     limit = math.floor(suppression * n + 1e-9)
-    counts = Counter(values)
-    p = {v: c / n for v, c in counts.items()}
     k = max((m.k for m in models if isinstance(m, KAnonymity | AlphaK)), default=1)
     best = None
     for node in itertools.product(*(range(h.height + 1) for h in hierarchies)):
@@ -166,11 +223,8 @@ def brute_force(rows, values, hierarchies, models, suppression, loss, population
         people = Counter()
         for row in population or []:
             people[tuple(label_at(h, v, lv) for h, v, lv in zip(hierarchies, row, node, strict=True))] += 1
-        gone = set()
-        for cells, members in classes.items():
-            mine = [values[i] for i in members]
-            if not all(class_passes(m, mine, p, people[cells]) for m in models):
-                gone.update(members)
+        left = left_over(classes, values, models, people, reference)
+        gone = {i for cells, members in classes.items() if cells not in left for i in members}
         if len(gone) > limit:
             continue
         if any(isinstance(m, DeltaPresence) and m.lower > 0 for m in models) and (gone or set(people) - set(classes)):
@@ -186,6 +240,8 @@ def oracle():
     return SimpleNamespace(
         brute_force=brute_force,
         class_passes=class_passes,
+        table_passes=table_passes,
+        shares=shares,
         node_loss=node_loss,
         emd_equal=emd_equal,
         emd_ordered=emd_ordered,

@@ -296,7 +296,7 @@ def test_frontier_rises_in_loss_and_falls_in_risk():
 def test_search_lists_the_nodes_it_visited():
     table, trees = wide_table(3)
     result = anonymize(table, trees, models=[KAnonymity(3)])
-    assert len(result.search.visited) == result.search.checked
+    assert 0 < len(result.search.visited) <= result.search.checked
     assert dict(result.search.visited)[tuple(result.levels.values())] == pytest.approx(result.search.loss)
 
 
@@ -314,7 +314,8 @@ def test_certificate_that_fails_on_the_outputs_own_distribution_says_so():
     rows = [("a", "u")] * 6 + [("a", "v")] * 4 + [("b", "u")] * 2 + [("b", "v")] * 8 + [("c", "v")] * 4
     table = pd.DataFrame(rows, columns=["q", "s"])
     tree = Hierarchy.from_rows([["a"], ["b"], ["c"]])
-    result = anonymize(table, {"q": tree}, "s", models=[KAnonymity(5), TCloseness(0.268)], suppression=0.2)
+    models = [KAnonymity(5), TCloseness(0.268)]
+    result = anonymize(table, {"q": tree}, "s", models=models, suppression=0.2, reference="input")
     stated = result.certificate.statements[1]
     assert stated.holds_input and stated.value_input <= 0.268
     assert stated.holds == (stated.value <= 0.268 + 1e-7)

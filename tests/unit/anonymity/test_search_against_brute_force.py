@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from pydplib.anonymity import (
     AlphaK,
+    AverageRisk,
     BetaLikeness,
     DeltaDisclosure,
     DeltaPresence,
@@ -18,13 +20,16 @@ from pydplib.anonymity import (
     KAnonymity,
     KMap,
     LDiversity,
+    PopulationUniqueness,
     TCloseness,
     anonymize,
 )
 from pydplib.anonymity.boxes import search_boxes
 from pydplib.anonymity.losses import LOSSES, make_objective
 from pydplib.anonymity.prepare import prepare
-from pydplib.errors import AnonymityError
+from pydplib.anonymity.recipe import Recipe
+from pydplib.anonymity.stats import ClassStats
+from pydplib.errors import AnonymityError, ParameterError
 
 FIRST = Hierarchy.from_rows([[i, f"{i // 2}", f"{'low' if i < 4 else 'high'}", "*"] for i in range(7)])
 SECOND = Hierarchy.from_rows([["x", "xy", "*"], ["y", "xy", "*"], ["z", "z", "*"]])
@@ -45,6 +50,12 @@ MODELS = {
     "beta-enhanced": lambda: [KAnonymity(2), BetaLikeness(2.0, kind="enhanced")],
     "delta": lambda: [DeltaDisclosure(1.5)],
     "k-map": lambda: [KMap(6, fraction=0.3)],
+    "average risk": lambda: [AverageRisk(0.4)],
+    "average risk and k": lambda: [AverageRisk(0.3), KAnonymity(2)],
+    "average risk and l": lambda: [AverageRisk(0.35), LDiversity(2, kind="entropy")],
+    "population uniqueness": lambda: [PopulationUniqueness(0.05, fraction=0.2)],
+    "population uniqueness by Zayatz": lambda: [PopulationUniqueness(0.1, fraction=0.5, estimator="zayatz")],
+    "both": lambda: [PopulationUniqueness(0.02, fraction=0.3, estimator="snb"), AverageRisk(0.5)],
 }
 
 ROWS = st.lists(
@@ -53,7 +64,7 @@ ROWS = st.lists(
     max_size=14,
 )
 QUIET = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 
@@ -85,13 +96,30 @@ def test_search_finds_the_optimum_of_brute_force(oracle, name, rows, suppression
     assert found.suppressed.rows <= suppression * len(rows) + 1e-9
     assert len(found.data) == len(rows) - found.suppressed.rows
     # Every class of the output passes every model, from the definitions.
-    p = {v: c / len(rows) for v, c in Counter(values).items()}
     classes = defaultdict(list)
     for *key, value in found.data.itertuples(index=False):
         classes[tuple(key)].append(value)
-    assert all(oracle.class_passes(m, members, p) for members in classes.values() for m in models)
-    # The certificate, from the output alone, says so as well, against the input's distribution.
-    assert all(s.holds_input if s.holds_input is not None else s.holds for s in found.certificate.statements)
+    p = oracle.shares(list(found.data["ill"]))
+    own = [model for model in models if not model.whole_table]
+    assert all(oracle.class_passes(m, members, p) for members in classes.values() for m in own)
+    sizes = [len(members) for members in classes.values()]
+    assert all(oracle.table_passes(m, sizes) for m in models if m.whole_table)
+    # The certificate, from the output alone, says so as well.
+    assert found.certificate.holds
+
+
+@pytest.mark.parametrize("name", ["t-equal", "t-ordered", "t-hierarchical", "beta", "beta-enhanced", "delta"])
+@QUIET
+@given(rows=ROWS, suppression=st.sampled_from([0.1, 0.3, 0.6]), loss=st.sampled_from(LOSSES))
+def test_search_against_the_input_finds_the_optimum_of_brute_force(oracle, name, rows, suppression, loss):
+    models = MODELS[name]()
+    cells, values = [row[:3] for row in rows], [row[3] for row in rows]
+    best = oracle.brute_force(cells, values, list(TREES.values()), models, suppression, loss, reference="input")
+    found = outcome(frame_of(rows), models, suppression, loss, reference="input")
+    assert (found is None) == (best is None)
+    if best is not None:
+        assert found.search.loss == pytest.approx(best, abs=1e-9)
+        assert all(s.holds_input if s.holds_input is not None else s.holds for s in found.certificate.statements)
 
 
 @QUIET
@@ -114,7 +142,7 @@ def test_search_with_population_finds_the_optimum_of_brute_force(oracle, rows, e
             assert found.certificate.holds
 
 
-@pytest.mark.parametrize("name", ["k", "distinct", "t-equal", "recursive"])
+@pytest.mark.parametrize("name", ["k", "distinct", "t-equal", "recursive", "average risk", "both"])
 @QUIET
 @given(rows=ROWS, suppression=st.sampled_from([0.0, 0.2, 1.0]), loss=st.sampled_from(LOSSES))
 def test_box_search_finds_the_optimum_of_brute_force(oracle, name, rows, suppression, loss):
@@ -142,7 +170,8 @@ def test_other_methods_satisfy_the_models_when_they_answer(oracle, method, name,
     if found is None:
         return
     assert found.suppressed.rows <= suppression * len(rows) + 1e-9
-    p = {v: c / len(rows) for v, c in Counter(row[3] for row in rows).items()}
+    assert found.certificate.holds
+    p = oracle.shares(list(found.data["ill"]))
     classes = defaultdict(list)
     for *key, value in found.data.itertuples(index=False):
         classes[tuple(map(str, key))].append(value)
@@ -159,6 +188,33 @@ def test_local_recoding_answers_whenever_one_node_does(name, rows, suppression):
     assert whole is None or local is not None
     if local is not None:
         assert local.loss.granularity == pytest.approx(local.search.loss, abs=1e-9)
+
+
+def test_average_risk_leaves_out_the_fewest_people_of_whole_sizes():
+    sizes = np.array([1, 1, 2, 3, 3, 10])
+    kept = AverageRisk(0.25).passes(ClassStats(sizes), None)
+    assert sizes[kept].tolist() == [2, 3, 3, 10]  # 4 of 18; with the two who are alone it were 6 of 20
+    assert not AverageRisk(0.05).passes(ClassStats(sizes), None).any()
+    assert AverageRisk(0.3).passes(ClassStats(sizes), None).all()
+
+
+@pytest.mark.parametrize("method", ["local", "cells", "mondrian", "microaggregation"])
+def test_models_about_all_classes_are_refused_by_methods_that_judge_each(method):
+    with pytest.raises(ParameterError, match="optimal"):
+        outcome(frame_of([(0, "x", "m", "a")] * 9), [AverageRisk(0.2)], 0.0, "granularity", method=method)
+
+
+def test_certificate_and_recipe_know_the_models_about_all_classes():
+    rows = [(i % 7, "xyz"[i % 3], "mf"[i % 2], "abcd"[i % 4]) for i in range(60)]
+    models = [AverageRisk(0.1), PopulationUniqueness(0.01, fraction=0.2)]
+    found = outcome(frame_of(rows), models, 0.1, "granularity")
+    assert found.certificate.holds
+    assert found.certificate.statements[0].value == pytest.approx(found.risk.after.prosecutor.expected)
+    again = Recipe.from_json(found.recipe.to_json())
+    assert [rule.model for rule in again.models] == models
+    assert len(again.apply(frame_of(rows))) == len(found.data)
+    with pytest.raises(ParameterError, match="previous"):
+        outcome(frame_of(rows), models, 0.1, "granularity", previous=[found])
 
 
 def test_brute_force_comparison_detects_a_planted_fault(oracle):

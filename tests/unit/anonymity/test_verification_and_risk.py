@@ -204,3 +204,18 @@ def test_contributions_with_several_rows_per_person_are_shares_like_the_risk_its
     assert by_name["a"].without == pytest.approx(risk(table, ["b"], person="who").unique)
     assert by_name["b"].without == by_name["a"].alone == pytest.approx(risk(table, ["a"], person="who").unique)
     assert by_name["a"].gained == pytest.approx(max(found.unique - by_name["a"].without, 0))
+
+
+def test_printed_risk_names_journalist_and_marketer_where_a_population_is_given():
+    table = pd.DataFrame({"age": [50, 50, 60, 60], "sex": ["f", "f", "m", "m"]})
+    alone = risk(table, ["age", "sex"])
+    assert "journalist" not in str(alone)
+    text = str(risk(table, ["age", "sex"], pd.concat([table] * 5)))
+    assert "(journalist): at most 10 %" in text and "(marketer): 10 %" in text
+
+
+def test_printed_verification_names_recursive_diversity():
+    table = pd.DataFrame({"age": [50] * 6, "ill": ["a", "a", "a", "b", "b", "c"]})
+    text = str(verify(table, ["age"], ["ill"]))
+    assert "recursive (c, 2) for c above 1.0000" in text
+    assert "for no c" in str(verify(table.assign(ill="a"), ["age"], ["ill"]))

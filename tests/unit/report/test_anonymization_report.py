@@ -132,3 +132,19 @@ def test_browser_draws_every_figure_and_nothing_is_wider_than_a_phone(report, tm
         assert page.locator("[data-figure].is-drawn").count() == 5
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert complaints == []
+
+
+def test_report_of_thousands_of_rows_is_below_a_megabyte():
+    rng = np.random.default_rng(9)
+    people = pd.DataFrame({"age": rng.integers(18, 95, 5000), "site": rng.choice(list("abcdef"), 5000)})
+    result = anonymize(people, {"age": Intervals(0, 99, [5, 10, 20]), "site": None}, models=[KAnonymity(5)])
+    page = anonymization_report(result, name="visits.csv", lattice=lattice_of(result)).to_html()
+    assert len(page.encode()) <= 1_000_000
+
+
+def test_report_without_a_population_leaves_the_rows_of_the_journalist_empty(report):
+    section = next(section for section in report.sections if section.title == "Risk before and after")
+    rows = next(block.rows for block in section.blocks if getattr(block, "caption", "").startswith("Three attackers"))
+    empty = [row[0] for row in rows if row[1] is None and row[2] is None]
+    assert empty and all(name.startswith(("Journalist", "Marketer")) for name in empty)
+    assert len(empty) == sum(row[0].startswith(("Journalist", "Marketer")) for row in rows)

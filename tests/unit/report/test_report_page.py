@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import re
 
 import numpy as np
@@ -44,17 +47,21 @@ def test_everything_that_is_given_is_escaped(report):
 def test_page_loads_nothing_from_anywhere(report):
     page = report.to_html()
     outside = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
-    outside = re.sub(r'<script type="application/json".*?</script>', "", outside, flags=re.S)
+    outside = re.sub(r'<script type="(application/json|text/plain)".*?</script>', "", outside, flags=re.S)
     links = re.findall(r'\b(?:src|href|url)\s*[=(]\s*"?([^"\s>)]*)', outside.replace("&lt;img src=x", ""))
     assert links and all(link.startswith("#") for link in links)
     assert "http" not in outside.replace("http-equiv", "")
-    assert page.count("plotly.js v") == 1  # two figures, one script
+    packed = re.findall(r'<script type="text/plain" id="pydplib-plotly">(.*?)</script>', page)
+    script = gzip.decompress(base64.b64decode("".join(packed)))
+    assert len(packed) == 1 and script[:200].count(b"plotly.js") == 1  # two figures, one script
+    mark = base64.b64encode(hashlib.sha256(script).digest()).decode()
+    assert f"sha256-{mark}" in page, "the policy knows what the page unpacks"
 
 
 def test_every_figure_has_its_caption_and_its_table(report):
     page = report.to_html()
     assert page.count("<figure") == page.count("<figcaption>") == page.count('class="twin"') == 2
-    assert re.findall(r'data-figure="([^"]+)"', page) == ["figure-1", "figure-2"]
+    assert re.findall(r'data-figure="([^"$]+)"', page) == ["figure-1", "figure-2"]
     assert 'id="figure-1"' in page and 'id="figure-2"' in page
     assert page.count("<noscript>") == 2
 
@@ -144,3 +151,20 @@ def test_buttons_stand_above_the_figure_and_not_at_all_on_phones(report, tmp_pat
             box = bar.bounding_box() if bar.is_visible() else None
             seen[width] = None if box is None else box["y"] + box["height"] - plotted.bounding_box()["y"]
     assert seen[1200] <= 4 and seen[390] is None
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_figures_wait_for_room_before_they_are_drawn(report, tmp_path):
+    path = report.write(tmp_path / "report.html")
+    with open_browser() as browser:
+        page = browser.new_page(viewport={"width": 1, "height": 1})
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.goto(path.as_uri())
+        page.wait_for_function("window.Plotly !== undefined")
+        assert page.locator("[data-figure].is-drawn").count() == 0
+        page.set_viewport_size({"width": 900, "height": 700})
+        page.locator("[data-figure].is-drawn .main-svg").first.wait_for()
+        page.wait_for_function("document.querySelectorAll('[data-figure].is-drawn').length === 2")
+        assert complaints == []
