@@ -28,6 +28,7 @@ def _start_django() -> None:
     for name in ("PYDPLIB_DEMO", "PYDPLIB_BEHIND_TLS", "PYDPLIB_HOSTS", "PYDPLIB_GALLERY", "DATABASE_URL"):
         os.environ.pop(name, None)
     os.environ |= {"PYDPLIB_HOME": home, "DJANGO_SETTINGS_MODULE": "pydplib.web.settings"}
+    os.environ["PYDPLIB_ANSWER_SECONDS"] = "0"  # the tests that are about it set it themselves
     if os.environ.get("PYDPLIB_TEST_DATABASE") == "postgres":
         from postgres_server import run_postgres
 
@@ -82,7 +83,7 @@ def client(db: None) -> Any:
 def hospital(db: None) -> Any:
     from pydplib.web.people.models import Hospital
 
-    return Hospital.objects.create(name="St. Example")
+    return Hospital.objects.get_or_create(name="St. Example")[0]
 
 
 @pytest.fixture

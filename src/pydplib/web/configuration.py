@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +31,10 @@ class Configuration:
         behind_tls: Whether browsers come by https, through a proxy that says so in ``X-Forwarded-Proto``.
         demo: Whether this is the demonstration with synthetic data; only ever on loopback.
         gallery: Whether the page with all components of the design is shown.
+        query_memory: The most memory that DuckDB takes for one question; beyond it, it works on disk.
+        answer_seconds: A paid answer takes a multiple of this time, so that it does not tell how much data it read.
+        least_epsilon: The least that a paid question costs.
+        questions_per_day: The most paid questions of one organisation in one project in 24 hours.
     """
 
     home: Path
@@ -37,6 +43,10 @@ class Configuration:
     behind_tls: bool = False
     demo: bool = False
     gallery: bool = False
+    query_memory: str = "1GB"
+    answer_seconds: float = 0.5
+    least_epsilon: float = 0.001
+    questions_per_day: int = 500
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Configuration:
@@ -54,6 +64,10 @@ class Configuration:
             behind_tls=_is_on(environment, "PYDPLIB_BEHIND_TLS"),
             demo=_is_on(environment, "PYDPLIB_DEMO"),
             gallery=_is_on(environment, "PYDPLIB_GALLERY"),
+            query_memory=_memory(environment),
+            answer_seconds=_number(environment, "PYDPLIB_ANSWER_SECONDS", 0.5, most=60),
+            least_epsilon=_number(environment, "PYDPLIB_LEAST_EPSILON", 0.001, most=1),
+            questions_per_day=int(_number(environment, "PYDPLIB_QUESTIONS_PER_DAY", 500, least=1, most=1_000_000)),
         )
 
     @property
@@ -123,7 +137,9 @@ def sqlite_database(home: Path) -> dict[str, Any]:
             # Django's default (deferred) loses most concurrent writers to "database is locked".
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+            # What is deleted is overwritten: an erased identifier must not stay in the file.
+            "PRAGMA secure_delete=ON;",
         },
     }
 
@@ -160,6 +176,24 @@ def _parts(url: str) -> SplitResult:
     except ValueError:
         raise ParameterError(LOOKS_LIKE) from None
     return parts
+
+
+def _memory(environment: Mapping[str, str]) -> str:
+    text = environment.get("PYDPLIB_QUERY_MEMORY", "").strip() or "1GB"
+    if not re.fullmatch(r"[0-9]+(?:\.[0-9]+)? ?[MG]i?B", text):
+        raise ParameterError(f"PYDPLIB_QUERY_MEMORY is an amount of memory, such as 500MB or 2GB. Got '{text}'.")
+    return text
+
+
+def _number(environment: Mapping[str, str], name: str, default: float, *, least: float = 0, most: float) -> float:
+    text = environment.get(name, "").strip()
+    try:
+        value = float(text) if text else default
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        raise ParameterError(f"{name} is a number from {least:g} to {most:g}. Got '{text}'.")
+    return value
 
 
 def _is_on(environment: Mapping[str, str], name: str) -> bool:

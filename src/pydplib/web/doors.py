@@ -109,6 +109,7 @@ def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -
         of: The model that the address names by ``<key>``; it is a project or has one. Without it: the current project.
         recent: Ask for the password again if it was not given in the last minutes.
     """
+    from pydplib.web.people.second_factor import is_guarded
 
     def check(request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse | None:
         target = None if of is None else find(of, kwargs.pop("key"))
@@ -121,9 +122,7 @@ def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -
         check_use(place.role, power)
         if place.preview and request.method not in ("GET", "HEAD"):
             raise PolicyError(f"You are looking as {place.title}: nothing can be changed. Leave the preview first.")
-        if can_use(place.role, "edit_policy"):
-            return _second_factor(request)
-        return None
+        return _second_factor(request) if is_guarded(place.role) else None
 
     return lambda view: _decorator(view, Door("project", power, recent), check)
 
@@ -137,10 +136,10 @@ def find(model: type[Model], key: str) -> Any:
 
 
 def current_project(request: HttpRequest) -> Any:
-    """Return the project of ``?project=KEY``, else the one chosen last, else the user's only one."""
+    """Return the project of ``?project=KEY``, else the one chosen last, else the first one of the own hospital."""
     from pydplib.web.projects.models import Project
 
-    mine = Project.objects.filter(members__user=request.user)
+    mine = projects_of(request.user)
     asked = (request.GET.get("project") or request.POST.get("project") or "").replace("\0", "?")
     if asked:
         chosen = mine.filter(key=asked).first()
@@ -153,6 +152,16 @@ def current_project(request: HttpRequest) -> Any:
     if chosen is None:
         raise Http404
     return chosen
+
+
+def projects_of(user: Any) -> Any:
+    """Return the projects in which a user has a place, those of the own hospital first: others cannot push in front."""
+    from django.db.models import Case, IntegerField, Value, When
+
+    from pydplib.web.projects.models import Project
+
+    home = Case(When(hospital=user.hospital_id, then=Value(0)), default=Value(1), output_field=IntegerField())
+    return Project.objects.filter(members__user=user).order_by(home, "name", "id")
 
 
 def place_of(request: HttpRequest, project: Any) -> Place | None:
@@ -169,8 +178,15 @@ def place_of(request: HttpRequest, project: Any) -> Place | None:
 
 
 def _second_factor(request: HttpRequest) -> HttpResponse | None:
-    """Send owners who have no second factor in this session to where they get one."""
-    return None if has_second_factor(request) else redirect("second_factor")
+    """Send those who gave no second factor in this session, and have no days of grace left, to where they get one."""
+    return None if has_second_factor(request) or _may_wait(request) else redirect("second_factor")
+
+
+def _may_wait(request: HttpRequest) -> bool:
+    from pydplib.web.people.second_factor import device_of, grace_left
+
+    # Who has a phone gives its code: grace is for those who have none yet.
+    return grace_left(request.user) > 0 and device_of(request.user) is None
 
 
 def has_second_factor(request: HttpRequest) -> bool:
@@ -244,17 +260,17 @@ def _hang(view: View, entry: Door) -> View:
 
 def note_refusal(request: HttpRequest, refusal: PolicyError, *, action: str = "door.refuse") -> None:
     """Write down whom a door, or the rules behind it, refused, and why."""
-    from pydplib.web.auditlog.writing import record
+    from pydplib.web.auditlog.refusals import note
 
-    record(request.user, action, _route(request), project=getattr(request, "project", None), reason=str(refusal))
+    note(request.user, action, _route(request), project=getattr(request, "project", None), reason=str(refusal))
 
 
 def note_stranger(request: HttpRequest, project: Any) -> None:
     """Tell the owners of a project in their log that somebody tried who has no place in it."""
-    from pydplib.web.auditlog.writing import record
+    from pydplib.web.auditlog.refusals import note
 
     if project is not None:
-        record(request.user, "door.refuse", _route(request), project=project, reason="Not a member of this project.")
+        note(request.user, "door.refuse", _route(request), project=project, reason="Not a member of this project.")
 
 
 def _route(request: HttpRequest) -> str:

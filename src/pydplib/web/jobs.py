@@ -1,6 +1,7 @@
 """Work that takes a while: one worker at a time, progress in the database, taken up again after a crash.
 
-A row that is worked on has the columns ``state``, ``worker``, ``heartbeat`` and ``problem``; see ``Work``.
+A row that is worked on has the columns ``state``, ``worker``, ``heartbeat`` and ``problem``; see ``Work``. The request
+that begins a step makes its ``Claim``, so the very next page shows progress, however late the worker begins.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from pydplib.errors import PydplibError
+from pydplib.web.room import reason_of
 
 STALE = dt.timedelta(seconds=90)
 """A worker that was silent this long is gone."""
@@ -56,24 +58,29 @@ class Claim:
         row: The row.
         state: The state in which it is while it is worked on.
         among: The states from which work may begin.
+        values: Other columns that change with it, such as progress that begins at 0.
     """
 
-    def __init__(self, row: Any, state: str, *, among: Iterable[str]) -> None:
+    def __init__(self, row: Any, state: str, *, among: Iterable[str], **values: Any) -> None:
         self.token, self.pk, self.state = secrets.token_hex(8), row.pk, state
         self._told = float("-inf")  # when progress was told last
         self.rows = type(row)._default_manager
         claimed = self.rows.filter(is_free(), pk=row.pk, state__in=tuple(among)).update(
-            worker=self.token, heartbeat=timezone.now(), state=state, problem=""
+            worker=self.token, heartbeat=timezone.now(), state=state, problem="", **values
         )
         if not claimed:
             raise LostClaimError
-        row.claim = self
 
     def save(self, **values: Any) -> None:
         """Write progress, if the claim still holds; inside a transaction this also keeps others from taking over."""
         kept = self.rows.filter(pk=self.pk, worker=self.token, state=self.state)
         if not kept.update(heartbeat=timezone.now(), **values):
             raise LostClaimError
+
+    def step(self, state: str, **values: Any) -> None:
+        """Go on to another state of the same work; progress begins at 0 again."""
+        self.save(state=state, **values)
+        self.state = state
 
     def tell(self, **values: Any) -> None:
         """Write progress as ``save`` does, but once a second at most: for steps that tell it far more often."""
@@ -133,40 +140,75 @@ def is_stalled(row: Any, states: Iterable[str]) -> bool:
     return not row.worker or row.heartbeat is None or row.heartbeat < timezone.now() - STALE
 
 
-def start(step: Callable[[Any], None], row: Any, *, inline: bool, related: Iterable[str] = ()) -> None:
-    """Run a step on a row: at once, or in a thread of its own.
+Take = Callable[[Any], Claim]
+Step = Callable[[Any, Claim], None]
+
+
+def start(step: Step, row: Any, *, take: Take, inline: bool, related: Iterable[str] = ()) -> None:
+    """Claim a row for a step, then run the step: at once, or in a thread of its own.
+
+    When this returns, the row says that it is worked on: by this step, or by another one that came first. A process
+    that dies before the thread begins leaves a claim that goes stale, and the row's page says that it stopped.
 
     Args:
-        step: What is done; it makes a ``Claim`` first.
+        step: What is done.
         row: The row.
+        take: Makes the claim, in the request.
         inline: Whether the user waits for it.
         related: What is read together with the row.
     """
-    model, pk, with_it = type(row), row.pk, tuple(related)
-    if inline:
-        _run(step, model, pk, with_it)
-        return
-    name = f"{model._meta.model_name}-{pk}"
-    threading.Thread(target=_run_and_close, args=(step, model, pk, with_it), daemon=True, name=name).start()
-
-
-def _run_and_close(step: Callable[[Any], None], model: Any, pk: int, related: tuple[str, ...]) -> None:
+    model, with_it = type(row), tuple(related)
     try:
-        _run(step, model, pk, related)
+        claim = take(row)
+    except LostClaimError:
+        return
+    except PydplibError as refusal:
+        model._default_manager.filter(pk=row.pk, worker="").update(problem=str(refusal)[:400])
+        return
+    if inline:
+        _run(step, model, row.pk, with_it, claim)
+        return
+    name = f"{model._meta.model_name}-{row.pk}"
+    try:
+        threading.Thread(
+            target=_run_and_close, args=(step, model, row.pk, with_it, claim), daemon=True, name=name
+        ).start()
+    except RuntimeError:  # the machine has no thread left
+        claim.release(heartbeat=None, problem="The server has too much to do. Try again in a few minutes.")
+
+
+def end_claims() -> int:
+    """End all claims, and return how many: for the start of a server that has its database for itself.
+
+    Whoever held one is gone, and its page says so at once, not after ``STALE``.
+    """
+    from django.apps import apps
+
+    ended = 0
+    for model in apps.get_models():
+        if {"worker", "heartbeat", "problem"} <= {field.name for field in model._meta.get_fields()}:
+            ended += model._default_manager.exclude(worker="").update(worker="", heartbeat=None)
+    return ended
+
+
+def _run_and_close(step: Step, model: Any, pk: int, related: tuple[str, ...], claim: Claim) -> None:
+    try:
+        _run(step, model, pk, related, claim)
     finally:
         connection.close()
 
 
-def _run(step: Callable[[Any], None], model: Any, pk: int, related: tuple[str, ...]) -> None:
+def _run(step: Step, model: Any, pk: int, related: tuple[str, ...], claim: Claim) -> None:
     row = model._default_manager.select_related(*related).get(pk=pk)
     try:
-        step(row)
+        step(row, claim)
     except LostClaimError:
         return
     except Exception as error:
         # The text of a foreign error may quote a cell: only its kind is logged.
         _log.error("%s %s: %s", model._meta.model_name, row.key, type(error).__name__)
         said = str(error)[:400] if isinstance(error, PydplibError) else "Something went wrong on our side. Try again."
-        claim = getattr(row, "claim", None)
-        mine = model._default_manager.filter(pk=pk, worker__in=("", claim.token if claim else ""))
-        mine.update(worker="", heartbeat=None, problem=said)
+        reason = reason_of(error)
+        if reason is not None:
+            said = reason[1]
+        claim.release(heartbeat=None, problem=said)

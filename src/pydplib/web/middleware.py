@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from pydplib.errors import PydplibError
+from pydplib.web import room
 
 Handler = Callable[[HttpRequest], HttpResponse]
 _log = logging.getLogger("pydplib.web")
@@ -94,6 +95,8 @@ class DomainErrors:
         """Show errors whose messages are written for users; all others become the generic page."""
         if not isinstance(exception, PydplibError):
             return None
+        if isinstance(exception, room.FullDiskError):
+            return None  # the page of faults says it, without the database
         from pydplib.web.ledger.pausing import HEADING, PausedLedgerError, words_for
 
         status, heading = exception.http_status, ""

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from pydplib.policy import Power
-from pydplib.web.doors import Place, place_of
+from pydplib.web.doors import Place, place_of, projects_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return values
-    from pydplib.web.projects.models import Project
-
-    projects = list(Project.objects.filter(members__user=user))
+    projects = list(projects_of(user))
     chosen = getattr(request, "project", None)
     if chosen is None and projects:
         key = request.session.get("project")

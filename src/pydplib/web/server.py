@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import re
+import shutil
 import socket
+import tempfile
+import threading
+import weakref
 from copy import copy
 from typing import Any
 
@@ -17,6 +22,11 @@ LARGE_BODY = 220_000_000
 """The largest body of an upload, in bytes."""
 UPLOADS = frozenset(["/import", "/labelling/add"])
 """Where files are uploaded."""
+ALL_BODIES = 4 * LARGE_BODY
+"""The most bytes of large bodies that are on their way in at once, of all users together."""
+CONNECTIONS = 400
+IDLE_SECONDS = 20
+"""A connection on which nothing happens this long is closed; one whose request is being answered is not idle."""
 
 
 def is_loopback(host: str) -> bool:
@@ -96,9 +106,10 @@ def make_server(application: Any, opened: socket.socket, *, proxy: str | None = 
         threads=THREADS,
         ident=None,  # no Server header
         server_name="localhost",
-        channel_timeout=60,
-        cleanup_interval=15,
-        connection_limit=200,
+        channel_timeout=IDLE_SECONDS,
+        cleanup_interval=5,
+        connection_limit=CONNECTIONS,
+        asyncore_use_poll=True,  # select() ends at 1024 files
         max_request_header_size=32_768,
         max_request_body_size=LARGE_BODY,
         clear_untrusted_proxy_headers=not demo,
@@ -108,10 +119,81 @@ def make_server(application: Any, opened: socket.socket, *, proxy: str | None = 
     return server
 
 
+class Bodies:
+    """Counts large bodies that are on their way in, so that together they cannot fill the disk.
+
+    Args:
+        most: The most bytes at once.
+
+    Examples:
+        >>> bodies = Bodies(100)
+        >>> bodies.take(60), bodies.take(60)
+        (True, False)
+        >>> bodies.give_back(60)
+        >>> bodies.take(60)
+        True
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.taken, self._lock = most, 0, threading.Lock()
+
+    def take(self, size: int) -> bool:
+        """Count a body in, if it fits."""
+        with self._lock:
+            fits = self.taken + size <= self.most
+            self.taken += size if fits else 0
+            return fits
+
+    def give_back(self, size: int) -> None:
+        """Count a body out: it was read, refused, or never came to its end."""
+        with self._lock:
+            self.taken -= size
+
+
+def is_signed_in(cookies: str) -> bool:
+    """Return whether the cookies of a request are those of somebody who is signed in now; asked before a body is read.
+
+    A database that does not answer knows nobody.
+    """
+    from django.conf import settings
+    from django.contrib.auth import SESSION_KEY
+    from django.contrib.sessions.models import Session
+    from django.db import DatabaseError, InterfaceError, close_old_connections
+    from django.http.cookie import parse_cookie
+    from django.utils import timezone
+
+    key = parse_cookie(cookies).get(settings.SESSION_COOKIE_NAME, "")
+    if not re.fullmatch("[0-9a-z]{8,64}", key):
+        return False
+    close_old_connections()
+    try:
+        found = Session.objects.filter(session_key=key, expire_date__gt=timezone.now()).first()
+    except (DatabaseError, InterfaceError):
+        return False
+    return found is not None and SESSION_KEY in found.get_decoded()
+
+
+def has_room(size: int) -> bool:
+    """Return whether a body of so many bytes fits where it is kept on its way in, and into the home afterwards."""
+    from pydplib.web import room
+
+    try:
+        return room.has_room(size) and shutil.disk_usage(tempfile.gettempdir()).free - size >= room.LEAST
+    except OSError:
+        return True
+
+
 def _channel_class() -> Any:
     from waitress.channel import HTTPChannel
     from waitress.parser import HTTPRequestParser
     from waitress.task import ErrorTask
+    from waitress.utilities import Error
+
+    bodies = Bodies(ALL_BODIES)
+
+    class NoRoom(Error):
+        code = 503
+        reason = "Service Unavailable"
 
     class PlainErrors(ErrorTask):
         """What waitress refuses by itself (too large, malformed): without details, with our headers."""
@@ -128,15 +210,26 @@ def _channel_class() -> Any:
             super().execute()
 
     class LimitedParser(HTTPRequestParser):
-        """Large bodies are read where files are uploaded, and nowhere else."""
+        """Large bodies are read where files are uploaded, from those who are signed in, and while there is room."""
 
         adj: Any
+        error: Any
 
         def parse_header(self, header_plus: bytes) -> None:
             super().parse_header(header_plus)
-            if self.path not in UPLOADS:
+            if not self.chunked and self.content_length < SMALL_BODY:
+                return
+            if self.path not in UPLOADS or not is_signed_in(self.headers.get("COOKIE", "")):
                 self.adj = copy(self.adj)
                 self.adj.max_request_body_size = SMALL_BODY
+                return
+            size = LARGE_BODY if self.chunked else self.content_length
+            if size > LARGE_BODY:
+                return  # refused by its length
+            if not has_room(size) or not bodies.take(size):
+                self.error, self.completed = NoRoom("no room"), True
+                return
+            weakref.finalize(self, bodies.give_back, size)
 
     class Channel(HTTPChannel):
         error_task_class = PlainErrors

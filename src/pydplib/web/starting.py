@@ -31,6 +31,10 @@ def start_django(configuration: Configuration) -> None:
         "PYDPLIB_BEHIND_TLS": str(int(configuration.behind_tls)),
         "PYDPLIB_DEMO": str(int(configuration.demo)),
         "PYDPLIB_GALLERY": str(int(configuration.gallery)),
+        "PYDPLIB_QUERY_MEMORY": configuration.query_memory,
+        "PYDPLIB_ANSWER_SECONDS": str(configuration.answer_seconds),
+        "PYDPLIB_LEAST_EPSILON": str(configuration.least_epsilon),
+        "PYDPLIB_QUESTIONS_PER_DAY": str(configuration.questions_per_day),
     }
     import django
 
@@ -103,15 +107,25 @@ def migrate(step: Step) -> int:
     return len(plan)
 
 
-def tidy() -> None:
-    """Delete sessions, counts, links and uploads whose time is over; publish the snapshots whose day has come.
+def end_claims() -> None:
+    """End the claims of workers that went with the last server: what they worked on says so at once."""
+    from pydplib.web import jobs
 
-    Once a day the ledger is verified too.
+    jobs.end_claims()
+
+
+def tidy() -> None:
+    """Delete sessions, counts, links and uploads whose time is over, and what killed backups left behind.
+
+    Snapshots whose day has come are published. Once a day the ledger is verified too.
     """
     from axes.models import AccessAttempt
+    from django.conf import settings
     from django.core.management import call_command
     from django.utils import timezone
 
+    from pydplib.web.auditlog import refusals
+    from pydplib.web.backups import leftovers
     from pydplib.web.dashboards import housekeeping as dashboards
     from pydplib.web.exports import storing
     from pydplib.web.intake import housekeeping
@@ -119,6 +133,9 @@ def tidy() -> None:
     from pydplib.web.people import rate_limits
     from pydplib.web.people.models import OneTimeLink
 
+    leftovers.remove(settings.CONFIGURATION.home)
+    leftovers.forget_pages()
+    refusals.flush()
     call_command("clearsessions")
     rate_limits.forget_old()
     AccessAttempt.objects.filter(attempt_time__lt=timezone.now() - dt.timedelta(days=1)).delete()

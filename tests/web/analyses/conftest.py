@@ -36,7 +36,7 @@ def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     atomics, before, home = TestCase._enter_atomics(), settings.CONFIGURATION, tmp_path_factory.mktemp("study")
     settings.CONFIGURATION = replace(before, home=home)
     try:
-        hospital = Hospital.objects.create(name="St. Example")
+        hospital = Hospital.objects.get_or_create(name="St. Example")[0]
         owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
         project = make_study(owner, reports=100)
     finally:

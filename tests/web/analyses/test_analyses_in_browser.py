@@ -63,7 +63,7 @@ def test_price_follows_every_choice_and_the_answer_is_drawn(served: Any, open_pa
     page.get_by_label("4", exact=True).check()
     page.get_by_label("A privacy loss that I set").check()
     page.locator("#id_epsilon").fill("0.25")
-    price.get_by_text("Average of Age, where PIRADS score is 4").wait_for()
+    price.get_by_text("Average of Age, where PI-RADS score is 4").wait_for()
     price.get_by_text("1.75").wait_for()
     assert sums(home)["debits"] == 0, "nothing was paid by looking"
     page.get_by_label("Distribution").check()
@@ -75,10 +75,23 @@ def test_price_follows_every_choice_and_the_answer_is_drawn(served: Any, open_pa
     page.locator("[data-figure=analysis] .bars path").first.wait_for(state="attached")
     assert page.locator("[data-figure=analysis] .errorbar").count() == 2
     assert page.locator("details.twin tbody tr").count() == 2
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Picture (PNG)").click()
-    download.value.save_as(tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    page.evaluate(
+        "() => { const save = Plotly.downloadImage; window.saved = [];"
+        " Plotly.downloadImage = (spec, size) => { saved.push(spec.layout); return save(spec, size); } }"
+    )
+    for button in (
+        page.get_by_role("button", name="Picture (PNG)"),
+        page.locator("[data-figure=analysis] .modebar-btn[data-title^='Save as a picture']"),  # instead of Plotly's own
+    ):
+        with page.expect_download() as download:
+            button.dispatch_event("click")
+        download.value.save_as(tmp_path / "picture.png")
+        assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    for layout in page.evaluate("saved"):
+        drawn = layout["annotations"][-1]["text"].replace("<br>", " ")
+        assert layout["title"]["text"].startswith("Distribution of Age")
+        assert "Differentially private" in drawn and "Error bars: how far the noise may have moved" in drawn
+    assert page.locator("[data-figure=analysis] .modebar-btn[data-title*='ownload']").count() == 0
     assert page.heard == [] and page.hosts == {"127.0.0.1"}
 
 

@@ -83,7 +83,9 @@ def test_a_price_by_the_roles_noise_factor_says_what_is_bought_along(tara: Any, 
     assert rows.Account.objects.get(recipient=made.recipient).nano_epsilon <= 550_000_000
     assert rows.Payment.objects.count() == 2
     next_one = _price(tara.get("/analyses/new", {"kind": "mean", "field": "age"}).content.decode())
-    assert "at most 0." not in next_one and "bought along" not in next_one, "the number of records is known now"
+    assert "at most 0." not in next_one and "included in the price" not in next_one, (
+        "the number of records is known now"
+    )
 
 
 def test_a_price_at_most_is_never_below_the_charge_not_by_one_nano(study: Any, tara: Any, pay: Any) -> None:

@@ -12,7 +12,7 @@ from pydplib.receipt import Receipt
 from pydplib.web.analyses.asking import Noise, ask, release_of, stored_payload
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.pricing import quote
-from pydplib.web.analyses.signing import public_keys, rotate
+from pydplib.web.analyses.signing import issuer_keys, published_keys, rotate
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
@@ -92,10 +92,10 @@ def test_receipt_is_genuine_before_and_after_a_new_key(study: Any, partner: Any)
     tara = partner()
     made = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
     receipt = Receipt.from_json(made.receipt)
-    assert receipt.verify([key for key, _ in public_keys()]).matches(stored_payload(made.digest))
-    rotate()
-    assert receipt.verify([key for key, _ in public_keys()]).epsilon == "0.2"
-    assert [current for _, current in public_keys()] == [True, False]
+    assert receipt.verify(issuer_keys()).matches(stored_payload(made.digest))
+    rotate(study.project.hospital)
+    assert receipt.verify(issuer_keys()).epsilon == "0.2"
+    assert [key.current for key in published_keys()] == [True, False]
 
 
 def test_the_analysis_shows_released_values_alone(study: Any, partner: Any) -> None:

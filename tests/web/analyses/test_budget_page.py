@@ -7,12 +7,13 @@ import json
 from typing import Any
 
 import pytest
-from django.db.models import F
 
 import pydplib as dp
 from pydplib.budget.chain import Head
+from pydplib.budget.keys import ReleaseKey
+from pydplib.web.analyses import budgets
 from pydplib.web.analyses.asking import Noise, ask
-from pydplib.web.analyses.budgets import all_purses, forecast, own_purse
+from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger.database import DatabaseLedger
 
@@ -56,6 +57,19 @@ def test_owners_and_officers_see_all_recipients_the_data_set_and_refusals(
     assert "A budget runs low" in tara.get("/").content.decode()
 
 
+def test_questions_of_entries_are_looked_up_for_the_page_that_is_shown_alone(
+    study: Any, spent: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(budgets, "title_of", lambda question, titles: asked.append(question) or "A question")
+    booked = Bookings(study.project, titles={})
+    assert len(booked) > 5 and not asked
+    page = booked[0:2]
+    assert len(page) == 2 and len(asked) <= 2
+    whole = list(booked)
+    assert whole[:2] == page and [each.number for each in whole] == sorted((e.number for e in whole), reverse=True)
+
+
 def test_who_asks_nothing_has_no_budget(study: Any, partner: Any, sign_in: Any) -> None:
     page = sign_in(partner("rosa", "radiologist").user).get("/budget").content.decode()
     assert "No budget of your own" in page
@@ -75,12 +89,13 @@ def test_forecast_counts_pace_and_usual_price(study: Any, spent: Any, tara: Any)
 
 
 def test_after_many_small_questions_the_page_says_what_a_large_one_may_cost(study: Any, tara: Any, button: Any) -> None:
-    from pydplib.web.ledger import models as rows
-
     ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.05))
-    # As if 42 times: more than 2 by the sum, less by the better rule.
-    own = rows.Account.objects.filter(recipient=tara.user.hospital.key)
-    own.update(nano_epsilon=42 * 50_000_000, nano_rho=42 * 1_250_000, version=F("version") + 1)
+    ledger, whom = DatabaseLedger(), tara.user.hospital.key
+    [paid] = [entry for entry in ledger.entries(lineage=study.project.key, recipient=whom) if entry.kind == "debit"]
+    assert paid.cost is not None
+    for number in range(41):  # 42 of them are more than 2 by the sum, less by the better rule
+        key = ReleaseKey(lineage=study.project.key, snapshot="s", question={"number": number}, cost=paid.cost)
+        ledger.reserve(key, recipient=whom, role="third_party")
     purse = own_purse(study.project, tara.user, tara.place)
     assert purse is not None and purse.most < purse.left
     page = tara.get("/budget").content.decode()

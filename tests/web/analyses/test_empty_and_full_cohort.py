@@ -27,6 +27,7 @@ def _words(page: str, project: Any) -> str:
     page = re.sub(r'csrfmiddlewaretoken" value="[^"]+"|X-CSRFToken": "[^"]+"', "TOKEN", page)
     page = re.sub(r"/(analyses|receipts)/[0-9a-f]{16,64}", r"/\1/KEY", page)
     page = re.sub(r"analysis-[0-9a-f]{16}", "analysis-KEY", page)
+    page = re.sub(r"Noise alone could have made these groups[^<]*", "", page)
     page = re.sub(r' In small groups chance[^<]*|<p class="hint">[^<]*worth little[^<]*</p>', "", page)
     page = re.sub(r"[\d.,]+ to [\d.,]+(?=\)?</(?:td|p)>)", "± 0", page)  # the interval of a number near its bound
     return re.sub(r"\s+", " ", re.sub(r"-?\d[\d .,]*", "0", page))

@@ -37,7 +37,7 @@ def test_a_declared_size_makes_prices_exact_and_costs_nothing(tara: Any, owner: 
     assert _publish(owner, fresh, size="declared", people=str(people_in(fresh))).status_code == 302
     assert Snapshot.objects.get(pk=fresh.pk).declared_size == people_in(fresh)
     after = _price(tara)
-    assert "at most 0." not in after and "bought along" not in after and "At the highest price" not in after
+    assert "at most 0." not in after and "included in the price" not in after and "At the highest price" not in after
     assert not rows.Account.objects.exists()
 
 

@@ -10,6 +10,7 @@ import pytest
 from study_world import CANARY
 
 import pydplib as dp
+from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt, new_signing_key
 from pydplib.web.analyses.asking import Noise, ask, release_of, stored_payload
 from pydplib.web.auditlog.models import Line
@@ -128,8 +129,132 @@ def test_copy_of_a_key_that_somebody_made_signs_nothing(made: Any, settings_home
     from pydplib.web.analyses.signing import rotate
 
     folder, before = settings_home / "keys" / "receipts", client.get("/receipts/keys").json()
-    for name in ("old-backup.key", "000001 (copy).key", "९.key"):
+    for name in ("old-backup.key", "000001 (copy).key", "९.key", f"{made.project.hospital.key}-1.key", "x-000009.key"):
         (folder / name).write_text(new_signing_key().private_bytes_raw().hex())
     assert client.get("/receipts/keys").json() == before
-    assert rotate() == client.get("/receipts/keys").json()["keys"][0]["key_id"]
+    assert rotate(made.project.hospital) == client.get("/receipts/keys").json()["keys"][0]["key_id"]
     assert len(client.get("/receipts/keys").json()["keys"]) == 2
+
+
+# -- whose receipts they are ------------------------------------------------------------------------
+
+
+def test_every_organisation_signs_with_a_key_of_its_own_that_verifies_no_other_name(
+    made: Any, study: Any, settings_home: Path
+) -> None:
+    from dataclasses import replace
+
+    from pydplib.web.analyses.signing import issuer_keys, sign
+    from pydplib.web.people.models import Hospital
+
+    good = Receipt.from_json(made.receipt)
+    assert (good.issuer, good.issuer_id) == (study.project.hospital.name, study.project.hospital.key)
+    acme = Hospital.objects.get(name="Acme")
+    forged = sign(good, acme)
+    assert forged.key_id != good.key_id and forged.issuer == "Acme"
+    private = _private_key(settings_home, acme)
+    claimed = replace(good, signature="", key_id="").signed(private)  # in the other's name, by the own key
+    with pytest.raises(ReceiptError, match="belongs to another issuer"):
+        claimed.verify(issuer_keys())
+
+
+def _private_key(home: Path, hospital: Any) -> Any:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    text = (home / "keys" / "receipts" / f"{hospital.key}-000001.key").read_text()
+    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
+
+
+def test_a_partner_cannot_get_a_receipt_in_another_hospitals_name(
+    made: Any, study: Any, tara: Any, client: Any, sign_in: Any
+) -> None:
+    """A tenant takes the victim's name, or one that looks like it: refused, in the same words as any other name."""
+    tara.user.is_hospital_owner = True
+    tara.user.save()
+    victim = study.project.hospital.name
+    for name in (
+        victim,
+        victim.upper(),
+        f" {victim} ",
+        victim.replace("E", "Е"),
+        "Ｓｔ. Example",
+        "5t Example",
+        "St Exarnple",
+    ):
+        answer = tara.post("/hospital", {"name": name})
+        if name == "5t Example":  # a five is no S
+            assert answer.status_code == 302
+            continue
+        assert answer.status_code == 422, name
+        assert b"in use, or looks too much" in answer.content or b"several alphabets" in answer.content
+    tara.user.hospital.refresh_from_db()
+    assert tara.user.hospital.name == "5t Example"
+
+
+def test_an_old_receipt_is_signed_by_the_server_with_a_name_that_was_not_checked(
+    made: Any, client: Any, settings_home: Path, tmp_path: Path
+) -> None:
+    from dataclasses import replace
+
+    from click.testing import CliRunner
+
+    from pydplib.cli import cli
+
+    key = new_signing_key()
+    (settings_home / "keys" / "receipts" / "000001.key").write_text(key.private_bytes_raw().hex())
+    old = replace(Receipt.from_json(made.receipt), issuer_id="", issuer="Hospital 1", signature="").signed(key)
+    assert '"format": "pydplib-receipt/1"' in old.to_json() and "issuer_id" not in old.to_json()
+    page = client.post("/receipts", {"receipt": old.to_json()}).content.decode()
+    assert "the issuer's name was not checked then" in page.replace("&#x27;", "'") and "Genuine" not in page
+    (tmp_path / "old.json").write_text(old.to_json())
+    (tmp_path / "keys.json").write_text(json.dumps(client.get("/receipts/keys").json()))
+    said = CliRunner().invoke(
+        cli, ["receipt", "verify", str(tmp_path / "old.json"), "--keys", str(tmp_path / "keys.json")]
+    )
+    assert said.exit_code == 0 and said.output.startswith("Signed by this server; the issuer's name was not checked")
+    assert "Genuine" not in said.output
+
+
+def test_the_public_receipt_of_a_shared_release_is_the_same_for_whoever_asked(
+    made: Any, study: Any, partner: Any, client: Any
+) -> None:
+    """Another organisation pays for the same release later: nothing public changes, and nothing says who was first."""
+    from pydplib.web.analyses.models import Analysis
+
+    before = client.get(f"/receipts/{made.digest}").content
+    public = client.get(f"/api/v1/receipts/{made.digest}").json()
+    assert public["issued"] == "" and b"Signed on" not in before
+    later = partner("tom", organisation="Other").user
+    Analysis.objects.create(
+        project=made.project,
+        asked_by=later,
+        recipient=later.hospital.key,
+        role="third_party",
+        label=made.label,
+        snapshot=made.snapshot,
+        digest=made.digest,
+        question=made.question,
+        words=made.words,
+        receipt=made.receipt.replace("Acme", "Other"),
+    )
+    assert client.get(f"/api/v1/receipts/{made.digest}").json() == public
+    Analysis.objects.filter(pk=made.pk).delete()  # only the later one is left: still the same
+    found = client.get(f"/api/v1/receipts/{made.digest}")
+    assert found.status_code == 200 and found.json() == public
+
+
+def test_keys_are_published_by_issuer_without_names(made: Any, study: Any, client: Any) -> None:
+    issuer = study.project.hospital
+    document = client.get("/receipts/keys").json()
+    assert {key["issuer_id"] for key in document["keys"]} == {issuer.key}
+    assert issuer.name not in json.dumps(document)
+    assert client.get("/receipts/keys", {"issuer": issuer.key}).json() == document
+    assert client.get("/receipts/keys", {"issuer": "0" * 16}).json()["keys"] == []
+
+
+def test_the_page_says_what_a_renamed_issuer_is_called_today(made: Any, study: Any, client: Any) -> None:
+    hospital = study.project.hospital
+    hospital.name = "University Hospital Example"
+    hospital.save()
+    page = client.post("/receipts", {"receipt": made.receipt}).content.decode()
+    assert "Signed by St. Example" in page and "It is called University Hospital Example today" in page

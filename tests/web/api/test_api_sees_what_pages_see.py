@@ -46,6 +46,16 @@ def test_the_lists_of_api_and_page_are_equal(role: str, world: Any, program: Any
             assert program(role).get(f"analyses/{each['key']}{part}").status_code == seen, (name, part)
 
 
+def test_unknown_query_parameters_are_refused_and_the_known_ones_named(world: Any, program: Any, asked: Any) -> None:
+    address = f"projects/{world.project.key}/analyses"
+    assert program("owner").get(f"{address}?limit=1").status_code == 200
+    refused = program("owner").get(f"{address}?limti=1")
+    assert refused.status_code == 422 and "limit" in refused.json()["error"]
+    for unknown in ("request=1", "key=1", "body=1"):
+        answer = program("owner").get(f"projects/{world.project.key}?{unknown}")
+        assert answer.status_code == 422 and "takes none" in answer.json()["error"]
+
+
 def test_who_paid_is_the_payers_and_the_owners_business(world: Any, program: Any, asked: Any) -> None:
     key = asked["shared"]["key"]
     told = {role: program(role).get(f"analyses/{key}").json()["organisation"] for role in ASKED}

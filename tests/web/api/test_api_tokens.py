@@ -200,6 +200,21 @@ def test_too_many_requests_wait_a_minute_and_each_token_has_its_own_count(
     assert caller.get("token").status_code == 200
 
 
+def test_a_clock_that_ran_ahead_and_was_set_right_locks_no_token(
+    world: Any, program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pydplib.web.api import tokens
+    from pydplib.web.api.models import ApiToken
+
+    monkeypatch.setattr(tokens, "USES_PER_MINUTE", 5)
+    caller = program("third_party")
+    caller.get("token")
+    ApiToken.objects.update(minute=timezone.now() + dt.timedelta(days=3), uses=5)
+    assert caller.get("token").status_code == 200
+    assert [caller.get("token").status_code for _ in range(5)] == [200] * 4 + [429]
+    assert int(caller.get("token").headers["Retry-After"]) <= 60
+
+
 def test_last_used_is_shown(world: Any, program: Any, sign_in: Any) -> None:
     browser, caller = sign_in(world.people["third_party"]), program("third_party")
     assert b">never<" in browser.get("/account/tokens").content

@@ -79,7 +79,7 @@ def test_overview_says_what_the_whole_budget_would_allow(study: Any, partner: An
     page = study.client.get("/attacks").content.decode()
     assert "Acme" in page and "If the whole budget is spent" in page
     assert "more than 99.9 %" in page  # all recipients together
-    for budget in (2.0, 6.0):
+    for budget in (2.0, 4.0):
         bound = 100 / (1 + math.exp(-budget))
         assert f"{bound:.1f} %" in page
     assert f"{100 / (1 + math.exp(-0.25)):.1f} %" in page and CANARY not in page
@@ -218,3 +218,50 @@ def test_heads_of_losses_are_words_with_a_hint(study: Any, partner: Any) -> None
     assert "ε (epsilon) is the privacy loss" in page
     for head in ("Own (ε)", "Shared (ε)", "Dashboards (ε)", "In all (ε)", "Right at most"):
         assert f">{head}</abbr></th>" in page and f'data-head="{head}"' in page
+
+
+@pytest.mark.parametrize("role", ["third_party", "collaborator"])
+def test_verdict_on_what_the_default_policy_lets_somebody_spend_is_never_too_much(study: Any, role: str) -> None:
+    from pydplib.policy import DEFAULT_BUDGETS
+    from pydplib.web.attacks.giving import subject_of
+    from pydplib.web.attacks.verdicts import verdict_of
+
+    given = subject_of(study.project, f"audience:{role}")
+    verdict = verdict_of(given, {"tables": [], "missed": []})
+    assert given.epsilon == DEFAULT_BUDGETS[role].total and verdict["tone"] == "good"
+    bound = {"third_party": "88.1 %", "collaborator": "98.3 %"}[role]
+    assert f"from 50 % to at most {bound}" in " ".join(verdict["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("own", "allowed", "tone", "words"),
+    [
+        (1.0, 2.0, "good", "from 50 % to at most 73.2 %"),
+        (2.0, 2.0, "good", "within the 2 that the policy allows"),
+        (3.0, 6.0, "warning", "within the 6 that the policy allows, but more than the 2"),
+        (3.0, 2.5, "danger", "the policy allows 2.5"),
+        (20.0, 50.0, "warning", "from 50 % to more than 99.9 %"),
+        (3.0, None, "danger", "the policy allows 2"),
+    ],
+)
+def test_verdict_follows_the_policy_and_says_how_much_surer_somebody_gets(
+    own: float, allowed: float | None, tone: str, words: str
+) -> None:
+    from pydplib.web.attacks.giving import Given
+    from pydplib.web.attacks.verdicts import verdict_of
+
+    given = Given("acme", "Acme", ("third_party",), own=own, allowed=allowed)
+    verdict = verdict_of(given, {"tables": [], "missed": []})
+    assert verdict["tone"] == tone and words in " ".join(verdict["reasons"])
+
+
+def test_verdict_on_a_raised_budget_follows_the_raise(study: Any, partner: Any) -> None:
+    from pydplib.web.attacks.giving import given_to
+    from pydplib.web.attacks.verdicts import verdict_of
+
+    tara = partner()
+    study.project.rules.filter(audience="third_party").update(budget=6.0, epsilon_per_question=4.0)
+    ask(study, tara, 3.0)
+    given = given_to(study.project, tara.user.hospital.key)
+    assert given.allowed == 6.0
+    assert verdict_of(given, {"tables": [], "missed": []})["tone"] == "warning"

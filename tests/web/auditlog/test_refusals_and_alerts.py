@@ -59,3 +59,24 @@ def test_fewer_refusals_old_ones_and_owners_decisions_are_no_alert(db, project) 
     later = dt.datetime.now(dt.UTC) + dt.timedelta(days=8)
     assert repeated_refusals([project.key], now=later) == []
     assert repeated_refusals(["other"]) == []
+
+
+def test_a_flood_of_refusals_is_few_lines_and_one_that_counts(project, make_user, sign_in, monkeypatch) -> None:
+    from pydplib.web.auditlog import refusals
+    from pydplib.web.auditlog.models import Line
+
+    stranger, other = sign_in(make_user("mallory")), sign_in(make_user("trudy"))
+    for _ in range(100):
+        assert stranger.get(f"/data?project={project.key}").status_code == 404
+    lines = Line.objects.filter(action="door.refuse", project=project.key)
+    assert lines.count() == refusals.LINES
+    other.get(f"/data?project={project.key}")
+    assert lines.filter(actor="trudy").count() == 1, "everybody has a count of their own"
+    refusals.flush()
+    assert lines.filter(actor="mallory").count() == refusals.LINES, "it has not ended yet"
+    monkeypatch.setattr(refusals, "WINDOW", -1.0)
+    refusals.flush()
+    last = lines.filter(actor="mallory").latest("number")
+    assert last.facts == {"further": 100 - refusals.LINES}
+    stranger.get(f"/data?project={project.key}")
+    assert lines.filter(actor="mallory").count() == refusals.LINES + 2, "and the count begins again"

@@ -87,7 +87,11 @@ def pydplib(home: Path, *args: str, url: str | None = None) -> Any:
 def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     home = tmp_path_factory.mktemp("server") / "home"
     project = python(home, FILL)
-    python(home, "import django; django.setup()\nfrom pydplib.web.analyses.signing import rotate; rotate()")
+    python(
+        home,
+        "import django; django.setup()\nfrom pydplib.web.analyses.signing import rotate\n"
+        "from pydplib.web.people.models import Hospital\nrotate(Hospital.objects.first())",
+    )
     return home, project
 
 
@@ -261,3 +265,85 @@ def test_missing_program_names_its_package(monkeypatch) -> None:
 def test_backup_where_there_is_no_server_says_so(tmp_path) -> None:
     done = pydplib(tmp_path / "none", "backup", str(tmp_path / "b"))
     assert done.returncode != 0 and "There is no server" in done.stderr and not (tmp_path / "b").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pydplib.web.backups import saving
+real = saving._write
+def die(*args):
+    if sys.argv[1] == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(*args)
+    os.kill(os.getpid(), signal.SIGKILL)
+saving._write = die
+from pathlib import Path
+from pydplib.web.configuration import Configuration
+saving.save(Configuration.from_environment(), Path(sys.argv[2]), passphrase=None)
+"""
+
+ERASE = """
+import django, json, sys
+django.setup()
+from pydplib.web.intake.erasing import erase, look_up
+from pydplib.web.projects.models import Project
+project = Project.objects.get(key=sys.argv[1])
+erase(look_up(project, "%s 3"), actor="system")
+""".replace("%s", CANARY)
+
+
+def leftovers_of(*folders: Path) -> list[str]:
+    return [path.name for folder in folders for path in folder.iterdir() if path.name.startswith((".backup-", ".b."))]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_killed_backup_leaves_nothing_that_an_erasure_the_next_backup_or_a_start_does_not_find(
+    tmp_path: Path, moment: str
+) -> None:
+    home, target = tmp_path / "home", tmp_path / "kept"
+    target.mkdir()
+    project = python(home, FILL)
+
+    def kill() -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, moment, str(target / "b")], env=environment(home), capture_output=True
+        )
+        assert done.returncode == -9, done.stderr
+        assert len(leftovers_of(home, target)) == 2, "the folder and the draft"
+        assert not (target / "b").exists()
+
+    kill()
+    python(home, ERASE, project)
+    assert leftovers_of(home, target) == [], "the erased person is in no copy that a kill left"
+    kill()
+    assert pydplib(home, "backup", str(target / "c")).returncode == 0
+    assert leftovers_of(home, target) == []
+    kill()
+    python(home, "import django; django.setup()\nfrom pydplib.web import starting; starting.tidy()")
+    assert leftovers_of(home, target) == []
+
+
+def test_a_backup_that_runs_keeps_its_folder_while_others_tidy(tmp_path: Path) -> None:
+    from pydplib.web.backups import leftovers
+
+    home = tmp_path / "home"
+    home.mkdir()
+    with leftovers.work_folder(home, tmp_path / ".b.1.part") as work:
+        assert leftovers.remove(home) == 0 and work.is_dir()
+    assert not work.exists()
+
+
+@pytest.mark.skipif(IS_POSTGRES, reason="PostgreSQL rewrites its pages by itself")
+def test_an_erased_identifier_is_in_no_byte_of_the_embedded_database(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    project = python(home, FILL)
+    # A connection of its own keeps the log from being folded in when the last one closes.
+    keep = (
+        "import sqlite3, sys\nkept = sqlite3.connect(sys.argv[2])\n"
+        "kept.execute('SELECT count(*) FROM intake_identifier').fetchall()\n"
+    )
+    found = keep + ERASE + "\nimport os; os._exit(0)"
+    python(home, found, project, str(home / "pydplib.sqlite3"))
+    for path in home.glob("pydplib.sqlite3*"):
+        assert f"{CANARY} 3".encode() not in path.read_bytes(), path.name
+    assert f"{CANARY} 4".encode() in (home / "pydplib.sqlite3").read_bytes()

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from study_world import keep_limits
 
 CANARY = "CANARY-7Q"
 
@@ -44,6 +45,7 @@ def _made_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         retention_until=dt.date(2040, 1, 1),
         template="pirads-paper",
     )
+    keep_limits(project)
     planted = (
         {**row, "patient_id": f"{CANARY}-{number}", "physician_name": f"{CANARY}-DOCTOR"}
         for number, row in enumerate(islice(_synthetic_rows(), 240))

@@ -15,12 +15,17 @@ from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.intake.snapshots import snapshot_schema
 
+NAMES = [
+    *("2", "3", "4", "5", "score-by-age", "prostatitis-by-age", "age-by-score", "findings"),
+    *("reports-by-year", "age-by-year"),
+]
+
 
 @pytest.mark.parametrize(
     ("template", "names", "findings"),
     [
-        ("pirads-paper", ["2", "3", "4", "5", "reports-by-year", "age-by-year"], 4),
-        ("pirads-2.1", ["2", "3", "4", "5", "reports-by-year", "age-by-year"], 3),
+        ("pirads-paper", NAMES, 4),
+        ("pirads-2.1", NAMES, 3),
     ],
 )
 def test_ready_made_figures_follow_the_template(template: str, names: list[str], findings: int) -> None:
@@ -28,7 +33,7 @@ def test_ready_made_figures_follow_the_template(template: str, names: list[str],
 
     schema = snapshot_schema(builtin(template), lineage="x")
     assert [choice.name for choice in planning.ready_made(schema)] == names
-    assert len(sound_figure("5").ask(schema)) == findings
+    assert len(sound_figure("findings").ask(schema)) == findings
 
 
 def test_a_dashboard_from_new_to_published_by_the_pages(study: Any, browser: Any) -> None:
@@ -124,7 +129,7 @@ def test_a_question_with_too_many_cells_is_not_put_on_the_plan(
     planned: Any, browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dashboard, owner = planned(names=(), count=False), browser("owner")
-    sent = {"kind": "count", "by1": "bph", "by2": "turp"}
+    sent = {"kind": "count", "by1": "bph", "by2": "pca_no_pirads"}
     monkeypatch.setattr("pydplib.web.analyses.questions.MOST_CELLS", 3)
     answer = owner.post(f"/dashboards/{dashboard.key}/question", sent)
     assert answer.status_code == 422

@@ -81,6 +81,8 @@ def test_figures_are_drawn_as_the_reader_comes_near(served: Any, open_page: Any,
     read_through(page)
     assert page.locator(".js-plotly-plot").count() == 7
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    (wide, narrow) = (page.locator(f".figures-grid > {kind}").first.bounding_box() for kind in (".wide", ":not(.wide)"))
+    assert wide["width"] > narrow["width"] if width > 1000 else wide["width"] == narrow["width"]
     assert (page.heard, page.hosts) == ([], {"127.0.0.1"})
 
 
@@ -88,10 +90,12 @@ def test_the_owner_sees_originals_beside_without_a_complaint(served: Any, open_p
     _, base, address = served
     page = open_page("olivia", viewport={"width": 1280, "height": 800})
     page.goto(base + address)
-    page.get_by_role("button", name="Show the originals beside").click()
+    page.get_by_role("button", name="Show the originals too").click()
     page.get_by_text("Originals are shown").wait_for()
     read_through(page)
-    assert page.locator(".annotation-text", has_text="Original").count() >= 3
+    # Panels of their own where boxes are drawn, a second series elsewhere.
+    assert page.locator(".annotation-text", has_text="Original").count() >= 1
+    assert page.locator(".legendtext", has_text="original").count() >= 3
     assert (page.heard, page.hosts) == ([], {"127.0.0.1"})
 
 

@@ -69,7 +69,8 @@ def test_the_proposal_keeps_ages_where_dropping_them_would_keep_more_of_the_rest
 
 
 def test_coarsening_says_what_yes_no_and_the_star_mean(study: Any) -> None:
-    words = study.client.get(f"/anonymize/{draft(study).key}/coarsening").content.decode()
+    export = draft(study, bph="quasi")
+    words = study.client.get(f"/anonymize/{export.key}/coarsening").content.decode()
     assert "True (yes)" in words and "False (no)" in words
     assert "A star (*) means that nothing of the value is left" in words and "Numbers stay in bands" in words
 
@@ -217,12 +218,22 @@ def test_hierarchy_that_does_not_fit_is_refused_in_words(study: Any, text: str, 
 
 @pytest.mark.parametrize(
     ("field", "text", "words"),
-    [("age", "10, 15", "multiple"), ("age", "ten", "numbers"), ("age", "2.5", "whole")],
+    [("age", "10, 15", "multiple"), ("age", "ten", "numbers")],
 )
 def test_widths_that_do_not_nest_are_refused(study: Any, field: str, text: str, words: str) -> None:
     export = draft(study)
     answer = study.client.post(f"/anonymize/{export.key}/coarsening", {f"tree-{field}": text})
     assert answer.status_code == 422 and words in answer.content.decode() and text in answer.content.decode()
+
+
+def test_widths_of_whole_numbers_are_whole_and_of_decimals_need_not_be() -> None:
+    from pydplib.errors import HierarchyError
+    from pydplib.schema import Integer, Number
+    from pydplib.web.exports.trees import read_edit
+
+    assert read_edit("intervals", "2.5", Number(18, 100)).widths[0] == 2.5
+    with pytest.raises(HierarchyError, match="whole"):
+        read_edit("intervals", "2.5", Integer(18, 100))
 
 
 def test_edited_hierarchy_goes_back_to_the_automatic_one(study: Any) -> None:

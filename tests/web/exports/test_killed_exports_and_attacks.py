@@ -27,7 +27,7 @@ running.BACKGROUND = attacking.BACKGROUND = False
 """
 
 SET_UP = """
-hospital = Hospital.objects.create(name="St. Example")
+hospital = Hospital.objects.get_or_create(name="St. Example")[0]
 owner = User.objects.create_user("olivia-" + project_key("x"), hospital=hospital, is_hospital_owner=True)
 project = make_study(owner, rows=80)
 print(json.dumps(project.key))

@@ -198,8 +198,8 @@ def test_access_report_holds_everything_and_who_looked(project, filled) -> None:
     looks = [line["what"] for line in held["history"] if line["look"]]
     assert {"data.look", "patient.identifiers", "patient.access"} <= set(looks)
     page = filled.get(f"/privacy-rights/patients/{patient.key}/access").content.decode()
-    assert "P3" in page and "Looked at a patient" in page and "PIRADS score" in page
-    assert "patient_id" not in page and "Anonym_" in page, "the template's words, not its names"
+    assert "P3" in page and "Looked at a patient" in page and "PI-RADS score" in page
+    assert "patient_id" not in page and "Patient" in page, "the template's words, not its names"
     other = Patient.objects.get(identifiers__value="P4")
     held = json.loads(filled.get(f"/privacy-rights/patients/{other.key}/access.json").content)
     assert "patient.identifiers" not in [line["what"] for line in held["history"]]
@@ -236,7 +236,7 @@ def test_retention_is_shown_then_confirmed(project, filled) -> None:
 def test_record_of_processing_says_what_the_law_asks(project, filled) -> None:
     held = json.loads(filled.get("/privacy-rights/processing.json").content)
     assert held["controller"] == "St. Example" and held["purpose"] == "Prostate MRI"
-    assert {"Anonym_ID", "Age"} <= {field["field"] for field in held["categories_of_data"]}
+    assert {"Patient", "Age"} <= {field["field"] for field in held["categories_of_data"]}
     assert any(each["gets"] == "dp_high" for each in held["recipients"])
     assert "Prostate MRI" in filled.get("/privacy-rights/processing").content.decode()
 

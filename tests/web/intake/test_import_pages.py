@@ -141,6 +141,16 @@ def test_semicolon_decimal_comma_and_latin_1_are_recognised(project, member) -> 
     assert found[1234.5] == {"psa": 1234.5, "day": "2018-04-01", "note": None, "known": False}
 
 
+def test_one_row_of_another_encoding_changes_no_other(project, version, row, member) -> None:
+    owner = member("owner")
+    rows = [table([row(name, physician_name="Dr. Müß")], encoding=encoding)
+            for name, encoding in (("Ä1", "utf-8"), ("Ö2", "cp1252"))]  # fmt: skip
+    batch = go_through(owner, rows[0] + rows[1].split(b"\n", 1)[1])
+    owner.post(f"/import/{batch.key}/accept")
+    assert [report.answers["physician_name"] for report in Report.objects.all()] == ["Dr. Müß"] * 2
+    assert set(Identifier.objects.values_list("value", flat=True)) == {"Ä1", "Ö2"}
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_every_encoding_gives_the_same_reports(project, version, row, member, encoding: str) -> None:
     owner = member("owner")

@@ -34,7 +34,7 @@ def die_at(number, function):
 """
 
 SET_UP = """
-hospital = Hospital.objects.create(name="St. Example")
+hospital = Hospital.objects.get_or_create(name="St. Example")[0]
 ada = User.objects.create_user("ada-" + project_key("x"), hospital=hospital)
 project = Project.objects.create(key=project_key("pirads"), hospital=hospital, name="P", purpose="p",
     legal_basis="l", retention_until=dt.date(2040, 1, 1))
@@ -260,7 +260,7 @@ import time
 from pydplib.web.intake import jobs as imports
 imports.INLINE_ROWS = 0
 batch = ImportBatch.objects.get(key=sys.argv[1])
-imports.start(accepting.accept_batch, batch)
+imports.start(accepting.accept_batch, batch, take=accepting.claim_accept)
 seen = set()
 for _ in range(600):
     batch.refresh_from_db()

@@ -9,6 +9,7 @@ from pydplib import PureDP
 from pydplib.budget import StoreLedger
 from pydplib.errors import LedgerError
 from pydplib.web.ledger import models as rows
+from pydplib.web.ledger.pausing import UnsoundLedgerError
 
 
 @pytest.fixture
@@ -69,6 +70,44 @@ def test_verify_finds_what_was_changed_behind_the_guards(paid: StoreLedger, stat
         cursor.execute(statement)
     with pytest.raises(LedgerError):
         paid.verify()
+
+
+@pytest.mark.parametrize(
+    ("statement", "sound_again"),
+    [
+        ("UPDATE ledger_account SET nano_epsilon = 0 WHERE recipient = 'acme'", 200_000_000),
+        ("UPDATE ledger_account SET nano_epsilon = 0 WHERE recipient = ''", 200_000_000),
+        ("UPDATE ledger_account SET limit_nano_epsilon = limit_nano_epsilon + 1 WHERE recipient = 'acme'", None),
+    ],
+)
+def test_the_next_debit_finds_changed_sums_and_pauses_all_answers(
+    paid: StoreLedger, make_key, statement: str, sound_again: int | None
+) -> None:
+    _unguard()
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+    entries = rows.Entry.objects.count()
+    with pytest.raises(UnsoundLedgerError, match="last entry about this budget"):
+        paid.reserve(make_key(1), recipient="acme", role="third_party")
+    assert rows.Entry.objects.count() == entries and "last entry" in paid.damage
+    with pytest.raises(UnsoundLedgerError):  # and stays paused, for everybody
+        paid.open_account(lineage="other", limit=PureDP(1.0))
+    if sound_again is not None:
+        paid.go_on()
+        rows.Account.objects.update(nano_epsilon=sound_again)
+        assert paid.reserve(make_key(1), recipient="acme", role="third_party").charged
+        paid.verify()
+
+
+def test_an_entry_finds_the_newest_of_a_recipient_and_of_a_data_set(paid: StoreLedger, make_key) -> None:
+    for number in range(1, 40):
+        paid.reserve(make_key(number, 0.001), recipient="acme", role="third_party")
+    with paid._snapshot() as store:
+        newest = [entry.number for entry in store.newest("reports", "acme")]
+        assert newest == sorted(newest, reverse=True) and len(newest) == 42
+        assert [entry.number for entry in store.newest("reports")] == list(range(43, 0, -1))
+        assert list(store.newest("other")) == [] == list(store.newest("reports", "eve"))
+    assert paid.role_of(lineage="reports", recipient="acme") == "third_party"
 
 
 def test_a_rolled_back_ledger_is_noticed_before_the_next_payment(paid: StoreLedger, make_key) -> None:

@@ -53,7 +53,7 @@ def test_nobody_is_let_into_an_organisation_that_is_there(sign_in, owner, strang
 
     name = stranger.hospital.name.upper()
     page = sign_in(owner).post("/hospital/invite", {"username": "paul", "organisation": name})
-    assert page.status_code == 200 and b"cannot be made" in page.content
+    assert page.status_code == 200 and b"cannot be called so" in page.content
     assert not User.objects.filter(username="paul").exists()
 
 

@@ -230,6 +230,27 @@ def test_people_cannot_be_switched_outside_of_the_demonstration(sign_in, make_us
     assert client.post("/demo/person", {"person": "olivia"}).status_code == 404
 
 
+def test_demonstration_goes_on_after_a_break_and_after_the_browser_was_closed(client, demo, make_user, clock) -> None:
+    owner = make_user("olivia", is_hospital_owner=True)
+    client.get(_link("demo", owner))
+    clock(hours=20)
+    assert client.get("/hospital").status_code == 200, "no idle limit, no end of the day"
+    del client.cookies["session"]
+    page = client.get("/login").content.decode()
+    assert "Continue as" in page and 'value="olivia"' in page
+    assert client.post("/demo/person", {"person": "olivia"}, REMOTE_ADDR="192.0.2.7").status_code == 404
+    assert client.post("/demo/person", {"person": "olivia"}).url == "/"
+    assert client.get("/hospital").status_code == 200
+
+
+def test_demonstration_lets_no_browser_in_that_never_had_a_link(client, demo, make_user) -> None:
+    make_user("olivia")
+    assert "Continue as" not in client.get("/login").content.decode()
+    assert client.post("/demo/person", {"person": "olivia"}).status_code == 404
+    client.cookies["demo-entered"] = "forged:mark"
+    assert client.post("/demo/person", {"person": "olivia"}).status_code == 404
+
+
 def test_choosing_a_password_ends_links_of_every_kind(client, make_user) -> None:
     ada = make_user("ada")
     welcome, reset = _link("welcome", ada), _link("reset", ada)

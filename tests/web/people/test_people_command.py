@@ -51,7 +51,7 @@ def test_link_lets_a_locked_out_owner_in_again(run, owner, client, phone, sign_i
     assert session.get("/account").status_code == 302
     client.get(path)
     answer = client.post("/welcome", {"password": "seven unrelated words", "again": "seven unrelated words"})
-    assert answer.url == "/"
+    assert answer.url == "/account/second-factor", "the phone is gone: a new one is due at once"
     assert client.get("/hospital").url == "/account/second-factor", "a new phone is asked for"
     assert lines()[:2] == ["user.remove_second_factor", "user.make_link"]
 

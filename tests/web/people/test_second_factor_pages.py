@@ -32,7 +32,7 @@ def test_owner_of_a_project_is_sent_to_enrol_one_too(make_user, sign_in, project
 
     user = make_user("otto")
     assert not must_have(user)
-    Member.objects.create(project=project, user=user, role="radiologist")
+    Member.objects.create(project=project, user=user, role="collaborator")
     assert not must_have(user)
     Member.objects.filter(user=user).update(role="owner")
     assert must_have(user)

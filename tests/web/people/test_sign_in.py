@@ -139,6 +139,28 @@ def test_lockout_ends_after_a_quarter_of_an_hour(client, make_user, password) ->
     assert _enter(client, user, password(user)).status_code == 302
 
 
+def test_a_clock_that_ran_ahead_and_was_set_right_locks_nobody_out(client, make_user, password, phone) -> None:
+    from axes.models import AccessAttempt
+    from django_otp.plugins.otp_totp.models import TOTPDevice
+
+    from pydplib.web.people.models import TryCount
+
+    user, ahead = make_user("rosa"), dt.datetime.now(dt.UTC) + dt.timedelta(days=3)
+    for _ in range(7):
+        _enter(client, user, "wrong")
+    assert _enter(client, user, password(user)).status_code == 429
+    AccessAttempt.objects.update(attempt_time=ahead)
+    TryCount.objects.update(since=ahead, count=1000)
+    assert _enter(client, user, password(user)).status_code == 302
+    olivia = make_user("olivia")
+    device = phone(olivia)
+    TOTPDevice.objects.update(last_t=10**9)  # a code of the far future was used
+    from pydplib.web.people.second_factor import check_code
+
+    code = device.code()
+    assert check_code(olivia, code) == "phone" and check_code(olivia, code) is None, "still once"
+
+
 def test_one_password_tried_on_many_names_is_stopped_by_address(client, make_user, password, clock) -> None:
     user = make_user("rosa")
     for number in range(50):

@@ -25,16 +25,6 @@ def test_a_new_member_starts_as_third_party(member, make_user, project, place, l
     assert logged("member.add")[0].facts == {"role": "third_party"}
 
 
-def test_partners_are_added_by_exact_name_and_never_listed(member, project, partner, place) -> None:
-    client, page = member("owner"), f"/projects/{project.key}/members/new"
-    assert partner.username not in client.get(page).content.decode()
-    wrong = client.post(page, {"partner": "acme"})
-    assert wrong.status_code == 422
-    assert "no user of exactly this name" in wrong.content.decode()
-    client.post(page, {"partner": "Acme-Anna"})
-    assert place("acme-anna").role == "third_party"
-
-
 @pytest.mark.parametrize("role", ["owner", "radiologist", "data_protection_officer", *PARTNER_ROLES])
 def test_people_of_other_hospitals_get_statistics_at_most(member, project, partner, place, role: str) -> None:
     owner = member("owner")

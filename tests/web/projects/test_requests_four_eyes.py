@@ -37,15 +37,15 @@ def test_a_budget_is_raised_by_the_second_owner(owners, asker, project, logged) 
     asker.post("/requests/ask/budget", {"budget": "8", "reason": "one more figure"})
     request = AccessRequest.objects.get()
     assert _decide(owners[0], request).status_code == 302
-    assert _budget(project) == 6 and AccessRequest.objects.get().state == "open"
+    assert _budget(project) == 4 and AccessRequest.objects.get().state == "open"
     again = _decide(owners[0], request)
     assert again.status_code == 422 and "already" in again.content.decode()
-    assert _budget(project) == 6, "one owner's word counts once"
+    assert _budget(project) == 4, "one owner's word counts once"
     assert _decide(owners[1], request).status_code == 302
     assert _budget(project) == 8 and AccessRequest.objects.get().state == "approved"
     raised = logged("policy.raise_budget")
     assert [line.facts for line in raised] == [
-        {"before": 6.0, "after": 8.0, "owners": ["ada", "ben"], "request": request.key}
+        {"before": 4.0, "after": 8.0, "owners": ["ada", "ben"], "request": request.key}
     ]
     assert "no longer open" in _decide(owners[2], request).content.decode()
     assert "Approved" in asker.get("/").content.decode()
@@ -63,7 +63,7 @@ def test_an_owners_own_proposal_needs_one_more(owners, project) -> None:
 def test_the_data_sets_budget_takes_two_owners_too(owners, project) -> None:
     request = propose_budget(owners[0].user, project, audience="*", budget=15, reason="more partners")
     project.refresh_from_db()
-    assert project.data_set_budget == 10
+    assert project.data_set_budget == 8
     decide(owners[1].user, request, agrees=True, reason="yes")
     project.refresh_from_db()
     assert project.data_set_budget == 15
@@ -89,7 +89,7 @@ def test_who_became_owner_after_the_request_has_no_say(owners, asker, member, pr
     assert _decide(owners[0], request).status_code == 302
     refused = _decide(puppet, request)
     assert refused.status_code == 403 and "after this was asked" in refused.content.decode()
-    assert _budget(project) == 6
+    assert _budget(project) == 4
 
 
 def test_an_approval_of_somebody_who_is_no_owner_any_more_does_not_count(owners, asker, project, place) -> None:
@@ -98,7 +98,7 @@ def test_an_approval_of_somebody_who_is_no_owner_any_more_does_not_count(owners,
     Member.objects.filter(user=owners[0].user).update(role="radiologist")
     assert approvals_that_count(project, request) == {}
     decide(owners[1].user, request, agrees=True, reason="yes")
-    assert _budget(project) == 6
+    assert _budget(project) == 4
     decide(owners[2].user, request, agrees=True, reason="yes")
     assert _budget(project) == 8
 
@@ -160,7 +160,7 @@ def test_one_open_request_of_a_kind(owners, asker, project) -> None:
     assert AccessRequest.objects.count() == 2
 
 
-@pytest.mark.parametrize("values", [{"budget": "6", "reason": "x"}, {"budget": "8", "reason": " "}, {"reason": "x"}])
+@pytest.mark.parametrize("values", [{"budget": "4", "reason": "x"}, {"budget": "8", "reason": " "}, {"reason": "x"}])
 def test_a_request_needs_more_than_now_and_a_reason(asker, values: dict[str, str]) -> None:
     assert asker.post("/requests/ask/budget", values).status_code == 422
     assert not AccessRequest.objects.exists()
@@ -201,9 +201,9 @@ def test_members_of_the_audience_see_an_approved_change_at_home(owners, asker, m
     for owner in owners[:2]:
         decide(owner.user, request, agrees=True, reason="between us")
     page = other.get("/").content.decode()
-    assert "budget from 6 to 8" in page
+    assert "budget from 4 to 8" in page
     assert "secret plan" not in page and "between us" not in page
-    assert "budget from 6" not in member("third_party").get("/").content.decode()
+    assert "budget from 4" not in member("third_party").get("/").content.decode()
 
 
 @pytest.mark.parametrize("act", ["link", "second-factor"])
@@ -223,7 +223,7 @@ def test_who_resets_the_second_owners_account_does_not_become_the_second_owner(o
 
 
 def test_the_second_owner_counts_again_after_a_week_and_may_always_refuse(owners, project, monkeypatch) -> None:
-    from pydplib.web.projects import deciding
+    from pydplib.web.projects import independence
 
     ada, ben, _ = owners
     ada.user.is_hospital_owner = True
@@ -235,6 +235,6 @@ def test_the_second_owner_counts_again_after_a_week_and_may_always_refuse(owners
     assert decide(ada.user, request, agrees=False, reason="no").state == "refused"
 
     request = propose_budget(ben.user, project, audience="third_party", budget=5.0, reason="study")
-    later = timezone.now() + deciding.SETTLED
-    monkeypatch.setattr(deciding.timezone, "now", lambda: later)
+    later = timezone.now() + independence.SETTLED
+    monkeypatch.setattr(independence.timezone, "now", lambda: later)
     assert decide(ada.user, request, agrees=True, reason="yes").state == "approved"

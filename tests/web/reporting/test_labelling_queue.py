@@ -87,6 +87,11 @@ def test_latin_1_files_are_read(owner) -> None:
     assert FreeText.objects.get().text == "Läsion links"
 
 
+def test_one_line_of_another_encoding_changes_no_other(owner) -> None:
+    _add(owner, "patient,text\nA,Läsion rechts\n".encode() + "B,Läsion links\n".encode("latin-1"))
+    assert set(FreeText.objects.values_list("text", flat=True)) == {"Läsion rechts", "Läsion links"}
+
+
 def test_readers_get_texts_of_their_department_one_at_a_time(owner, reader) -> None:
     _add(owner)
     first = _take(reader)

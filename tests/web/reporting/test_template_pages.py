@@ -43,7 +43,7 @@ def test_the_tree_says_conditions_labels_and_limits_in_words(owner, template) ->
     assert "asked if Zone is central zone or Zone is anterior fibromuscular stroma" in page
     for words in ("Identifier", "Sensitive", "Quasi-identifier", "Computed", "must lie between 18 and 100 years"):
         assert words in page
-    assert "Nothing to mend" in page and "Overall PI-RADS category" in page
+    assert "Nothing to correct" in page and "Overall PI-RADS category" in page
 
 
 @pytest.mark.parametrize("role", ["radiologist", "collaborator"])

@@ -125,7 +125,8 @@ def test_every_look_is_a_line(reader, write, answers) -> None:
     lines = Line.objects.filter(action="report.look", subject=report.key)
     assert lines.count() == before + 2 and {line.actor for line in lines} == {"rita"}
     reader.get("/reports?state=signed")
-    assert Line.objects.filter(action="reports.look").last().facts == {"filters": ["state"]}
+    facts = Line.objects.filter(action="reports.look").last().facts
+    assert facts == {"filters": ["state"], "patients": [report.patient.key]}
 
 
 @pytest.mark.parametrize("release", ["R4", "R5"])

@@ -58,7 +58,7 @@ def test_fault_is_answered_without_a_word_about_it(db, broken, capfd) -> None:
     client = Client(raise_request_exception=False)
     client.cookies["session"] = "x" * 32
     answer = client.get("/account")
-    assert answer.status_code == 500
+    assert answer.status_code == 503
     assert b"canary" not in answer.content and b"OperationalError" not in answer.content
     assert answer.headers["Content-Security-Policy"] and answer.headers["Cache-Control"] == "no-store"
     said = capfd.readouterr().err

@@ -32,7 +32,7 @@ def _check_headers(answer: Any) -> None:
     assert "default-src 'none'" in policy and "unsafe" not in policy
 
 
-def test_demo_prints_a_link_for_every_role_and_starts_in_seconds(demo) -> None:
+def test_demo_prints_a_link_for_every_role_and_what_took_how_long(demo) -> None:
     assert set(demo.links()) == {
         "Data owner", "Radiologist", "Collaborator", "Third party", "Data protection officer",
     }  # fmt: skip
@@ -43,7 +43,10 @@ def test_demo_prints_a_link_for_every_role_and_starts_in_seconds(demo) -> None:
     for step in ("Starting", "Preparing the database", "Loading the pages", "Writing synthetic reports"):
         assert re.search(rf"^ *[\d.]+ s  {step}$", text, re.M), step
     seconds = re.search(r"Ready after ([\d.]+) s", text)
-    assert seconds is not None and float(seconds[1]) < 30
+    passed = [float(each) for each in re.findall(r"^ *([\d.]+) s  ", text, re.M)]
+    assert seconds is not None and passed == sorted(passed) and passed[-1] <= float(seconds[1])
+    # How long that is depends on the machine; that every step says so does not.
+    assert len(passed) >= 10
 
 
 def test_demo_link_opens_the_platform_with_920_synthetic_reports(demo) -> None:
@@ -130,9 +133,33 @@ def test_body_too_large_is_refused_before_it_is_read(demo) -> None:
     assert b"max_body" not in answer.body
 
 
-def test_large_body_is_read_where_files_are_uploaded(demo) -> None:
-    answer = demo.ask("/import", "POST", body=b"x" * 4_000_000)
+def test_large_body_is_read_where_files_are_uploaded_from_those_who_are_signed_in(demo) -> None:
+    from contextlib import closing
+    from sqlite3 import connect
+
+    entered = demo.ask(demo.links()["Radiologist"])
+    cookie = {"Cookie": f"demo-session={entered.cookies['demo-session']}"}
+    answer = demo.ask("/import", "POST", body=b"x" * 4_000_000, headers=cookie)
     assert answer.status == 403, "read, then refused for its missing token"
+    for stranger in ({}, {"Cookie": "demo-session=" + "a" * 32}, {"Cookie": "demo-session=../../x"}):
+        answer = demo.ask("/import", "POST", headers={"Content-Length": "4000000", **stranger})
+        assert answer.status == 413, "nothing of it is read"
+        _check_headers(answer)
+        raw = b"POST /import HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", demo.port), timeout=20) as connection:
+            connection.sendall(raw)
+            chunk = b"40000\r\n" + b"x" * 0x40000 + b"\r\n"
+            try:
+                for _ in range(20):
+                    connection.sendall(chunk)
+                said = connection.recv(200)
+            except ConnectionError:
+                said = b"HTTP/1.1 413"
+        assert b" 413 " in said, "also without an announced length"
+    with closing(connect(demo.home / "pydplib.sqlite3")) as database:
+        database.execute("DELETE FROM django_session WHERE session_key = ?", (entered.cookies["demo-session"],))
+        database.commit()
+    assert demo.ask("/import", "POST", headers={"Content-Length": "4000000", **cookie}).status == 413, "signed out"
 
 
 def test_body_beyond_all_limits_is_refused_everywhere(demo) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from pydplib.budget.units import NANO, floor_units, show_nano
 from pydplib.budget.workflow import read_payload
-from pydplib.errors import BudgetError, LedgerError, PolicyError
+from pydplib.errors import BudgetError, CalibrationError, LedgerError, PolicyError, QuestionError
 from pydplib.receipt import Receipt
 from pydplib.release import Price, Question, Release, Session
 from pydplib.release.words import words_of
@@ -76,18 +79,87 @@ def ask(
         BudgetError: The budget cannot pay (the refusal is logged), or it costs more than was agreed; nothing was spent.
         PolicyError: The policy does not allow it. The refusal is logged.
         ReceiptError: No receipt could be signed; nothing was spent.
+        TooManyQuestionsError: The organisation has asked too many today; nothing was spent.
     """
-    check_can_sign()
+    with _in_whole_steps(settings.CONFIGURATION.answer_seconds):
+        return _ask(project, user, place, question, noise, title=title, at_most=at_most)
+
+
+def _ask(
+    project: Any, user: Any, place: Any, question: Question, noise: Noise, *, title: str, at_most: float | None
+) -> Analysis:
+    check_can_sign(project.hospital)
     with _noting_refusals(user, project, place):
         session, snapshot = open_session(project, user, place)
     with session.table:
-        if at_most is not None:
-            with _noting_refusals(user, project, place):
-                quoted = session.price(question, **noise.options())
+        with _noting_refusals(user, project, place):
+            noise, quoted = _settled(session, question, noise, needed=at_most is not None)
+            if quoted is None or not quoted.free:
+                check_questions_today(project, session.recipient)
+        if at_most is not None and quoted is not None:
             _check_agreed(in_all(session, quoted), at_most)
         with _noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
     return keep(project, user, session, snapshot, question, release, title=title)
+
+
+def _settled(session: Session, question: Question, noise: Noise, *, needed: bool) -> tuple[Noise, Price | None]:
+    try:
+        return settle(session, question, noise)
+    except CalibrationError:
+        if needed:
+            raise
+        return noise, None  # no price before the number of records is bought: the release says what is wrong, if it is
+
+
+@contextmanager
+def _in_whole_steps(step: float) -> Iterator[None]:
+    """Let what is done inside take a whole number of steps of time: how long it took tells nothing finer than that."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        if step > 0:
+            passed = time.monotonic() - began
+            time.sleep(max(0.0, math.ceil(passed / step) * step - passed))
+
+
+class TooManyQuestionsError(PolicyError):
+    """The organisation has asked as many paid questions today as the server answers."""
+
+    http_status = 429
+
+
+def settle(session: Session, question: Question, noise: Noise) -> tuple[Noise, Price]:
+    """Return how a question is asked, with its price: a noise factor or margin below the least price is made finer.
+
+    Raises:
+        QuestionError: The privacy loss that was asked for is below the least price.
+        CalibrationError: The price is not known: it needs the number of records.
+    """
+    price = session.price(question, **noise.options())
+    least = settings.CONFIGURATION.least_epsilon
+    cost = price.cost.nano_epsilon
+    if price.free or cost is None or cost >= round(least * NANO):
+        return noise, price
+    if noise.epsilon is not None:
+        raise QuestionError(
+            f"A question costs at least epsilon {least:g} on this server. A smaller one tells nothing, and many of "
+            "them would tell more than they should."
+        )
+    finer = Noise(epsilon=least)
+    return finer, session.price(question, **finer.options())
+
+
+def check_questions_today(project: Any, recipient: str) -> None:
+    """Raise ``TooManyQuestionsError`` if an organisation has asked too many paid questions in the last 24 hours."""
+    most = settings.CONFIGURATION.questions_per_day
+    since = timezone.now() - dt.timedelta(days=1)
+    if Analysis.objects.filter(project=project, recipient=recipient, made__gt=since).count() >= most:
+        raise TooManyQuestionsError(
+            f"Your organisation has asked {most} paid questions in the last 24 hours, which is the most per day. "
+            "Questions that were asked before are still free. Go on tomorrow."
+        )
 
 
 @contextmanager
@@ -148,9 +220,8 @@ def keep(
     receipt = Receipt.of(
         release,
         payload,
-        data=f"{project.name}, snapshot {snapshot.number}",
+        data=_data_words(project, snapshot),
         template=f"{template.id} {template.version}",
-        issuer=project.hospital.name,
         issued=timezone.now().isoformat(timespec="seconds"),
     )
     try:
@@ -164,13 +235,31 @@ def keep(
                 question=json.dumps(question.to_dict(), sort_keys=True),
                 words=words_of(dict(release.question)),
                 title=title,
-                receipt=sign(receipt).to_json(),
+                receipt=sign(receipt, project.hospital).to_json(),
             )
             log.add("analysis.ask", made.key, role=session.role, cost=str(release.cost))
     except IntegrityError:  # asked twice at once: one row, one answer
         with transaction.atomic():
             made = Analysis.objects.get(**own)
     return made
+
+
+def public_receipt_of(analysis: Analysis) -> Receipt:
+    """Return a receipt of an analysis's release that is the same whoever asked, however often, and whenever.
+
+    Several organisations may have paid for one release. What anybody can look up by its key must not tell one of them
+    that another was there before: no time, the names of today, the key of today.
+    """
+    project, kept = analysis.project, Receipt.from_json(analysis.receipt)
+    snapshot = Snapshot.objects.filter(project=project, key=analysis.snapshot).first()
+    data = (
+        kept.data if snapshot is None else _data_words(project, snapshot)
+    )  # an erased one lives on in what was signed
+    return sign(replace(kept, data=data, issued=""), project.hospital)
+
+
+def _data_words(project: Any, snapshot: Snapshot) -> str:
+    return f"{project.name}, snapshot {snapshot.number}"
 
 
 def stored_payload(digest: str) -> bytes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, overload
 
 from django.utils import timezone
 
@@ -238,46 +238,70 @@ def forecast(project: Any, purse: Purse, *, recipient: str | None = None, now: d
     return Forecast(until, usual, purse.pays(usual))
 
 
-def bookings(project: Any, *, titles: Mapping[str, str], recipient: str | None = None) -> list[Booking]:
-    """Return the entries of the ledger, newest first: of one recipient, or of all for owners and officers."""
-    entries = [e for e in DatabaseLedger().entries(lineage=project.key, recipient=recipient) if e.kind in KINDS]
-    digests = {entry.release for entry in entries if entry.release}
-    questions = dict(rows.Release.objects.filter(digest__in=digests).values_list("digest", "question"))
-    asked = {
-        (item.digest, item.recipient): item
-        for item in Analysis.objects.filter(project=project, digest__in=digests).select_related("asked_by")
-    }
-    names = recipient_names() if recipient is None else {}
-    found = []
-    for entry in reversed(entries):
-        item = asked.get((entry.release or "", entry.recipient or ""))
-        words = title_of(json.loads(questions[entry.release]), titles) if entry.release in questions else ""
-        if recipient is None:
-            who = names.get(entry.recipient or "", entry.recipient or "All recipients together")
-        else:
-            who = str(item.asked_by) if item else ""
-        found.append(
-            Booking(
-                number=entry.number,
-                time=dt.datetime.fromisoformat(entry.time),
-                what=KINDS[entry.kind],
-                who=who,
-                words=words + _along(entry, item) if words else _limit_words(entry),
-                cost=""
-                if entry.cost is None or entry.cost.nano_epsilon is None
-                else show_nano(entry.cost.nano_epsilon),
-                role=entry.role or "",
-                analysis=item.key if item else "",
-                refused=entry.kind == "refusal",
+class Bookings(Sequence[Booking]):
+    """Entries of the ledger for readers, newest first. Questions, answers and names are looked up for a page's alone.
+
+    Args:
+        project: The project.
+        titles: Field -> how it is called.
+        recipient: Whose entries; none for all, for owners and officers.
+    """
+
+    def __init__(self, project: Any, *, titles: Mapping[str, str], recipient: str | None = None) -> None:
+        found = DatabaseLedger().entries(lineage=project.key, recipient=recipient)
+        self._entries = [entry for entry in reversed(found) if entry.kind in KINDS]
+        self._project, self._titles, self._recipient = project, titles, recipient
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Booking: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Booking]: ...
+    def __getitem__(self, index: int | slice) -> Booking | list[Booking]:
+        if isinstance(index, int):
+            return self._booked([self._entries[index]])[0]
+        return self._booked(self._entries[index])
+
+    def _booked(self, entries: list[Entry]) -> list[Booking]:
+        digests = {entry.release for entry in entries if entry.release}
+        questions = dict(rows.Release.objects.filter(digest__in=digests).values_list("digest", "question"))
+        asked = {
+            (item.digest, item.recipient): item
+            for item in Analysis.objects.filter(project=self._project, digest__in=digests).select_related("asked_by")
+        }
+        names = recipient_names() if self._recipient is None else {}
+        found = []
+        for entry in entries:
+            item = asked.get((entry.release or "", entry.recipient or ""))
+            words = title_of(json.loads(questions[entry.release]), self._titles) if entry.release in questions else ""
+            if self._recipient is None:
+                who = names.get(entry.recipient or "", entry.recipient or "All recipients together")
+            else:
+                who = str(item.asked_by) if item else ""
+            found.append(
+                Booking(
+                    number=entry.number,
+                    time=dt.datetime.fromisoformat(entry.time),
+                    what=KINDS[entry.kind],
+                    who=who,
+                    words=words + _along(entry, item) if words else _limit_words(entry),
+                    cost=""
+                    if entry.cost is None or entry.cost.nano_epsilon is None
+                    else show_nano(entry.cost.nano_epsilon),
+                    role=entry.role or "",
+                    analysis=item.key if item else "",
+                    refused=entry.kind == "refusal",
+                )
             )
-        )
-    return found
+        return found
 
 
 def _along(entry: Entry, item: Analysis | None) -> str:
-    return " (bought along: prices need it)" if item is None and entry.kind in ("debit", "share") else ""
+    return " (included in a price that needs it)" if item is None and entry.kind in ("debit", "share") else ""
 
 
 def _limit_words(entry: Entry) -> str:
     limit = entry.details.get("limit")
-    return f"{show_nano(limit['nano_epsilon'])} in all" if isinstance(limit, Mapping) else ""
+    return f"{show_nano(limit['nano_epsilon'])} in total" if isinstance(limit, Mapping) else ""

@@ -12,6 +12,7 @@ import numpy as np
 from pydplib import plot
 from pydplib.capture import Question, Template
 from pydplib.plot import Box, Figure
+from pydplib.plot.releases import caption_of
 from pydplib.release import Release
 from pydplib.release.axes import Axis
 from pydplib.release.words import is_count, show_margin, show_number, small_groups
@@ -84,10 +85,6 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
 def _colours(release: Release, title: str) -> Figure:
     """Draw a table of two fields: the released numbers themselves, as its table twin has them."""
     down, across = release.axes
-    margin = show_margin(max(release.margins95 or (0,)), whole=True)
-    caption = (
-        f"{release.guarantee.sentence} Cost: {release.cost}. The noise may have moved each number by {margin} (95 %)."
-    )
     return plot.heatmap(
         across.labels,
         down.labels,
@@ -97,7 +94,7 @@ def _colours(release: Release, title: str) -> Figure:
         x_title=axis_title(across),
         y_title=axis_title(down),
         title=title,
-        caption=caption,
+        caption=caption_of(release, "heatmap"),
     )
 
 
@@ -108,17 +105,19 @@ def _boxes(release: Release, title: str, original: Any) -> Figure:
     for axis in groups:
         labels = [f"{name}, {label}" if name else label for name in labels for label in axis.labels]
     labels = [label or "all" for label in labels]
+    doubtful = [False] * len(labels) if release.doubtful is None else [bool(one) for one in release.doubtful[::5]]
     series = {"released": _five(release.values)}
     if original is not None:
         series = {"original": _five(np.asarray(original, dtype=float).ravel().tolist()), **series}
-    caption = f"{release.guarantee.sentence} Cost: {release.cost}. Whiskers hold nine tenths of the records."
-    if original is not None:
-        caption += " Shows the original values as well: for the data owner only."
+    caption = caption_of(release, "quantiles", shows_original=original is not None)
     measured = str(release.question.get("of", ""))
     unit = f" ({release.unit})" if release.unit else ""
+    if any(doubtful):
+        caption += " Faint: noise alone could have made the group."
     return plot.box(
         labels,
         series,
+        faded=[label for label, doubt in zip(labels, doubtful, strict=True) if doubt],
         x_title=", ".join(axis.title or axis.name for axis in groups),
         y_title=f"{measured}{unit}",
         title=title,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from pydplib.engine import Bins, Condition
 from pydplib.errors import PydplibError
@@ -185,12 +186,17 @@ class QuestionForm(forms.Form):
         attrs = {"class": "short", "inputmode": "decimal", **_TYPED}
         if self.data["accuracy"] == "epsilon":
             cap = "" if self.offer.cap is None else f" At most {self.offer.cap:g} for one question."
+            limits = settings.CONFIGURATION
+            least = (
+                f" A question costs at least {limits.least_epsilon:g}, and an organisation may pay for "
+                f"{limits.questions_per_day} in 24 hours."
+            )
             self.fields["epsilon"] = forms.FloatField(
                 label="Privacy loss (epsilon)",
                 min_value=0.000001,
                 max_value=1000,
                 widget=forms.TextInput(attrs=attrs),
-                help_text=f"Smaller is more private and less accurate, for example 0.1.{cap}",
+                help_text=f"Smaller is more private and less accurate, for example 0.1.{cap}{least}",
             )
         elif self.data["accuracy"] == "margin":
             self.fields["margin"] = forms.FloatField(

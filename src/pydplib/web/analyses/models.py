@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import hashlib
+import json
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from pydplib.release import Question
 from pydplib.web.people.models import new_key
 
 
@@ -29,9 +34,38 @@ class Analysis(models.Model):
     # Whom the owner shows it to besides the organisation that asked: roles, by the policy's door.
     shared_with = models.JSONField(default=list, blank=True)
     made = models.DateTimeField(default=timezone.now, editable=False)
+    # What the policy asks about, so that lists are filtered and paged by the database; see ``facts_of``.
+    scope = models.CharField(max_length=64, blank=True, editable=False)  # digest of fields and conditions
+    nano_epsilon = models.BigIntegerField(default=0, editable=False)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["project", "recipient", "digest"], name="one_analysis_per_answer")
         ]
         ordering = ("-made", "-id")
+        indexes: ClassVar = [models.Index(fields=["project", "-made", "-id"], name="analyses_newest_first")]
+
+    def save(self, *args: Any, **more: Any) -> None:
+        """Note what the policy asks about along with the rest."""
+        if not self.scope:
+            self.scope, self.nano_epsilon = facts_of(self.question, self.receipt)
+        super().save(*args, **more)
+
+
+UNKNOWN = 2**62
+"""The privacy loss in nano-epsilon of an answer whose receipt does not say it: within no cap."""
+
+
+def facts_of(question: str, receipt: str) -> tuple[str, int]:
+    """Return what the policy asks about a question: a digest of its fields and conditions, and its nano-epsilon.
+
+    Examples:
+        >>> one, two = (facts_of('{"ask": "count", "by": []}', '{"epsilon": "0.5"}') for _ in range(2))
+        >>> one == two, one[1]
+        (True, 500000000)
+    """
+    asked = Question.from_dict(json.loads(question))
+    told = json.loads(receipt or "{}").get("epsilon")
+    scope = json.dumps([sorted(asked.fields), sorted(asked.filters)])
+    nano = UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
+    return hashlib.sha256(scope.encode()).hexdigest(), nano

@@ -13,6 +13,7 @@ from pydplib.engine.load import load
 from pydplib.errors import DataError
 from pydplib.release import Count, Question
 from pydplib.release.choosing import QuantileNoise
+from pydplib.release.group_quantiles import BinnedQuantileNoise
 from pydplib.release.noisy import CountNoise, MeanNoise, SumNoise
 from pydplib.release.prepare import Prepared, prepare
 from pydplib.release.resolved import resolve
@@ -74,17 +75,24 @@ def exact_values(prepared: Prepared, table: Any) -> NDArray[np.float64]:
             return np.asarray(table[0] / noise.per_row, dtype=np.float64)
         if isinstance(noise, SumNoise):
             return np.asarray(table[0] / noise.per_row * noise.step, dtype=np.float64)
-        if isinstance(noise, QuantileNoise):
+        if isinstance(noise, QuantileNoise | BinnedQuantileNoise):
             return _quantiles(noise, measures[0], table[0])
         if isinstance(noise, MeanNoise):
             total = measures[0]
-            return np.asarray(total.center + table[0] / table[1] * total.step, dtype=np.float64)
-        squares, sums, counts = table[0], table[1], table[2]
+            return total.center + _floats(table[0]) / table[1] * total.step
+        squares, sums, counts = _floats(table[0]), _floats(table[1]), table[2]
         mean = sums / counts * noise.step
         return np.asarray(squares / counts * noise.square_step - mean**2, dtype=np.float64)
 
 
-def _quantiles(noise: QuantileNoise, measure: Any, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+def _floats(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Return exact integers of any size as floats: dividing Python's own integers by 0 would be an error."""
+    return numbers.astype(np.float64)
+
+
+def _quantiles(
+    noise: QuantileNoise | BinnedQuantileNoise, measure: Any, cells: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return the smallest grid point that has at least the share of the records at or below it."""
     groups = cells.reshape(-1, noise.points)
     points = (measure.first_cell + np.arange(noise.points)) * measure.step

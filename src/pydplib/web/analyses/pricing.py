@@ -12,7 +12,7 @@ from pydplib.release import Price, Question
 from pydplib.release.accounts import find_account
 from pydplib.release.session import Session
 from pydplib.release.words import show_margin
-from pydplib.web.analyses.asking import Noise, in_all
+from pydplib.web.analyses.asking import Noise, in_all, settle
 from pydplib.web.analyses.questions import UNITS
 from pydplib.web.analyses.sessions import open_session
 
@@ -70,7 +70,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
     """
     session, _ = open_session(project, user, place, preview=True)
     try:
-        price = session.price(question, **noise.options())
+        _, price = settle(session, question, noise)
     except CalibrationError:
         raise QuestionError(_unknown_size(session, noise)) from None
     whole = in_all(session, price)
@@ -120,7 +120,7 @@ def _unknown_margin(session: Session, question: Question) -> str:
         return f"{why} To see it beforehand, give the number of people, or have a noisy one bought, when you publish."
     return (
         f"{why} To see it beforehand, first ask something with your role's usual noise and without conditions: a noisy "
-        "number of records is bought along, once. The answer comes with its margin in any case."
+        "number of records is included in the price, once. The answer comes with its margin in any case."
     )
 
 
@@ -149,7 +149,7 @@ def _unknown_size(session: Session, noise: Noise) -> str:
         return (
             "This margin cannot be promised: it depends on how many records there are (or meet the conditions), which "
             "is not public. Set a privacy loss instead, or first ask something with your role's usual noise and "
-            "without conditions: a noisy number of records is bought along, once."
+            "without conditions: a noisy number of records is included in the price, once."
         )
     if noise.margin is not None:
         return "This margin depends on how many records answer, which is not public. Set a privacy loss instead."

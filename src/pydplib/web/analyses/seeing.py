@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.db.models import CharField, Max, Min, Q, QuerySet, Value
+from django.db.models.functions import Concat
 from django.http import Http404
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ROLES, Audience, Decision, Output, Source, may_flow
-from pydplib.receipt import Receipt
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
@@ -25,11 +27,6 @@ AUDIENCES = tuple(name for name, role in ROLES.items() if "ask" in role.powers a
 
 
 _SMALL = 1e-6  # within any cap
-
-
-def epsilon_of(analysis: Analysis) -> float:
-    """Return the privacy loss of a release, as its receipt says."""
-    return float(Receipt.from_json(analysis.receipt).epsilon or "inf")
 
 
 def question_of(analysis: Analysis) -> Question:
@@ -60,7 +57,8 @@ def decision_for(
     project = analysis.project
     source = Source.of(facts, project=project.key, fields=question.fields, filters=question.filters)
     audience = Audience(place.role, tuple(place.groups))
-    output = Output(analysis.label, epsilon=_SMALL if own else epsilon_of(analysis))  # type: ignore[arg-type]
+    epsilon = _SMALL if own else analysis.nano_epsilon / 10**9
+    output = Output(analysis.label, epsilon=epsilon)  # type: ignore[arg-type]
     rules = project.policy if policy is None else policy
     return may_flow(source, audience, output, project.purpose, policy=rules, on=timezone.localdate())
 
@@ -91,19 +89,66 @@ def payer_for(analysis: Analysis, user: Any, place: Any, names: Mapping[str, str
     return ""
 
 
-def visible(project: Any, user: Any, place: Any) -> list[Analysis]:
-    """Return the analyses that somebody may see now, newest first."""
-    policy, facts = project.policy, {}
-    found = []
-    for analysis in Analysis.objects.filter(project=project).select_related("asked_by__hospital", "project"):
-        if not concerns(analysis, user, place):
+def visible(project: Any, user: Any, place: Any) -> QuerySet[Analysis]:
+    """Return the analyses that somebody may see now, newest first; filtered, counted and paged by the database.
+
+    The policy is asked once for all questions about the same fields, conditions and snapshot, not once per answer.
+    """
+    every = Analysis.objects.filter(project=project)
+    mine = every.none() if place.preview else every.filter(recipient=recipient_of(user))
+    others = every if place.can("read_all_ledgers") else every.filter(pk__in=_shared_with(every, place.role))
+    if not place.preview:
+        others = others.exclude(recipient=recipient_of(user))
+    policy, facts = project.policy, _Facts()
+    wanted = _allowed(mine, place, policy, facts, own=True) | _allowed(others, place, policy, facts, own=False)
+    return every.annotate(sign=_SIGN).filter(wanted).select_related("asked_by__hospital", "project")
+
+
+_SIGN = Concat("label", Value("|"), "scope", Value("|"), "snapshot", output_field=CharField())
+"""What all answers have in common about which the policy says the same, up to a cap on epsilon."""
+
+
+class _Facts(dict[str, Schema]):
+    """Schemas of snapshots by key, each read once."""
+
+    def __missing__(self, key: str) -> Schema:
+        found = self[key] = Schema.from_json(Snapshot.objects.values_list("schema", flat=True).get(key=key))
+        return found
+
+
+def _shared_with(rows: Any, role: str) -> list[int]:
+    """Return the analyses that an owner shows to a role: a choice by hand each, so they are few."""
+    shared = rows.exclude(shared_with=[]).values_list("pk", "shared_with")
+    return [pk for pk, roles in shared if role in roles]
+
+
+def _allowed(rows: Any, place: Any, policy: Any, facts: _Facts, *, own: bool) -> Q:
+    """Return the condition that an analysis is one of these rows and the policy lets it through."""
+    kinds = rows.annotate(sign=_SIGN).order_by().values("sign", "snapshot")
+    by_cap: dict[int | None, list[str]] = {}
+    for kind in kinds.annotate(top=Max("nano_epsilon"), first=Min("pk")):
+        sample = Analysis.objects.select_related("project").get(pk=kind["first"])
+        schema = facts[kind["snapshot"]]
+
+        def lets_through(nano: int, sample: Analysis = sample, schema: Schema = schema) -> bool:
+            sample.nano_epsilon = nano
+            return bool(decision_for(sample, place, own=own, policy=policy, schema=schema))
+
+        if lets_through(kind["top"]):
+            by_cap.setdefault(None, []).append(kind["sign"])
             continue
-        if analysis.snapshot not in facts:
-            facts[analysis.snapshot] = Schema.from_json(snapshot_of(analysis).schema)
-        own = is_own(analysis, user, place)
-        if decision_for(analysis, place, own=own, policy=policy, schema=facts[analysis.snapshot]):
-            found.append(analysis)
-    return found
+        if own:  # then no cap is asked: what one of them lacks, all of them lack
+            continue
+        # A cap per question lets the cheaper ones through: the most that passes is looked for among those there are.
+        there = rows.annotate(sign=_SIGN).filter(sign=kind["sign"]).order_by("nano_epsilon")
+        costs = list(there.values_list("nano_epsilon", flat=True).distinct())
+        passing = bisect_left(costs, True, key=lambda nano: not lets_through(nano))
+        if passing:
+            by_cap.setdefault(costs[passing - 1], []).append(kind["sign"])
+    found = Q(pk__in=[])
+    for cap, signs in by_cap.items():
+        found |= Q(sign__in=signs) if cap is None else Q(sign__in=signs, nano_epsilon__lte=cap)
+    return found & Q(pk__in=rows.order_by().values("pk"))
 
 
 def check_see(request: Any) -> Analysis:

@@ -59,6 +59,8 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
         snapshot=snapshot.key,
         groups=tuple(place.groups),
         size_epsilon=snapshot.size_epsilon,
+        limit_epsilon=snapshot.limit_epsilon,
+        show_data_set=place.role == "owner",  # it depends on what others asked
         preview=preview,
     )
     if session.lineage != project.key:

@@ -1,53 +1,97 @@
-"""The hospital's keys for receipts: files in the server's home; retired ones still verify old receipts."""
+"""The keys for receipts: one line of keys per organisation, files in the server's home; retired ones still verify.
+
+A key is called after the organisation that it signs for: ``<its key>-000001.key``. Files that are called by a number
+alone are of earlier versions, when one key signed for everybody on the server; they sign nothing any more.
+"""
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from pydplib.errors import ReceiptError
-from pydplib.receipt import Receipt, key_id, new_signing_key, public_key_text
+from pydplib.receipt import IssuerKey, Receipt, key_id, new_signing_key, public_key_text
 from pydplib.web.private_files import write_once
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-
-def _folder() -> Path:
-    return settings.CONFIGURATION.folder("keys", "receipts")
+_FILE = re.compile(r"(?:(?P<issuer>[0-9a-f]{16})-)?(?P<number>[0-9]{6,9})\.key", re.ASCII)
 
 
-def sign(receipt: Receipt) -> Receipt:
-    """Return the receipt signed by the current key, which is made at the first use."""
-    return receipt.signed(_current())
+@dataclass(frozen=True, slots=True)
+class PublishedKey:
+    """A public key as the server shows it.
+
+    Args:
+        public_key: The key.
+        issuer_id: The only organisation for which it signs; empty for keys of earlier versions.
+        current: Whether new receipts of the organisation are signed with it.
+    """
+
+    public_key: Ed25519PublicKey
+    issuer_id: str
+    current: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values. The organisation's name is left out: no list of them is for everybody."""
+        return {
+            "key_id": key_id(self.public_key),
+            "public_key": public_key_text(self.public_key),
+            "issuer_id": self.issuer_id,
+            "current": self.current,
+            "algorithm": "Ed25519",
+        }
 
 
-def public_keys() -> list[tuple[Ed25519PublicKey, bool]]:
-    """Return all public keys, newest first, and whether each is the current one."""
-    _current()
-    found = [_read(path).public_key() for path in reversed(_files())]
-    return [(key, number == 0) for number, key in enumerate(found)]
+def sign(receipt: Receipt, hospital: Any) -> Receipt:
+    """Return the receipt in the organisation's name, with its id, signed by its current key (made at the first use)."""
+    from dataclasses import replace
+
+    named = replace(receipt, issuer=hospital.name, issuer_id=hospital.key)
+    return named.signed(_current(hospital.key))
 
 
-def keys_document() -> dict[str, Any]:
+def published_keys(issuer_id: str | None = None) -> list[PublishedKey]:
+    """Return the public keys of all organisations that have signed, or of one; the newest of each first."""
+    found, seen = [], set()
+    for issuer, _, path in sorted(_files(), key=lambda item: (item[0], -item[1])):
+        if issuer_id is not None and issuer != issuer_id:
+            continue
+        with suppress(ReceiptError):  # a damaged key of one organisation is no reason to doubt the others'
+            found.append(PublishedKey(_read(path).public_key(), issuer, bool(issuer) and issuer not in seen))
+        seen.add(issuer)
+    return found
+
+
+def issuer_keys() -> list[IssuerKey]:
+    """Return all public keys as receipts are verified by them."""
+    return [IssuerKey(key.public_key, key.issuer_id) for key in published_keys()]
+
+
+def current_key_id(hospital: Any) -> str:
+    """Return the short name of the key that signs for an organisation; it is made if there is none."""
+    return key_id(_current(hospital.key).public_key())
+
+
+def keys_document(issuer_id: str | None = None) -> dict[str, Any]:
     """Return the public keys as ``/receipts/keys`` shows them and ``pydplib receipt verify --keys`` reads them."""
-    keys = [
-        {"key_id": key_id(key), "public_key": public_key_text(key), "current": current, "algorithm": "Ed25519"}
-        for key, current in public_keys()
-    ]
-    return {"format": "pydplib-receipt-keys/1", "keys": keys}
+    return {"format": "pydplib-receipt-keys/1", "keys": [key.to_dict() for key in published_keys(issuer_id)]}
 
 
-def check_can_sign() -> None:
+def check_can_sign(hospital: Any) -> None:
     """Raise before anything is paid if no receipt could be signed for it.
 
     Raises:
-        ReceiptError: The current key is damaged.
+        ReceiptError: The organisation's current key is damaged.
     """
     try:
-        _current()
+        _current(hospital.key)
     except ReceiptError:
         raise ReceiptError(
             "No receipt can be signed now, so nothing is answered, and nothing was spent. Whoever runs this server "
@@ -55,26 +99,31 @@ def check_can_sign() -> None:
         ) from None
 
 
-def rotate() -> str:
-    """Make a new current key and return its short name; receipts signed before stay verifiable."""
-    return key_id(_make().public_key())
+def rotate(hospital: Any) -> str:
+    """Make a new current key of an organisation and return its short name; earlier receipts stay verifiable."""
+    return key_id(_make(hospital.key).public_key())
 
 
-def _current() -> Ed25519PrivateKey:
-    files = _files()
-    return _read(files[-1]) if files else _make()
+def _folder() -> Path:
+    return settings.CONFIGURATION.folder("keys", "receipts")
 
 
-def _files() -> list[Path]:
-    """Return the keys, oldest first. Other files there, such as copies that somebody made, are no keys."""
-    return sorted(path for path in _folder().glob("*.key") if path.stem.isascii() and path.stem.isdigit())
+def _current(issuer_id: str) -> Ed25519PrivateKey:
+    mine = [(number, path) for issuer, number, path in _files() if issuer == issuer_id]
+    return _read(max(mine)[1]) if mine else _make(issuer_id)
 
 
-def _make() -> Ed25519PrivateKey:
+def _files() -> list[tuple[str, int, Path]]:
+    """Return issuer, number and file of every key. Other files there, such as copies somebody made, are no keys."""
+    found = [(_FILE.fullmatch(path.name), path) for path in _folder().glob("*.key")]
+    return [(match["issuer"] or "", int(match["number"]), path) for match, path in found if match]
+
+
+def _make(issuer_id: str) -> Ed25519PrivateKey:
     """Write a new key under the next number; of two servers at once, one wins and both use its key."""
     key = new_signing_key()
-    number = max((int(path.stem) for path in _files()), default=0) + 1
-    path = _folder() / f"{number:06d}.key"
+    number = max((number for issuer, number, _ in _files() if issuer == issuer_id), default=0) + 1
+    path = _folder() / f"{issuer_id}-{number:06d}.key"
     write_once(path, key.private_bytes_raw().hex().encode())
     return _read(path)
 

@@ -1,4 +1,4 @@
-"""The noisy number of records, bought for everybody who may ask when the owner publishes: each of them learns it."""
+"""Noisy numbers of records and of rows per person, bought for everybody who may ask when the owner publishes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ class Bought:
 
 
 def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
-    """Let every organisation that may ask pay for the noisy number of records, at the owner's epsilon.
+    """Let every organisation that may ask pay for the noisy numbers that the owner chose, at the owner's epsilon.
 
-    All get the same number and the data set pays once. Whoever sees a price made from it has paid for it; who joins
-    later pays with the first question. A budget that cannot pay is left as it is.
+    The number of records makes prices; the histogram of rows per person lets answers say what the limit leaves out.
+    All get the same numbers and the data set pays once. Whoever sees one has paid for it; who joins later pays for the
+    number of records with the first question. A budget that cannot pay is left as it is.
     """
     members = list(project.members.select_related("user__hospital").order_by("role", "pk"))
     first = {recipient_of(member.user): member for member in reversed(members) if can_use(member.role, "ask")}
@@ -41,9 +42,14 @@ def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
             if asked.pk != snapshot.pk:  # another one was published meanwhile
                 continue
             with session.table:
-                session.buy_size()
+                if snapshot.size_epsilon is not None:
+                    session.buy_size()
+                if snapshot.limit_epsilon is not None:
+                    session.buy_limit()
             paid += 1
         except (BudgetError, PolicyError) as refusal:
             record(actor, "analysis.refuse", snapshot.key, project=project, reason=str(refusal), role=member.role)
-    record(actor, "snapshot.count", snapshot.key, project=project, organisations=paid, epsilon=snapshot.size_epsilon)
+    epsilons = {"epsilon": snapshot.size_epsilon, "limit_epsilon": snapshot.limit_epsilon}
+    said = {name: epsilon for name, epsilon in epsilons.items() if epsilon is not None}
+    record(actor, "snapshot.count", snapshot.key, project=project, organisations=paid, **said)
     return Bought(paid, len(first))

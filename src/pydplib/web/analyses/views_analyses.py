@@ -40,8 +40,8 @@ def analyses(request: HttpRequest) -> HttpResponse:
     Answers that dashboards paid for have a list of their own: there are many, and nobody asked for one of them alone.
     """
     found = visible(request.project, request.user, request.member)
-    of_boards = [item for item in found if item.recipient.startswith(DASHBOARD)]
-    asked = [item for item in found if not item.recipient.startswith(DASHBOARD)]
+    of_boards = found.filter(recipient__startswith=DASHBOARD)
+    asked = found.exclude(recipient__startswith=DASHBOARD)
     boards = request.GET.get("of") == "dashboards"
     page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
     current = published_snapshot(request.project)
@@ -55,10 +55,10 @@ def analyses(request: HttpRequest) -> HttpResponse:
         "published": current is not None,
         "boards": boards,
         "tabs": [
-            {"label": "Questions", "url": "?", "active": not boards, "count": len(asked)},
-            {"label": "Of dashboards", "url": "?of=dashboards", "active": boards, "count": len(of_boards)},
+            {"label": "Questions", "url": "?", "active": not boards, "count": asked.count()},
+            {"label": "Of dashboards", "url": "?of=dashboards", "active": boards, "count": of_boards.count()},
         ]
-        if of_boards
+        if of_boards.exists()
         else [],
     }
     return render(request, "analyses/list.html", values)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pydplib.errors import LedgerError
 from pydplib.policy import can_read_ledger
 from pydplib.schema import Schema
-from pydplib.web.analyses.budgets import all_purses, bookings, forecast, own_purse
+from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.analyses.views_ask import more_url
@@ -75,7 +75,7 @@ def _own(request: HttpRequest) -> dict[str, Any]:
     if purse is None or request.member.preview:
         return {"purse": purse, "more_url": ""}
     name = recipient_of(user)
-    page = Paginator(bookings(project, titles=_titles(project), recipient=name), 25)
+    page = Paginator(Bookings(project, titles=_titles(project), recipient=name), 25)
     return {
         "purse": purse,
         "forecast": forecast(project, purse, recipient=name),
@@ -87,7 +87,7 @@ def _own(request: HttpRequest) -> dict[str, Any]:
 def _all(request: HttpRequest) -> dict[str, Any]:
     project = request.project
     purses, whole = all_purses(project)
-    page = Paginator(bookings(project, titles=_titles(project)), 25)
+    page = Paginator(Bookings(project, titles=_titles(project)), 25)
     refused = lines_of([project.key]).filter(action__in=("analysis.refuse", "flow.refuse")).order_by("-number")
     return {
         "purses": purses,

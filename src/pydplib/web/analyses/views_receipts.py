@@ -14,10 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
+from pydplib.web.analyses.asking import public_receipt_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.signing import keys_document, public_keys
+from pydplib.web.analyses.signing import issuer_keys, keys_document
 from pydplib.web.doors import public
 from pydplib.web.ledger import models as rows
+from pydplib.web.people.models import Hospital
 
 
 class ReceiptForm(forms.Form):
@@ -39,11 +41,12 @@ def receipts(request: HttpRequest) -> HttpResponse:
     values: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:
-            receipt = Receipt.from_json(form.cleaned_data["receipt"]).verify([key for key, _ in public_keys()])
+            receipt = Receipt.from_json(form.cleaned_data["receipt"]).verify(issuer_keys())
         except ReceiptError as error:
             form.add_error("receipt", str(error))
         else:
             values |= {"receipt": receipt, "facts": facts_of(receipt), "paid": _is_paid(receipt.release)}
+            values["today"] = _name_today(receipt)
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "analyses/receipts.html", values, status=status)
 
@@ -65,8 +68,11 @@ def receipt(request: HttpRequest, digest: str) -> HttpResponse:
 @public
 @require_safe
 def receipt_keys(request: HttpRequest) -> HttpResponse:
-    """Give out the public keys, current and retired, as ``pydplib receipt verify --keys`` reads them."""
-    return JsonResponse(keys_document(), json_dumps_params={"indent": 2})
+    """Give out the public keys, current and retired, as ``pydplib receipt verify --keys`` reads them.
+
+    ``?issuer=ID`` gives those of one issuer alone.
+    """
+    return JsonResponse(keys_document(request.GET.get("issuer") or None), json_dumps_params={"indent": 2})
 
 
 def facts_of(receipt: Receipt) -> list[tuple[str, str]]:
@@ -81,7 +87,8 @@ def facts_of(receipt: Receipt) -> list[tuple[str, str]]:
         ("Question (hash)", receipt.question_hash),
         ("Released text (hash)", receipt.payload_hash),
         ("Release (key)", receipt.release),
-        ("Signed by", receipt.issuer),
+        ("Signed by" if receipt.is_issuer_checked else "Issuer's name (not checked)", receipt.issuer),
+        ("Issuer (id)", receipt.issuer_id),
         ("Signed on", _moment(receipt.issued)),
         ("Signing key", receipt.key_id),
     )
@@ -105,11 +112,21 @@ def _is_paid(digest: str) -> bool:
 
 
 def receipt_of(digest: str) -> Receipt | None:
-    """Return a signed receipt that verifies by our own keys; the oldest, if several organisations have one."""
+    """Return a signed receipt of a release for anybody who knows its key; it tells nothing about who asked, or when."""
     if not _is_key(digest):
         return None
-    stored = Analysis.objects.filter(digest=digest).exclude(receipt="").order_by("id").values_list("receipt", flat=True)
+    kept = Analysis.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
+    found = kept.order_by("id").first()
+    if found is None:
+        return None
     try:
-        return Receipt.from_json(stored[0]).verify([key for key, _ in public_keys()]) if stored else None
+        Receipt.from_json(found.receipt).verify(issuer_keys())
+        return public_receipt_of(found)
     except ReceiptError:
         return None
+
+
+def _name_today(receipt: Receipt) -> str:
+    """Return what the issuer is called today, where that is not what the receipt says."""
+    found = Hospital.objects.filter(key=receipt.issuer_id).first() if receipt.is_issuer_checked else None
+    return found.name if found is not None and found.name != receipt.issuer else ""

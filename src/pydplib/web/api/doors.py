@@ -23,14 +23,15 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 
-from pydplib.errors import PolicyError
-from pydplib.policy import Power, can_use, check_use
+from pydplib.errors import ParameterError, PolicyError
+from pydplib.policy import Power, check_use
 from pydplib.web.api import tokens
 from pydplib.web.api.models import ApiToken
 from pydplib.web.api.parsing import check_length
 from pydplib.web.api.problems import answer, problem
 from pydplib.web.auditlog.writing import through_token
 from pydplib.web.doors import Door, Place, find, note_refusal, note_stranger
+from pydplib.web.people.second_factor import is_guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,16 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
         for method in operation.methods
     }
     known = {(each.power, each.of, each.public) for each in entries.values() if each is not None}
+    queries = {
+        method: {
+            name
+            for model in operation.models
+            if model.__ninja_param_source__ == "query"
+            for name in model.__ninja_flatten_map__
+        }
+        for operation in path_view.operations
+        for method in operation.methods
+    }
     inner = path_view.get_view()
 
     def opened(request: HttpRequest, kwargs: dict[str, Any], name_token: Callable[[str], None]) -> HttpResponse:
@@ -93,6 +104,10 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
         if rule is None:
             return _not_allowed(entries)
         check_length(request)
+        query = queries[request.method or ""]
+        if set(request.GET) - query:
+            takes = f"takes only these: {', '.join(sorted(query))}" if query else "takes none"
+            raise ParameterError(f"Unknown query parameter in the address: this operation {takes}.")
         response: HttpResponse = inner(request, **kwargs)
         return response
 
@@ -135,8 +150,8 @@ def enter(
         _check_scope(token, scope)
         if rule.power is not None:
             check_use(request.member.role, rule.power)  # type: ignore[attr-defined]
-            if can_use(request.member.role, "edit_policy"):  # type: ignore[attr-defined]
-                _check_owner(token)
+            if is_guarded(request.member.role):  # type: ignore[attr-defined]
+                _check_second_factor(token)
     except PolicyError as refusal:
         note_refusal(request, refusal)
         raise
@@ -155,8 +170,8 @@ def _check_scope(token: ApiToken, scope: tokens.Scope | None) -> None:
         raise PolicyError(f"This token is not for that: it lacks the scope '{scope}'. Make one that has it.")
 
 
-def _check_owner(token: ApiToken) -> None:
-    why = tokens.owner_problem(token, demo=settings.CONFIGURATION.demo)
+def _check_second_factor(token: ApiToken) -> None:
+    why = tokens.factor_problem(token, demo=settings.CONFIGURATION.demo)
     if why:
         raise PolicyError(why)
 

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja.errors import HttpError, ValidationError
 
 from pydplib.errors import BudgetError, PydplibError
+from pydplib.web import room
 from pydplib.web.api.tokens import NoToken, TooOften
 from pydplib.web.ledger.pausing import FOR_OTHERS, PausedLedgerError
 from pydplib.web.middleware import FAULT
@@ -36,7 +37,7 @@ def answer(request: HttpRequest, exception: Exception) -> HttpResponse:
         more: dict[str, Any] = (
             {"asked": exception.asked, "left": exception.left} if isinstance(exception, BudgetError) else {}
         )
-        return problem(exception.http_status, str(exception), kind=type(exception).__name__, **more)
+        return problem(exception.http_status, str(exception), kind=_kind(exception), **more)
     if isinstance(exception, PausedLedgerError):
         return problem(exception.http_status, FOR_OTHERS, kind="LedgerError")
     if isinstance(exception, NoToken):
@@ -52,10 +53,19 @@ def answer(request: HttpRequest, exception: Exception) -> HttpResponse:
         return problem(413, "The body is too large for a question.", kind="ParameterError")
     if isinstance(exception, HttpError | BadRequest | SuspiciousOperation):
         return problem(400, "The body cannot be read: send one JSON object in UTF-8.", kind="ParameterError")
+    reason = room.reason_of(exception)
+    if reason is not None:
+        _log.error("%s at %s", type(exception).__name__, request.resolver_match.route if request.resolver_match else "")
+        return problem(reason[0], reason[1], kind="EngineError", headers={"Retry-After": "60"})
     status = exception.http_status if isinstance(exception, PydplibError) else 500
     route = request.resolver_match.route if request.resolver_match else ""
     _log.error("%s at %s", type(exception).__name__, route)
     return problem(status, FAULT, kind=type(exception).__name__ if isinstance(exception, PydplibError) else "")
+
+
+def _kind(error: PydplibError) -> str:
+    """Return the class of ``pydplib.errors`` that an error is one of: clients know no other."""
+    return next(each.__name__ for each in type(error).__mro__ if each.__module__ == PydplibError.__module__)
 
 
 def _validation_words(errors: list[dict[str, Any]]) -> str:

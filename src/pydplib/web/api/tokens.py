@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
@@ -18,6 +18,7 @@ from pydplib.web.api.models import ApiToken
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.models import User, hash_of
+from pydplib.web.people.rate_limits import SKEW
 
 Scope: TypeAlias = Literal["read", "ask", "export"]
 """What a token may be used for."""
@@ -151,23 +152,24 @@ def use(header: str) -> ApiToken:
     return token
 
 
-def owner_problem(token: ApiToken, *, demo: bool) -> str:
-    """Return why a token does not open an owner's rights, or nothing if it does: owners need a second factor."""
-    if demo or (token.second_factor and factor.device_of(token.user) is not None):
+def factor_problem(token: ApiToken, *, demo: bool) -> str:
+    """Return why a token does not open the rights of a role that needs a second factor, or nothing if it does."""
+    device = factor.device_of(token.user)
+    if demo or (token.second_factor and device is not None) or (device is None and factor.grace_left(token.user) > 0):
         return ""
     return (
-        "Owners need a second factor, and this token was made without one. Sign in with your phone, revoke it on your "
-        "account page and make a new one."
+        "Your role needs a second factor, and this token was made without one. Sign in with your phone, revoke it on "
+        "your account page and make a new one."
     )
 
 
 def _count(token: ApiToken) -> None:
     """Count one use, in one statement for all servers at once."""
     now = timezone.now()
-    stale = When(minute__lte=now - _WINDOW, then=Value(now))
+    stale = Q(minute__lte=now - _WINDOW) | Q(minute__gt=now + SKEW)  # a clock that ran ahead counts for nothing
     ApiToken.objects.filter(pk=token.pk).update(
-        uses=Case(When(minute__lte=now - _WINDOW, then=Value(1)), default=F("uses") + 1),
-        minute=Case(stale, default=F("minute")),
+        uses=Case(When(stale, then=Value(1)), default=F("uses") + 1),
+        minute=Case(When(stale, then=Value(now)), default=F("minute")),
         last_used=now,
     )
     token.refresh_from_db(fields=["uses", "minute"])

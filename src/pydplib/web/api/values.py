@@ -267,7 +267,9 @@ class KeyOut(BaseModel):
 
     key_id: str
     public_key: str
+    issuer_id: str
     current: bool
+    algorithm: str
 
 
 class KeysOut(BaseModel):

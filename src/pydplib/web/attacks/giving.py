@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
 
-from pydplib.attack import most_advantage, most_success
+from pydplib.attack import most_advantage, most_success, surer
 from pydplib.budget.rules import spent
 from pydplib.budget.units import ATTO, NANO
 from pydplib.errors import PolicyError
@@ -37,6 +38,7 @@ class Given:
         exports: The anonymized tables of which it has a copy.
         unproven: How many other outputs it has that carry no guarantee.
         whole: Whether this is what its whole budget would buy, not what it was given.
+        allowed: Epsilon that the policy allows it by its own budget and its audiences' dashboards; none if unknown.
     """
 
     subject: str
@@ -50,6 +52,7 @@ class Given:
     exports: tuple[Export, ...] = ()
     unproven: int = 0
     whole: bool = False
+    allowed: float | None = None
 
     @property
     def epsilon(self) -> float:
@@ -70,6 +73,11 @@ class Given:
     def percent(self) -> str:
         """The bound for readers."""
         return f"{100 * self.bound:.1f} %" if self.bound < 0.9995 else "more than 99.9 %"
+
+    @property
+    def surer(self) -> str:
+        """How much surer a guess can get, for readers."""
+        return surer(self.epsilon, min(self.delta, 1.0))
 
     @property
     def least_trusted(self) -> str:
@@ -109,6 +117,8 @@ def given_to(project: Any, key: str) -> Given:
     paid = [entry for entry in entries if entry.kind in ("debit", "share")]
     notes = [str(entry.details.get("note", "")) for entry in entries if entry.kind == "no_dp"]
     hospital = Hospital.objects.filter(key=key).first()
+    budget = _budget_of(project, members)
+    allowed = None if budget is None else min(project.data_set_budget, budget + _dashboard_budgets(project, audiences))
     # One condition on one copy: owners who have a copy as well must not hide this organisation's.
     copies = Download.objects.filter(recipient=key).exclude(role="owner")
     exports = Export.objects.filter(project=project, pk__in=copies.values("export"))
@@ -123,7 +133,27 @@ def given_to(project: Any, key: str) -> Given:
         questions=len(paid),
         exports=tuple(exports.select_related("snapshot", "project").order_by("released", "id")),
         unproven=sum(not note.startswith("export ") for note in notes),
+        allowed=allowed,
     )
+
+
+def _budget_of(project: Any, members: list[Any]) -> float | None:
+    """Return what an organisation may spend on its questions: the most that one of its places gives."""
+    budgets = []
+    for member in members:
+        try:
+            terms = project.policy.terms(
+                member.role, groups=tuple(member.groups), project=project.key, on=timezone.localdate()
+            )
+        except PolicyError:
+            continue
+        budgets.append((terms.budget or terms.data_set_budget).epsilon)
+    return max(budgets, default=None)
+
+
+def _dashboard_budgets(project: Any, audiences: Iterable[str]) -> float:
+    given = [project.dashboard_budget(name) or 0.0 for name in audiences if _has_dashboards(project, name)]
+    return float(sum(given))
 
 
 def _shared(project: Any, key: str, roles: set[str], paid: set[str | None]) -> float:
@@ -154,11 +184,12 @@ def if_all_is_spent(project: Any) -> list[Given]:
                 dashboards=boards,
                 delta=budget.delta,
                 whole=True,
+                allowed=budget.epsilon + boards,
             )
         )
     together = Given(
         f"{AUDIENCE}*", "All recipients together", ("third_party",), own=project.data_set_budget, whole=True,
-        delta=project.delta,
+        delta=project.delta, allowed=project.data_set_budget,
     )  # fmt: skip
     return [*found, together]
 

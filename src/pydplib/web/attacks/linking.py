@@ -37,6 +37,7 @@ def attack_export(
     words: dict[str, Any] = {
         "quasi_identifiers": quasi,
         "sensitive": sensitive or None,
+        "insensitive": list(plan.named("keep")),
         "person": schema.person if plan.rows == "all" else None,
         "hierarchies": plan.hierarchies_for(schema, bands=False),
         "audiences": [AUDIENCES[role if role in AUDIENCES else "third_party"]],
@@ -67,7 +68,7 @@ def to_numbers(export: Export, report: LeakReport, *, compared: int) -> dict[str
         "attacks": attacks,
         "unfinished": [f"{each.task.name} ({each.task.about}): {each.problem}" for each in report.unfinished],
         "verdicts": [verdict.to_dict() for verdict in report.verdicts],
-        "notes": list(report.notes),
+        "notes": [*(found.sentence for found in report.columns), *report.notes],
         "people": report.people,
         "rows": report.rows,
         "compared": compared,

@@ -29,7 +29,7 @@ _State: Any = AttackRun.State
 
 def start(run: AttackRun) -> None:
     """Begin a run, or go on after a break."""
-    jobs.start(attack, run, inline=not BACKGROUND, related=("project__hospital", "by"))
+    jobs.start(attack, run, take=claim_attack, inline=not BACKGROUND, related=("project__hospital", "by"))
 
 
 def is_stalled(run: AttackRun) -> bool:
@@ -37,9 +37,15 @@ def is_stalled(run: AttackRun) -> bool:
     return jobs.is_stalled(run, (_State.WAITING, _State.RUNNING))
 
 
-def attack(run: AttackRun) -> None:
+def claim_attack(run: AttackRun) -> jobs.Claim:
+    """Claim a run that has not ended."""
+    among = (_State.WAITING, _State.RUNNING)
+    return jobs.Claim(run, _State.RUNNING, among=among, progress=None, progress_words="About to begin")
+
+
+def attack(run: AttackRun, claim: jobs.Claim | None = None) -> None:
     """Attack on behalf of a recipient. What is done is stored part by part; nothing else of the data is kept."""
-    claim = jobs.Claim(run, _State.RUNNING, among=(_State.WAITING, _State.RUNNING))
+    claim = claim or claim_attack(run)
     run.refresh_from_db()
     deadline = time.monotonic() + 60.0 * run.minutes
     result: dict[str, Any] = dict(run.result)

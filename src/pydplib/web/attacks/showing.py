@@ -26,7 +26,7 @@ def results_of(values: Sequence[dict[str, Any]]) -> list[AttackResult]:
 
 def rows_of(results: Sequence[AttackResult]) -> list[list[Any]]:
     """Return one row per attack: name, right, by guessing, exposed, what it means."""
-    return [[figures.name_of(r), *map(_percent, (r.success, r.baseline, r.exposed)), r.sentence] for r in results]
+    return [[figures.name_of(r), *map(_percent, (r.success, r.baseline, r.due)), r.sentence] for r in results]
 
 
 def _percent(share: float) -> str:
@@ -41,9 +41,9 @@ def drawings_of(results: Sequence[AttackResult], name: str) -> list[Drawing]:
     if not results:
         return []
     # The worst ones; the table below the figures has all of them.
-    results = sorted(results, key=lambda r: (r.exposed, r.advantage), reverse=True)[:MOST_DRAWN]
+    results = sorted(results, key=lambda r: (r.due, r.advantage), reverse=True)[:MOST_DRAWN]
     right = [[figures.name_of(r), round(100 * r.success, 1), round(100 * r.baseline, 1)] for r in results]
-    exposed = [[figures.name_of(r), round(100 * r.exposed, 2)] for r in results]
+    exposed = [[figures.name_of(r), round(100 * r.due, 2)] for r in results]
     return [
         (f"{name}-right", figures.success_bars(results), ["Attack", "Right, %", "By guessing, %"], right),
         (f"{name}-exposed", figures.exposed_bars(results), ["Attack", "Exposed, %"], exposed),
@@ -58,7 +58,7 @@ def bound_curve(given: Sequence[Given]) -> Drawing:
     figure = line(
         [f"{step:.3g}" for step in steps],
         {"best possible guess": [100 * most_success(step) for step in steps], "a coin": [50.0] * len(steps)},
-        x_title="epsilon given in all",
+        x_title="epsilon given in total",
         y_title="right in % of the cases",
         title="What statistics can tell about one person at most",
         caption="Whether a person is in the data, guessed as well as possible, whatever else is known.",

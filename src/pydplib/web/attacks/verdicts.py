@@ -18,25 +18,32 @@ def verdict_of(given: Given, result: Mapping[str, Any]) -> dict[str, Any]:
         'good'
         >>> verdict_of(Given("acme", "Acme", ("third_party",), own=9.0), {"tables": [], "missed": []})["tone"]
         'danger'
+        >>> found = verdict_of(Given("acme", "Acme", ("third_party",), own=1.0), {"tables": [], "missed": []})
+        >>> "from 50 % to at most 73.2 %" in found["reasons"][0]
+        True
     """
     role = given.least_trusted
     audience, title = AUDIENCES[role], ROLES[role].title.lower()
     bad: list[str] = []
     open_: list[str] = []
+    much = False
     good: list[str] = []
-    if given.epsilon > audience.epsilon + 1e-12 and audience.attacks:
-        bad.append(
-            f"The statistics lose epsilon {given.epsilon:.4g} in all; we advise {audience.epsilon:g} at most for a "
-            f"{title} (the policy is yours, and may allow more). "
-            f"The best guess whether a person is in the data can be right in {given.percent} of the cases."
+    limit = audience.epsilon if given.allowed is None else given.allowed
+    lost = f"The statistics lose epsilon {given.epsilon:.4g} in total"
+    guess = f"A guess whether a person is in the data can get surer {given.surer}, whatever else somebody knows."
+    if not audience.attacks or given.epsilon <= 0:
+        if not given.whole and given.epsilon <= 0:
+            good.append("No statistics were given yet.")
+    elif given.epsilon > limit + 1e-9:
+        bad.append(f"{lost}; the policy allows {limit:.4g}. {guess}")
+    elif given.epsilon > audience.epsilon + 1e-9:
+        much = True
+        open_.append(
+            f"{lost}: within the {limit:.4g} that the policy allows, but more than the {audience.epsilon:g} of one "
+            f"default budget for a {title}. Questions, shared answers, dashboards and raised budgets add up. {guess}"
         )
-    elif given.epsilon > 0:
-        good.append(
-            f"Whatever else somebody knows, from the statistics the best guess whether a person is in the data is "
-            f"right in at most {given.percent} of the cases; a coin is in 50 %."
-        )
-    elif not given.whole:
-        good.append("No statistics were given yet.")
+    else:
+        good.append(f"{lost}, within the {limit:.4g} that the policy allows. {guess}")
     for table in result["tables"]:
         for verdict in table["verdicts"]:
             where = {"yes": good, "no": bad}.get(verdict["answer"], open_)
@@ -49,7 +56,8 @@ def verdict_of(given: Given, result: Mapping[str, Any]) -> dict[str, Any]:
     if bad:
         tone, headline = "danger", "More than this recipient should be able to learn"
     elif open_:
-        tone, headline = "warning", "Nothing too much was found, but not everything was tried"
+        headline = "Nothing too much was found, but not everything was tried"
+        tone, headline = "warning", "Within the policy, but a guess about a person can get good" if much else headline
     else:
         tone, headline = "good", "Nothing was found that this recipient should not learn"
     if given.whole:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pydplib.web.auditlog.alerts import repeated_refusals
 from pydplib.web.auditlog.exporting import head_to_json, to_csv, to_json
 from pydplib.web.auditlog.forms import FilterForm
-from pydplib.web.auditlog.reading import HOSPITAL, lines_of, narrow, show
+from pydplib.web.auditlog.reading import HOSPITAL, lines_of, narrow, show, urls_of
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door
@@ -29,6 +29,8 @@ def audit(request: HttpRequest) -> HttpResponse:
     """Show the log of the project, newest first."""
     lines, form = _filtered(request)
     page = Paginator(lines, 50).get_page(request.GET.get("page"))
+    shown = list(page.object_list)
+    urls = urls_of(shown, request.project, request.member)
     query = request.GET.copy()
     query.pop("page", None)
     query["project"] = request.project.key
@@ -36,7 +38,7 @@ def audit(request: HttpRequest) -> HttpResponse:
         "project": request.project,
         "form": form,
         "page_obj": page,
-        "lines": [show(line) for line in page.object_list],
+        "lines": [show(line, urls) for line in shown],
         "alerts": repeated_refusals([request.project.key], hospital=_hospital(request)),
         **{f"{kind}_url": f"{reverse('audit_export', kwargs={'kind': kind})}?{query.urlencode()}" for kind in _FORMATS},
     }
@@ -87,7 +89,7 @@ def _filtered(request: HttpRequest) -> tuple[Any, FilterForm]:
     lines = lines_of([request.project.key], hospital=scope)
     actions = list(lines.order_by("action").values_list("action", flat=True).distinct())
     form = FilterForm(request.GET or None, actions=actions, with_hospital=bool(hospital))
-    return narrow(lines, form.wanted()) if form.is_bound else lines.order_by("-number"), form
+    return narrow(lines, form.wanted(request.project)) if form.is_bound else lines.order_by("-number"), form
 
 
 def _hospital(request: HttpRequest) -> str:

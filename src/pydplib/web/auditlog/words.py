@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib.policy import ROLES
+from pydplib.web.design.values import short_id
 
 ACTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -16,6 +17,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "change.refuse": "Was refused a change",
         # People.
         "hospital.rename": "Renamed the hospital",
+        "hospital.second_factor_grace": "Set how long people may go without a second factor",
         "hospital.set_up": "Set up this server",
         "user.change_password": "Changed the password",
         "user.choose_password": "Chose a password by a one-time link",
@@ -49,7 +51,15 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "project.purge": "Deleted records whose time was over",
         "member.add": "Added a member",
         "member.change": "Changed a member's rights",
+        "invitation.decline": "Declined an invitation into another organisation's project",
+        "invitation.receive": "Invited somebody of this hospital into another organisation's project",
+        "member.accept": "Accepted an invitation into the project",
+        "member.invite": "Invited a name of another organisation",
+        "member.leave": "Left the project",
         "member.remove": "Removed a member",
+        "member.uninvite": "Withdrew an invitation",
+        "membership.begin": "Joined a project of another organisation",
+        "membership.end": "Is no longer in a project of another organisation",
         "policy.add": "Added a row to the policy",
         "policy.change": "Changed a row of the policy",
         "policy.dashboard_budget": "Lowered the budget of an audience's dashboards",
@@ -102,6 +112,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "quality.look": "Looked at the data quality",
         "snapshot.count": "Bought a noisy number of records for prices",
         "snapshot.make": "Made a snapshot",
+        "snapshot.look": "Looked at what limits leave out of a snapshot",
         "snapshot.publish": "Published a snapshot",
         "snapshot.remove": "Removed a snapshot",
         "snapshot.replace": "Replaced a snapshot after an erasure",
@@ -168,7 +179,7 @@ def words_of(action: str) -> str:
     return f"{thing.replace('_', ' ').capitalize()}: {verb.replace('_', ' ')}"
 
 
-_NAMED = 3
+NAMED = 3
 """How many entries of a list a reader sees; the exports have them all."""
 
 
@@ -190,10 +201,12 @@ def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name.replace('_', ' ')} {_plain(inner)}" for name, inner in value.items()) or "–"
     if isinstance(value, list):
-        more = f" and {len(value) - _NAMED} more" if len(value) > _NAMED + 1 else ""
-        return ", ".join(_plain(item) for item in (value[:_NAMED] if more else value)) + more or "–"
+        more = f" and {len(value) - NAMED} more" if len(value) > NAMED + 1 else ""
+        return ", ".join(_plain(item) for item in (value[:NAMED] if more else value)) + more or "–"
     if value is None or value == "":
         return "–"
     if isinstance(value, str) and value in ROLES:
         return ROLES[value].title.lower()
+    if isinstance(value, str) and len(value) == 16 and not set(value) - set("0123456789abcdef"):
+        return short_id(value)
     return "yes" if value is True else "no" if value is False else str(value)

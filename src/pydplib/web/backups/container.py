@@ -118,12 +118,17 @@ class _Reader(io.RawIOBase):
         self.ended = last
 
 
+def draft_of(path: Path) -> Path:
+    """Return where this process writes a backup until it is whole: a hidden file beside it."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
 @contextmanager
 def write_container(path: Path, passphrase: str | None) -> Iterator[IO[bytes]]:
     """Yield a stream whose content appears at ``path`` whole, readable by its owner alone, or not at all."""
     if passphrase is not None and len(passphrase) < _SHORTEST:
         raise ParameterError(f"A passphrase has at least {_SHORTEST} characters; a sentence is better.")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    draft = draft_of(path)
     head: dict[str, Any] = {"encrypted": passphrase is not None}
     salt, prefix = os.urandom(16), os.urandom(7)
     if passphrase is not None:

@@ -93,7 +93,7 @@ def restore(
         is_postgres = about["database"] == POSTGRES
         if is_postgres != (configuration.database_url is not None):
             raise ParameterError(
-                "The backup is of a PostgreSQL database: set DATABASE_URL to where it shall go."
+                "The backup is of a PostgreSQL database: set DATABASE_URL to where it should go."
                 if is_postgres
                 else "The backup is of the embedded database: unset DATABASE_URL to restore it."
             )

@@ -10,7 +10,6 @@ import os
 import re
 import sqlite3
 import tarfile
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from typing import IO, Any
 
 from pydplib._version import __version__
 from pydplib.errors import EngineError, ParameterError
-from pydplib.web.backups.container import write_container
+from pydplib.web.backups import leftovers
+from pydplib.web.backups.container import draft_of, write_container
 from pydplib.web.backups.databases import copy_sqlite, dump_postgres
 from pydplib.web.configuration import Configuration, postgres_database
 
@@ -62,8 +62,8 @@ def save(
         raise ParameterError(f"'{path.name}' exists already. Choose another name.")
     if not (configuration.home / "keys").is_dir():
         raise EngineError(f"There is no server in '{configuration.home}': it has no keys.")
-    with tempfile.TemporaryDirectory(prefix=".backup-", dir=configuration.home) as folder:
-        work = Path(folder)
+    draft = draft_of(path)
+    with leftovers.work_folder(configuration.home, draft) as work:
         held, tables = work / "snapshots", work / "exports"
         held.mkdir()
         tables.mkdir()

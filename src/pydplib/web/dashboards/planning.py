@@ -11,7 +11,7 @@ from django.db.models import Max
 
 from pydplib.budget.units import MOST_EPSILON, NANO, floor_units
 from pydplib.errors import ParameterError
-from pydplib.experiments.figures import FIGURES
+from pydplib.experiments.catalogue import CATALOGUE
 from pydplib.experiments.sound_figures import SOUND_FIGURES
 from pydplib.policy import ROLES, Output, label_of_noise_factor
 from pydplib.release import Question
@@ -27,13 +27,8 @@ from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.projects.door import flow_for
 from pydplib.web.projects.fields import current_template
 
-PAPER_FIELDS = {
-    "2": ("age", "pirads"),
-    "3": ("age", "prostatitis"),
-    "4": ("age", "pirads"),
-    "5": ("bph", "turp", "follow_up", "pca_no_pirads"),
-}
-"""The paper's figures in paper mode, and the columns that each reads."""
+PAPER_FIELDS = {name: spec.fields for name, spec in CATALOGUE.items() if spec.query_type != 4}
+"""The figures in paper mode, and the columns that each reads."""
 
 MOST_FIGURES = 24
 
@@ -46,6 +41,11 @@ class Choice:
     label: str
     title: str
     hint: str
+
+    @property
+    def further(self) -> bool:
+        """Whether it is neither a figure of the paper nor a trend: chosen one by one, never with all the others."""
+        return self.name in CATALOGUE and CATALOGUE[self.name].number is None
 
 
 def schema_of(project: Any) -> Schema | None:
@@ -72,16 +72,21 @@ def paper_output(audience: str) -> Output:
 
 
 def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[Choice]:
-    """Return the paper-mode figures that the owner has switched on for an audience: none by default."""
-    if schema is None:
+    """Return the paper-mode figures that the owner has switched on for an audience: none by default.
+
+    The paper shows some figures at high noise only: audiences with less noise are not offered these.
+    """
+    factor = ROLES[audience].noise_factor
+    if schema is None or factor is None:
         return []
     found = []
     for name, fields in PAPER_FIELDS.items():
+        spec = CATALOGUE[name]
         opened = set(fields) <= set(schema.columns) and flow_for(
             project, Place(audience), paper_output(audience), purpose=project.purpose, fields=fields
         )
-        if opened and name in FIGURES:
-            found.append(Choice(name, f"Figure {name}", f"{SOUND_FIGURES[name].title}, paper mode", "No guarantee."))
+        if opened and factor.name in spec.levels:
+            found.append(Choice(name, spec.label, f"{spec.title}, paper mode", "No guarantee."))
     return found
 
 
@@ -117,7 +122,7 @@ def add_ready_made(actor: Any, dashboard: Dashboard, names: Iterable[str]) -> in
     there = set(dashboard.figures.filter(kind=Kind.READY).values_list("name", flat=True))
     wanted = [name for name in dict.fromkeys(names) if name not in there]
     if not known.issuperset(wanted):
-        raise ParameterError("The project's template has not the fields of this figure.")
+        raise ParameterError("The project's template lacks the fields of this figure.")
     return _add(actor, dashboard, [Figure(kind=Kind.READY, name=name) for name in wanted])
 
 

@@ -14,6 +14,7 @@ from pydplib.budget.keys import canonical_json
 from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
 from pydplib.budget.units import ATTO, NANO, show_nano
 from pydplib.errors import PolicyError, PydplibError
+from pydplib.experiments.catalogue import CATALOGUE
 from pydplib.experiments.sound_figures import SOUND_FIGURES
 from pydplib.guarantee import ApproxDP
 from pydplib.policy import ROLES
@@ -142,12 +143,15 @@ def title_for(figure: Any, schema: Schema | None) -> str:
     if figure.kind == Kind.QUESTION:
         titles = {} if schema is None else titles_of(schema)
         return title_of(figure.question, titles)
-    words = SOUND_FIGURES[figure.name].title
-    return f"{words}, paper mode" if figure.kind == Kind.PAPER else words
+    if figure.kind == Kind.PAPER:
+        return f"{CATALOGUE[figure.name].title}, paper mode"
+    return SOUND_FIGURES[figure.name].title
 
 
 def label_for(figure: Any) -> str:
     """Return what the paper calls a figure, or that it is a question of the own."""
+    if figure.kind == Kind.PAPER:
+        return CATALOGUE[figure.name].label
     return "Question" if figure.kind == Kind.QUESTION else SOUND_FIGURES[figure.name].label
 
 
@@ -163,7 +167,7 @@ def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]
         raise PolicyError("No snapshot is published yet: publish one first, dashboards show nothing else.")
     epsilon = project.dashboard_budget(dashboard.audience)
     if epsilon is None:
-        raise PolicyError("No row of the policy speaks of this audience, so it gets no dashboards.")
+        raise PolicyError("No row of the policy mentions this audience, so it gets no dashboards.")
     ledger = DatabaseLedger()
     ledger.check_sound()
     delta = Fraction(str(project.policy.delta_for(Schema.from_json(snapshot.schema).size)))
@@ -187,6 +191,8 @@ def open_for(dashboard: Dashboard, *, preview: bool) -> tuple[Session, Snapshot]
         purpose=project.purpose,
         snapshot=snapshot.key,
         size_epsilon=size_epsilon,
+        limit_epsilon=snapshot.limit_epsilon,
+        show_data_set=False,  # the bill counts both budgets itself
         preview=preview,
     )
     if not preview:

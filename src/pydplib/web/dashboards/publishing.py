@@ -15,7 +15,7 @@ from pydplib import plot
 from pydplib._duckdb_files import sql_name
 from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, ParameterError, PolicyError
-from pydplib.experiments.figures import FIGURES
+from pydplib.experiments.figures import paper_figure
 from pydplib.policy import ROLES
 from pydplib.release import Release, Session
 from pydplib.schema import Schema
@@ -60,7 +60,7 @@ def publish(actor: Any, dashboard: Dashboard, *, agreed: int, after: int | None 
         ParameterError: The price changed, a figure cannot be published, or another plan was published since.
         BudgetError: The audience's or the data set's budget cannot pay for all of it; nothing was spent.
     """
-    check_can_sign()
+    check_can_sign(dashboard.project.hospital)
     # The ledger commits by itself, so no transaction can span a whole publication: one after another instead.
     with locked(settings.CONFIGURATION.home / "dashboards"):
         newest = dashboard.editions.order_by("-number").first()
@@ -171,7 +171,7 @@ def _paper(dashboard: Dashboard, figure: Figure, session: Session, snapshot: Sna
     names = PAPER_FIELDS[figure.name]
     rows = select_rows(snapshot, map(sql_name, names))
     columns = {name: np.array(rows[name].to_pylist(), dtype=object) for name in names}
-    drawn = FIGURES[figure.name](columns, levels=(factor.name,))
+    drawn = paper_figure(figure.name, columns, levels=(factor.name,))
     return {
         "figure": json.loads(plot.figure_json(drawn.figure)),
         "columns": list(drawn.table.columns),

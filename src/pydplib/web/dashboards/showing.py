@@ -55,6 +55,11 @@ class Panel:
     paper: bool = False
     closed: str = ""
 
+    @property
+    def wide(self) -> bool:
+        """Whether the figure has three panels or more, which need the whole width of the page."""
+        return self.figure is not None and "xaxis3" in self.figure.layout
+
 
 def can_view(dashboard: Dashboard, place: Any) -> bool:
     """Return whether a dashboard is somebody's business: owners', and its audience's once it is published."""

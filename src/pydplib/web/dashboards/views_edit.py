@@ -38,7 +38,7 @@ def new_dashboard(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         made = planning.make_dashboard(request.user, project, **form.cleaned_data)
         if request.POST.get("ready"):
-            planning.add_ready_made(request.user, made, [choice.name for choice in choices])
+            planning.add_ready_made(request.user, made, [choice.name for choice in choices if not choice.further])
         return redirect("dashboard_edit", key=made.key)
     values = {
         "form": form,

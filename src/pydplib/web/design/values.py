@@ -28,6 +28,20 @@ def table_cells(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> dict[s
     return {"heads": heads, "rows": [list(zip(heads, row, strict=True)) for row in listed]}
 
 
+SHORT = 8
+"""How many signs of a key people see."""
+
+
+def short_id(key: object) -> str:
+    """Return the short id of a patient, a report or another object: the first signs of its key, on every page.
+
+    Examples:
+        >>> short_id("8ed9f1ddd114f78d")
+        '8ed9f1dd'
+    """
+    return str(key)[:SHORT]
+
+
 def stat(name: str, value: Any, hint: str = "", tone: str = "", icon: str = "") -> str:
     """Return one number with its name, to stand in ``<dl class="stats">``."""
     shown = str(value)

@@ -62,7 +62,8 @@ class Plan:
     Examples:
         >>> from pydplib.schema import Integer, Category, Flag
         >>> schema = Schema({"who": Text(label="identifier"), "age": Integer(0, 99, label="quasi"),
-        ...     "ill": Category(["a", "b", "c"], label="sensitive"), "smokes": Flag(label="sensitive")}, person="who")
+        ...     "ill": Category(["a", "b", "c"], label="sensitive"), "smokes": Flag(label="sensitive")}, person="who",
+        ...     max_rows_per_person=3)
         >>> propose(schema).fields
         {'age': 'quasi', 'ill': 'sensitive', 'smokes': 'sensitive'}
         >>> propose(schema).watched
@@ -186,7 +187,9 @@ def propose(schema: Schema) -> Plan:
 
 
 def _has_few_values(column: Column) -> bool:
-    return isinstance(column, Category) and 3 <= len(column.values) <= MOST_FEW
+    # "unknown" next to yes and no does not make a third finding.
+    is_yes_no = isinstance(column, Category) and set(column.values) <= {"yes", "no", "unknown"}
+    return isinstance(column, Category) and 3 <= len(column.values) <= MOST_FEW and not is_yes_no
 
 
 def check_plan(plan: Plan, schema: Schema) -> None:
@@ -206,7 +209,7 @@ def check_plan(plan: Plan, schema: Schema) -> None:
         raise ParameterError("An export needs k: the number of people who must look alike.")
     if any(model.needs_sensitive for model in plan.rules) and not plan.watched:
         raise ParameterError(
-            "A model speaks of protected fields that stay mixed, and none is chosen. Choose one, or leave it out."
+            "A model needs protected fields that stay mixed, and none is chosen. Choose one, or leave it out."
         )
     for name in plan.named("quasi"):
         plan.hierarchy(name, schema)

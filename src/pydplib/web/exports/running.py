@@ -28,7 +28,7 @@ _State: Any = Export.State
 def start(export: Export) -> None:
     """Begin to make an export, or go on after a break."""
     related = ("project__hospital", "snapshot__template", "by")
-    jobs.start(make, export, inline=not BACKGROUND, related=related)
+    jobs.start(make, export, take=claim_making, inline=not BACKGROUND, related=related)
 
 
 def is_stalled(export: Export) -> bool:
@@ -36,9 +36,15 @@ def is_stalled(export: Export) -> bool:
     return jobs.is_stalled(export, (_State.RUNNING,))
 
 
-def make(export: Export) -> None:
+def claim_making(export: Export) -> jobs.Claim:
+    """Claim an export that is planned, made already or broken off."""
+    among = (_State.DRAFT, _State.RUNNING, _State.READY)
+    return jobs.Claim(export, _State.RUNNING, among=among, progress=None, progress_words="About to begin")
+
+
+def make(export: Export, claim: jobs.Claim | None = None) -> None:
     """Anonymize the pinned data as planned. Killed anywhere, nothing of it is seen, and it can be begun again."""
-    claim = jobs.Claim(export, _State.RUNNING, among=(_State.DRAFT, _State.RUNNING, _State.READY))
+    claim = claim or claim_making(export)
     export.refresh_from_db()
     try:
         _make(export, claim)

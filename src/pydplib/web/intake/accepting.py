@@ -14,7 +14,7 @@ from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient
 from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
 from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, prepare, write_reports
-from pydplib.web.jobs import Claim
+from pydplib.web.jobs import Claim, LostClaimError
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
@@ -22,14 +22,14 @@ _State: Any = ImportBatch.State
 _Decision: Any = ImportRow.Decision
 
 
-def accept_batch(batch: ImportBatch) -> None:
+def accept_batch(batch: ImportBatch, claim: Claim | None = None) -> None:
     """Take a checked import in; begun earlier and broken off, it goes on where it stopped.
 
     Every chunk is one transaction with its progress, and its reports are staged: no reader sees them. The last
     transaction shows them all, raises the data version and writes the line. Killed anywhere, the import is either
     not taken in (and can be resumed or discarded) or taken in whole.
     """
-    claim = _claim(batch)
+    claim = claim or claim_accept(batch)
     batch.refresh_from_db()
     if not uploads.path_of(batch.key).exists():
         claim.release(problem="The uploaded file is gone: files are kept for a day. Discard this import.")
@@ -53,14 +53,20 @@ def accept_batch(batch: ImportBatch) -> None:
     uploads.remove(batch.key)
 
 
-def _claim(batch: ImportBatch) -> Claim:
-    """Take one import of a project at a time: of two, neither would see the reports of the other as duplicates."""
+def claim_accept(batch: ImportBatch) -> Claim:
+    """Take one import of a project at a time: of two, neither would see the reports of the other as duplicates.
+
+    One that is begun counts from 0; one that is resumed goes on where it stopped.
+    """
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=batch.project_id)
         others = ImportBatch.objects.filter(project=batch.project_id, state=_State.ACCEPTING).exclude(pk=batch.pk)
         if others.exists():
             raise DataError("Another import of this project is being taken in. Let it finish, then try again.")
-        return Claim(batch, _State.ACCEPTING, among=(_State.CHECKED, _State.ACCEPTING))
+        try:
+            return Claim(batch, _State.ACCEPTING, among=(_State.CHECKED,), done=0)
+        except LostClaimError:
+            return Claim(batch, _State.ACCEPTING, among=(_State.ACCEPTING,))
 
 
 def _ready(
@@ -102,9 +108,14 @@ def _show(batch: ImportBatch, claim: Claim) -> None:
         log.add("import.accept", batch.key, reports=written, rows=batch.rows, data_version=number)
 
 
-def discard_batch(batch: ImportBatch, *, actor: object = None) -> None:
+def claim_discard(batch: ImportBatch) -> Claim:
+    """Claim an import that has not ended, to throw it away."""
+    return Claim(batch, _State.DISCARDING, among=set(_State.values).difference(ImportBatch.ENDED))
+
+
+def discard_batch(batch: ImportBatch, claim: Claim | None = None, *, actor: object = None) -> None:
     """Throw an import away: file, staged reports, patients whom only it brought."""
-    claim = Claim(batch, _State.DISCARDING, among=set(_State.values).difference(ImportBatch.ENDED))
+    claim = claim or claim_discard(batch)
     staged = Report.all_objects.filter(batch=batch, state=Report.State.STAGED).order_by("pk")
     while part := list(staged.values_list("pk", "patient_id")[:CHUNK]):
         with transaction.atomic():

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Q
 from django.utils import timezone
 
 from pydplib.capture import Question, Template, show_value
 from pydplib.web.auditlog.models import Line
+from pydplib.web.auditlog.reading import naming
 from pydplib.web.auditlog.words import words_of
 from pydplib.web.intake.models import Patient
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.projects.fields import current_template
 from pydplib.web.reporting.models import FreeText, Report, ReportVersion
 
-_LOOKS = ("look", "export", "identifiers", "access", "show", "read", "open", "fhir", "print")
+_LOOKS = ("look", "find", "export", "identifiers", "access", "show", "read", "open", "fhir", "print")
 
 
 def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
@@ -28,10 +28,8 @@ def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
     """
     project = patient.project
     reports = list(Report.all_objects.filter(patient=patient).order_by("id").select_related("batch"))
-    keys = [patient.key, *(report.key for report in reports)]
     texts = FreeText.objects.filter(patient=patient).order_by("id")
-    keys += [text.key for text in texts]
-    keys += {report.batch.key for report in reports if report.batch is not None}
+    keys = keys_of(patient)
     content: dict[str, Any] = {
         "made": timezone.now().isoformat(timespec="seconds"),
         "controller": project.hospital.name,
@@ -111,12 +109,17 @@ def in_words(template: Template, answers: Mapping[str, Any], where: str = "") ->
     return pairs
 
 
+def keys_of(patient: Patient) -> list[str]:
+    """Return the keys of everything that is about a person: the patient, reports, texts, imports they came by."""
+    reports = Report.all_objects.filter(patient=patient).order_by("id")
+    batches = set(reports.exclude(batch=None).values_list("batch__key", flat=True))
+    texts = FreeText.objects.filter(patient=patient).order_by("id").values_list("key", flat=True)
+    return [patient.key, *reports.values_list("key", flat=True), *texts, *sorted(batches)]
+
+
 def history_of(project: Any, keys: list[str]) -> list[dict[str, Any]]:
     """Return the log lines about these keys: what was done with them, and every page that showed one of them."""
-    about = Q(subject__in=keys)
-    for key in keys:
-        about |= Q(details__contains=f'"{key}"')  # keys are random: no other text contains them
-    lines = Line.objects.filter(about, project=project.key).order_by("number")
+    lines = Line.objects.filter(naming(keys), project=project.key).order_by("number")
     return [
         {
             "time": line.time,

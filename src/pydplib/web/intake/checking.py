@@ -25,9 +25,15 @@ _Decision: Any = ImportRow.Decision
 _State: Any = ImportBatch.State
 
 
-def check_rows(batch: ImportBatch) -> None:
+def claim_check(batch: ImportBatch, **values: Any) -> Claim:
+    """Claim an import for the dry run, with other columns that change along: how its columns are matched."""
+    among = (_State.UPLOADED, _State.CHECKING, _State.CHECKED)
+    return Claim(batch, _State.CHECKING, among=among, done=0, good=0, bad=0, **values)
+
+
+def check_rows(batch: ImportBatch, claim: Claim | None = None) -> None:
     """Try every row of an import and keep what is wrong with it."""
-    claim = Claim(batch, _State.CHECKING, among=(_State.UPLOADED, _State.CHECKING, _State.CHECKED))
+    claim = claim or claim_check(batch)
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
     columns = _names(batch, template)

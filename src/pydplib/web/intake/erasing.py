@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any
 
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.design.values import SHORT
 from pydplib.web.intake.accepting import check_not_busy
 from pydplib.web.intake.models import ImportBatch, ImportRow, Patient
 from pydplib.web.intake.pseudonyms import find_patient, pseudonyms_of
@@ -21,17 +23,32 @@ _ERASED = "The person of this row was erased: it is left out."
 
 
 def look_up(project: Any, text: str) -> Patient | None:
-    """Return the patient of exactly this identifier, key or pseudonym; none if the project has nobody so named."""
+    """Return the patient of exactly this identifier, id or pseudonym; none if the project has nobody so named.
+
+    An id is that of the patient or of one of their reports, short as pages show it, or whole.
+    """
     word = text.strip()
     if not word:
         return None
     known = Patient.objects.filter(project=project)
     return (
-        known.filter(key=word).first()
+        by_short_id(project, word)
         or find_patient(project, {"": word})
         or known.filter(identifiers__value=word).first()
         or known.filter(pseudonym=word).first()
     )
+
+
+def by_short_id(project: Any, text: str) -> Patient | None:
+    """Return the one patient whose id, or whose report's id, is or begins like this; none if there is none, or two."""
+    word = text.strip().lower()
+    if not re.fullmatch(f"[0-9a-f]{{{SHORT},16}}", word):
+        return None
+    known = Patient.objects.filter(project=project)
+    found = list(known.filter(key__startswith=word)[:2])
+    if not found:
+        found = list(known.filter(reports__key__startswith=word).distinct()[:2])
+    return found[0] if len(found) == 1 else None
 
 
 def erase(patient: Patient, *, actor: object) -> int:

@@ -122,6 +122,17 @@ class SizeForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "short", "step": "any"}),
     )
 
+    limit_epsilon = forms.DecimalField(
+        label="Epsilon of the noisy rows per person",
+        required=False,
+        min_value=Decimal("0.000001"),
+        max_value=Decimal(1),
+        help_text="Empty: not given out. Otherwise a noisy histogram of people by number of reports is bought once, by "
+        "the data set and by every organisation that may ask, and answers say which share of reports is beyond the "
+        "limit per person.",
+        widget=forms.NumberInput(attrs={"class": "short", "step": "any"}),
+    )
+
     def __init__(self, *args: Any, counted: Callable[[], int], **more: Any) -> None:
         super().__init__(*args, **more)
         self.counted = counted
@@ -142,10 +153,11 @@ class SizeForm(forms.Form):
     @property
     def said(self) -> dict[str, Any]:
         """What ``publish`` takes."""
-        choice = self.cleaned_data["size"]
+        choice, limit = self.cleaned_data["size"], self.cleaned_data.get("limit_epsilon")
         return {
             "size": self.cleaned_data["people"] if choice == "declared" else None,
             "size_epsilon": float(self.cleaned_data["epsilon"]) if choice == "noisy" else None,
+            "limit_epsilon": None if limit is None else float(limit),
         }
 
 
@@ -153,9 +165,10 @@ class FindPatientForm(forms.Form):
     """Find one person by exactly what names them. Posted, so that it is in no address and no log."""
 
     identifier = forms.CharField(
-        label="Patient's identifier or key",
+        label="Patient's identifier, or short id",
         max_length=400,
-        help_text="Exactly as it was recorded. The search itself is logged, what you typed is not.",
+        help_text="The identifier exactly as it was recorded, or the 8 characters that stand for a patient or a report "
+        "on every page and printout. The search is logged, what you typed is not.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 

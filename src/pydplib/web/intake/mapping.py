@@ -67,6 +67,8 @@ def guess(template: Template, columns: Sequence[str]) -> list[str]:
     words: dict[str, str] = {}
     for target in reversed(targets_of(template)):
         if target.question is not None:
+            if not target.group:  # a code is the question's name elsewhere, and a file's header may well be it
+                words |= dict.fromkeys((_bare(code.code) for code in target.question.codes), target.name)
             words[_bare(target.title)] = words[_bare(_spoken(target))] = target.name
     for name, known in _KNOWN.items():
         for word in known:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from pydplib.web.jobs import Work
 from pydplib.web.people.models import new_key
 
 
@@ -59,6 +60,8 @@ class Snapshot(models.Model):
     published = models.DateTimeField(null=True)
     # What a noisy number of records costs each recipient once, if the owner set it; a declared one is in the schema.
     size_nano_epsilon = models.PositiveBigIntegerField(null=True)
+    # What the noisy histogram of rows per person costs, where the owner lets it be bought when publishing.
+    limit_nano_epsilon = models.PositiveBigIntegerField(null=True)
     made = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -71,6 +74,11 @@ class Snapshot(models.Model):
         return None if self.size_nano_epsilon is None else self.size_nano_epsilon / 10**9
 
     @property
+    def limit_epsilon(self) -> float | None:
+        """What the noisy histogram of rows per person costs, if the owner set it."""
+        return None if self.limit_nano_epsilon is None else self.limit_nano_epsilon / 10**9
+
+    @property
     def declared_size(self) -> int | None:
         """The number of people that the owner declared public, or none."""
         size: int | None = json.loads(self.schema).get("size")
@@ -80,6 +88,34 @@ class Snapshot(models.Model):
     def words(self) -> str:
         """Which state of the data it is."""
         return f"data version {self.data_version}"
+
+
+class SnapshotJob(Work):
+    """A snapshot on its way: it is made, published, or both; its page shows how far that is."""
+
+    class State(models.TextChoices):
+        """Where it stands."""
+
+        WAITING = "waiting", "About to begin"
+        MAKING = "making", "Making the snapshot"
+        PUBLISHING = "publishing", "Publishing the snapshot"
+        DONE = "done", "Done"
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="snapshot_jobs")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, null=True, related_name="+")  # none: to be made
+    publishes = models.BooleanField(default=False)
+    # What prices may know of the number of people, as the owner said it.
+    size = models.PositiveIntegerField(null=True)
+    size_nano_epsilon = models.PositiveBigIntegerField(null=True)
+    limit_nano_epsilon = models.PositiveBigIntegerField(null=True)
+    refused = models.PositiveIntegerField(default=0)  # budgets that could not pay for a noisy number of records
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    made = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("-made", "-id")
 
 
 class SnapshotSchedule(models.Model):

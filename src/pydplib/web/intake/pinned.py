@@ -12,7 +12,7 @@ import duckdb
 from pydplib._duckdb_files import exact_name, parquet_source, sql_name
 from pydplib.errors import DataError
 from pydplib.web.intake.models import Snapshot
-from pydplib.web.intake.snapshots import folder, load_snapshot
+from pydplib.web.intake.snapshots import folder, load_snapshot, open_snapshots
 
 
 def select_rows(snapshot: Snapshot, selected: Iterable[str], *, latest_of: str | None = None) -> Any:
@@ -34,7 +34,7 @@ def select_rows(snapshot: Snapshot, selected: Iterable[str], *, latest_of: str |
         one = f"PARTITION BY {sql_name(latest_of)} ORDER BY file_row_number DESC"
         query += f" QUALIFY row_number() OVER ({one}) = 1"
     try:
-        with duckdb.connect() as connection:
+        with open_snapshots() as connection:
             return connection.sql(query).to_arrow_table()
     except duckdb.Error:
         raise DataError("The pinned data cannot be read. Check the disk, or make a new snapshot.") from None

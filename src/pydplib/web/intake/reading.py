@@ -195,13 +195,13 @@ def _converter(question: Question, comma: bool) -> Callable[[str], str]:
     if question.kind == "choice":
         by_word = {str(option.text).casefold(): str(option.value) for option in question.options}
         by_word |= {str(option.value).casefold(): str(option.value) for option in question.options}
-        numeric = all(isinstance(option.value, int) for option in question.options)
+        if {"yes", "no"} <= by_word.keys():  # in any spelling, as for questions that know nothing else
+            by_word = {word: by_word["yes" if said == "true" else "no"] for word, said in _WORDS.items()} | by_word
 
         def choose(text: str) -> str:
             word = text.strip().casefold()
-            if numeric and word.endswith(".0"):
-                word = word[:-2]
-            return by_word.get(word, text)
+            # Spreadsheets write the whole numbers of a column with gaps as 2.0.
+            return by_word.get(word) or by_word.get(word.removesuffix(".0"), text)
 
         return choose
     return str

@@ -15,16 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from pydplib._duckdb_files import exact_name, parquet_source, sql_name, sql_text
 from pydplib.capture import Template, to_schema
-from pydplib.engine.load import load
+from pydplib.engine.check import TableCheck
+from pydplib.engine.duckdb_engine import from_file, open_connection
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Category, Column, Date, Flag, Integer, Schema, Text
+from pydplib.web import room
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.backups import leftovers
 from pydplib.web.intake.models import Patient, Snapshot
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
@@ -98,7 +102,14 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
     return snapshot
 
 
-def publish(snapshot: Snapshot, *, actor: object, size: int | None = None, size_epsilon: float | None = None) -> None:
+def publish(
+    snapshot: Snapshot,
+    *,
+    actor: object,
+    size: int | None = None,
+    size_epsilon: float | None = None,
+    limit_epsilon: float | None = None,
+) -> None:
     """Let partners' analyses run on a snapshot from now on.
 
     Args:
@@ -107,6 +118,8 @@ def publish(snapshot: Snapshot, *, actor: object, size: int | None = None, size_
         size: The number of people, if the owner declares it public: prices are exact then. Nobody checks it against
             the data when a price is made.
         size_epsilon: What a noisy number of records costs every recipient once, if the owner sets it.
+        limit_epsilon: What the noisy histogram of rows per person costs every recipient once, if the owner sets it:
+            answers then say how many rows are beyond the limit.
 
     Raises:
         ParameterError: A newer one is published already.
@@ -123,8 +136,13 @@ def publish(snapshot: Snapshot, *, actor: object, size: int | None = None, size_
         snapshot.published = timezone.now()
         snapshot.schema = replace(Schema.from_json(snapshot.schema), size=size).to_json()
         snapshot.size_nano_epsilon = None if size_epsilon is None else round(size_epsilon * 10**9)
-        snapshot.save(update_fields=["published", "schema", "size_nano_epsilon"])
-        more: dict[str, Any] = {"declared_size": size, "size_epsilon": size_epsilon}
+        snapshot.limit_nano_epsilon = None if limit_epsilon is None else round(limit_epsilon * 10**9)
+        snapshot.save(update_fields=["published", "schema", "size_nano_epsilon", "limit_nano_epsilon"])
+        more: dict[str, Any] = {
+            "declared_size": size,
+            "size_epsilon": size_epsilon,
+            "limit_epsilon": limit_epsilon,
+        }
         log.add(
             "snapshot.publish",
             snapshot.key,
@@ -145,11 +163,27 @@ def check_newest(snapshot: Snapshot) -> None:
 
 
 def said_before(project: Any) -> dict[str, Any]:
-    """Return what the owner said about the number of people when the current snapshot was published: it goes on."""
+    """Return what the owner said about noisy numbers when the current snapshot was published: it goes on."""
     before = published_snapshot(project)
     if before is None:
-        return {"size": None, "size_epsilon": None}
-    return {"size": before.declared_size, "size_epsilon": before.size_epsilon}
+        return {"size": None, "size_epsilon": None, "limit_epsilon": None}
+    return {
+        "size": before.declared_size,
+        "size_epsilon": before.size_epsilon,
+        "limit_epsilon": before.limit_epsilon,
+    }
+
+
+def check_limits(snapshot: Snapshot, *, actor: object) -> TableCheck:
+    """Return what limit and bounds leave out of a snapshot, exactly: for its owner's screen.
+
+    That somebody looked is logged; what was seen is stored nowhere.
+    """
+    with load_snapshot(snapshot) as table:
+        found = table.check()
+    with recorded(actor, project=snapshot.project) as log:
+        log.add("snapshot.look", snapshot.key, number=snapshot.number)
+    return found
 
 
 def people_in(snapshot: Snapshot) -> int:
@@ -182,7 +216,8 @@ def load_snapshot(snapshot: Snapshot) -> Table:
         raise DataError("The snapshot's file is gone. Make and publish a new snapshot.")
     if _digest(path) != snapshot.sha256:
         raise DataError("The snapshot's file was changed since it was made. Make and publish a new snapshot.")
-    return load(path, Schema.from_json(snapshot.schema))
+    schema = Schema.from_json(snapshot.schema)
+    return Table(schema, from_file(str(path), schema, **_confined()))
 
 
 @contextmanager
@@ -191,7 +226,8 @@ def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator
 
     Yields the names of the files that hold one of them, and deletes these files once the transaction inside has been
     kept: ``with without_people(...) as files, recorded(...) as log:`` and there ``forget(...)``, which changes the
-    entries. A crash in between leaves files that no snapshot names: ``remove_stray_files`` deletes them.
+    entries. A crash in between leaves files that no snapshot names: ``remove_stray_files`` deletes them. Copies that a
+    killed backup left behind go too.
 
     Args:
         project: The project.
@@ -204,6 +240,8 @@ def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator
     yield names
     for name in names:
         (folder() / name).unlink(missing_ok=True)
+    leftovers.remove(settings.CONFIGURATION.home)
+    transaction.on_commit(leftovers.forget_pages, robust=True)
 
 
 def forget(project: Project, names: list[str], pseudonyms: Collection[str] | None, log: Any) -> None:
@@ -232,6 +270,7 @@ def forget(project: Project, names: list[str], pseudonyms: Collection[str] | Non
             sha256=digest,
             published=timezone.now(),
             size_nano_epsilon=current.size_nano_epsilon,
+            limit_nano_epsilon=current.limit_nano_epsilon,
         )
     for snapshot in held:
         log.add("snapshot.remove", snapshot.key, number=snapshot.number)
@@ -317,14 +356,25 @@ def _holds(snapshot: Snapshot, pseudonyms: Collection[str] | None) -> bool:
     return bool(_query(f"SELECT 1 FROM {source} WHERE {sql_name(person)} IN ({listed}) LIMIT 1"))
 
 
+def _confined() -> dict[str, Any]:
+    """Return how DuckDB is opened in this server: it touches the snapshots' folder alone, in bounded memory."""
+    return {"memory_limit": settings.CONFIGURATION.query_memory, "keep_to": [folder()]}
+
+
+def open_snapshots() -> Any:
+    """Return a DuckDB connection that reads and writes in the snapshots' folder and nowhere else."""
+    return open_connection(**_confined())
+
+
 def _query(statement: str) -> list[Any]:
     import duckdb
 
     try:
-        with duckdb.connect() as connection:
-            return connection.execute(statement).fetchall()
+        with open_snapshots() as connection:
+            return list(connection.execute(statement).fetchall())
     except duckdb.Error:
         # DuckDB's own words may quote a cell.
+        room.check_room()
         raise DataError("The snapshot cannot be written or read. Check the disk's free space.") from None
 
 

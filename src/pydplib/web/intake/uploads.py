@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -19,6 +20,7 @@ from django.utils import timezone
 
 from pydplib._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
 from pydplib.errors import DataError, PydplibError
+from pydplib.web.room import FullDiskError, check_room, reason_of
 
 MOST_BYTES = 200_000_000
 MOST_ROWS = 250_000
@@ -91,9 +93,11 @@ def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
 
     Raises:
         DataError: The file is too large, damaged, packed too tightly or not of a known kind.
+        FullDiskError: The disk has no room for it.
     """
     if upload.size > MOST_BYTES:
         raise DataError(f"The file is larger than {MOST_BYTES // 1_000_000} MB. Split it, or leave out columns.")
+    check_room(3 * upload.size)  # as it came, as text, in plain form
     raw, text, plain = (folder() / f"{key}.{kind}" for kind in ("upload", "text", "part"))
     try:
         with _private(raw) as out:
@@ -101,8 +105,10 @@ def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
                 out.write(chunk)
         found = _plain_form(raw, text, plain, sheet)
         plain.replace(path_of(key))
-    except PydplibError:
+    except (PydplibError, OSError) as error:
         remove(key)
+        if reason_of(error) is not None:
+            raise FullDiskError from None
         raise
     finally:
         for path in (raw, text, plain):
@@ -219,14 +225,34 @@ def check_archive(path: Path) -> None:
             if len({part.filename for part in parts}) != len(parts) or any(part.flag_bits & 1 for part in parts):
                 raise DataError("The workbook is protected or damaged. Save it without a password, or as CSV.")
             for part in parts:
-                if part.filename.lower().endswith((".xml", ".rels")):
-                    with archive.open(part) as file:
-                        if b"<!DOCTYPE" in file.read(4096).upper():
-                            raise DataError("The workbook defines texts of its own making. Save it as CSV instead.")
+                with archive.open(part) as file:
+                    _check_no_doctype(file)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
         if isinstance(error, PydplibError):
             raise
         raise DataError("The file cannot be read as an Excel workbook. Check that it is complete.") from None
+
+
+def _check_no_doctype(file: Any) -> None:
+    """Refuse XML that declares a document type, which is where entities are made: in any encoding, at any place.
+
+    A declaration stands before the first element, so the parser that openpyxl uses reads up to there and stops.
+    """
+    parser = expat.ParserCreate()
+
+    def refuse(*declared: Any) -> None:
+        raise DataError("The workbook defines texts of its own making. Save it as CSV instead.")
+
+    def stop(*element: Any) -> None:
+        raise StopIteration
+
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    parser.StartElementHandler = stop
+    try:
+        while chunk := file.read(65_536):
+            parser.Parse(chunk)
+    except (StopIteration, expat.ExpatError):  # the first element, or a picture: no XML at all
+        return
 
 
 def _plain_table(text: Path, separator: str, plain: Path) -> tuple[list[str], int]:

@@ -21,6 +21,7 @@ urlpatterns = [
     path("data/patients/<str:key>/identifiers", views_data.patient_identifiers, name="patient_identifiers"),
     path("quality", views_data.quality, name="quality"),
     path("snapshots", views_snapshots.snapshots, name="snapshots"),
+    path("snapshots/progress", views_snapshots.snapshot_progress, name="snapshot_progress"),
     path("snapshots/schedule", views_snapshots.snapshot_schedule, name="snapshot_schedule"),
     path("snapshots/<str:key>/publish", views_snapshots.snapshot_publish, name="snapshot_publish"),
     path("privacy-rights", views_rights.privacy_rights, name="privacy_rights"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -16,8 +17,8 @@ from pydplib.errors import PolicyError, PydplibError
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.doors import door
 from pydplib.web.intake import jobs, uploads
-from pydplib.web.intake.accepting import accept_batch, discard_batch
-from pydplib.web.intake.checking import MOST_PROBLEM_ROWS, check_rows, decide, mend_row, tally
+from pydplib.web.intake.accepting import accept_batch, claim_accept, claim_discard, discard_batch
+from pydplib.web.intake.checking import MOST_PROBLEM_ROWS, check_rows, claim_check, decide, mend_row, tally
 from pydplib.web.intake.forms import MappingForm, UploadForm
 from pydplib.web.intake.housekeeping import discard_old_imports
 from pydplib.web.intake.mapping import DEPARTMENT, guess, missing_fields, targets_of
@@ -46,6 +47,7 @@ def imports(request: Any) -> HttpResponse:
                 return redirect("import_batch", key=batch.key)
             except PydplibError as error:
                 form.add_error("file", str(error))
+                status = error.http_status
     batches = _visible(request)[:50]
     context = {"form": form, "batches": batches, "template": current, "steps": STEPS, "own_department": own}
     return render(request, "intake/imports.html", context, status=status)
@@ -77,7 +79,7 @@ def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> Impo
     if found.ignored:
         messages.info(request, f"{found.ignored} entries of the file are no QuestionnaireResponse; they are ignored.")
     if found.format == "fhir":
-        jobs.start(check_rows, batch)  # its items say where they belong: nothing to match
+        jobs.start(check_rows, batch, take=claim_check)  # its items say where they belong: nothing to match
     return batch
 
 
@@ -136,9 +138,7 @@ def import_mapping(request: Any) -> HttpResponse:
     if not form.is_valid():
         return _mapping_page(request, batch, form, status=422)
     # Another window may have begun to take it in meanwhile: then its columns stay as they are.
-    open_now = ImportBatch.objects.filter(pk=batch.pk, state__in=(_State.UPLOADED, _State.CHECKED))
-    if open_now.update(mapping=form.mapping, state=_State.UPLOADED):
-        jobs.start(check_rows, batch)
+    jobs.start(check_rows, batch, take=partial(claim_check, mapping=form.mapping))
     return redirect("import_batch", key=batch.key)
 
 
@@ -188,11 +188,11 @@ def import_accept(request: Any) -> HttpResponse:
     """Take the import in, or go on with taking it in."""
     batch = _mine(request)
     if batch.state == _State.CHECKING:
-        jobs.start(check_rows, batch)
+        jobs.start(check_rows, batch, take=claim_check)
     elif batch.state in (_State.CHECKED, _State.ACCEPTING):
-        jobs.start(accept_batch, batch)
+        jobs.start(accept_batch, batch, take=claim_accept)
     elif batch.state == _State.DISCARDING:
-        jobs.start(discard_batch, batch)
+        jobs.start(discard_batch, batch, take=claim_discard)
     return redirect("import_batch", key=batch.key)
 
 
@@ -202,7 +202,7 @@ def import_discard(request: Any) -> HttpResponse:
     """Throw the import away."""
     batch = _mine(request)
     if batch.is_open:
-        jobs.start(discard_batch, batch)
+        jobs.start(discard_batch, batch, take=claim_discard)
     return redirect("import_batch", key=batch.key)
 
 

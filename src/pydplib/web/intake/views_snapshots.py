@@ -8,22 +8,16 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from pydplib.errors import ParameterError
+from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.doors import door
+from pydplib.web.intake import jobs
 from pydplib.web.intake.forms import ScheduleForm, SizeForm
-from pydplib.web.intake.models import Snapshot, SnapshotSchedule
+from pydplib.web.intake.models import Snapshot, SnapshotJob, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
-from pydplib.web.intake.snapshots import (
-    check_newest,
-    make_snapshot,
-    people_in,
-    publish,
-    published_snapshot,
-    said_before,
-)
+from pydplib.web.intake.snapshots import check_limits, check_newest, people_in, published_snapshot, said_before
 
 
 @door("manage_data")
@@ -31,13 +25,13 @@ from pydplib.web.intake.snapshots import (
 def snapshots(request: Any) -> HttpResponse:
     """List snapshots; a POST makes one of the current data version."""
     if request.method == "POST":
-        made = make_snapshot(request.project, actor=request.user)
-        messages.success(request, f"Snapshot {made.number} of data version {made.data_version} is made.")
-        if request.POST.get("publish"):
-            publish(made, actor=request.user, **said_before(request.project))
+        publishes = bool(request.POST.get("publish"))
+        said = said_before(request.project) if publishes else {}
+        _say(request, jobs.start_snapshot(request.project, request.user, publishes=publishes, **said))
         return redirect("snapshots")
     schedule = SnapshotSchedule.objects.filter(project=request.project).first()
     current = published_snapshot(request.project)
+    job = jobs.snapshot_job(request.project)
     context = {
         "snapshots": Snapshot.objects.filter(project=request.project).select_related("template"),
         "current": current,
@@ -45,8 +39,37 @@ def snapshots(request: Any) -> HttpResponse:
         "template": request.project.template_version,
         "schedule": schedule,
         "form": ScheduleForm(instance=schedule),
+        "job": job,
+        "stalled": job is not None and jobs.is_snapshot_stalled(job),
     }
     return render(request, "intake/snapshots.html", context)
+
+
+@door("manage_data")
+@require_GET
+def snapshot_progress(request: Any) -> HttpResponse:
+    """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
+    job = jobs.snapshot_job(request.project)
+    response = render(request, "intake/_snapshot_progress.html", {"job": job})
+    if job is None or jobs.is_snapshot_stalled(job):
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _say(request: Any, job: SnapshotJob) -> None:
+    """Tell what came of a step that was done while the user waited; the page has the words for all others."""
+    if job.state != SnapshotJob.State.DONE or job.snapshot is None:
+        return
+    number = job.snapshot.number
+    if job.publishes:
+        messages.success(request, f"Snapshot {number} is published.")
+    else:
+        messages.success(request, f"Snapshot {number} of data version {job.snapshot.data_version} is made.")
+    if job.refused:
+        messages.warning(
+            request,
+            f"{job.refused} budgets could not pay for the noisy number: their prices say 'at most' until they can.",
+        )
 
 
 @door("manage_data", of=Snapshot)
@@ -55,10 +78,13 @@ def snapshot_publish(request: Any) -> HttpResponse:
     """Let partners' analyses run on this snapshot; the owner says what prices may know of its size."""
     item: Snapshot = request.target
     before = said_before(item.project)
-    if request.method == "GET":
+    looks = "look" in request.POST and bool(item.file)
+    if request.method == "GET" or looks:
         first = "declared" if before["size"] else "noisy" if before["size_epsilon"] else "private"
-        form = SizeForm(initial={"size": first, "people": before["size"]}, counted=lambda: people_in(item))
-        return render(request, "intake/publish.html", {"form": form, "snapshot": item})
+        values = {"size": first, "people": before["size"], "limit_epsilon": before["limit_epsilon"]}
+        form = SizeForm(initial=values, counted=lambda: people_in(item))
+        found = check_limits(item, actor=request.user) if looks else None
+        return render(request, "intake/publish.html", {"form": form, "snapshot": item, "check": found})
     if item.published is not None:
         messages.info(request, f"Snapshot {item.number} was published before: nothing changes.")
         return redirect("snapshots")
@@ -67,25 +93,15 @@ def snapshot_publish(request: Any) -> HttpResponse:
     except ParameterError as refusal:
         messages.error(request, str(refusal))
         return redirect("snapshots")
-    if not item.file or "size" not in request.POST:
-        publish(item, actor=request.user, **before)  # nothing was said: as before
-        messages.success(request, f"Snapshot {item.number} is published.")
+    if not item.file:
+        raise DataError("This snapshot is gone: make a new one.")
+    if "size" not in request.POST:  # nothing was said: as before
+        _say(request, jobs.start_snapshot(item.project, request.user, snapshot=item, publishes=True, **before))
         return redirect("snapshots")
     form = SizeForm(request.POST, counted=lambda: people_in(item))
     if not form.is_valid():
         return render(request, "intake/publish.html", {"form": form, "snapshot": item}, status=422)
-    publish(item, actor=request.user, **form.said)
-    messages.success(request, f"Snapshot {item.number} is published.")
-    if item.size_epsilon is not None:
-        from pydplib.web.analyses.sizing import buy_sizes
-
-        bought = buy_sizes(item.project, item, actor=request.user)
-        if bought.refused:
-            messages.warning(
-                request,
-                f"{bought.refused} of {bought.all} budgets could not pay for the noisy number: their prices say "
-                "'at most' until they can.",
-            )
+    _say(request, jobs.start_snapshot(item.project, request.user, snapshot=item, publishes=True, **form.said))
     return redirect("snapshots")
 
 

@@ -13,6 +13,7 @@ from pydplib.budget.chain import Head, check_chain, check_head
 from pydplib.budget.keys import check_name
 from pydplib.budget.store import Account
 from pydplib.budget.store_ledger import StoreLedger
+from pydplib.budget.verify import DamagedLedgerError
 from pydplib.errors import LedgerError
 from pydplib.noise.tap import check_not_seeded
 from pydplib.web.ledger import models as rows
@@ -94,6 +95,9 @@ class DatabaseLedger(StoreLedger):
                 self._check_head(store, head.name, self._known_head())
                 yield store
                 after, name = store.last_link(), head.name
+        except DamagedLedgerError as fault:  # found by a debit: nobody is answered until somebody has looked
+            self.pause(str(fault))
+            raise UnsoundLedgerError(str(fault)) from None
         except DatabaseError:
             raise LedgerError(
                 "The ledger could not be written, so nothing was spent and nothing is shown. Try again in a moment."

@@ -108,6 +108,17 @@ class DatabaseStore:
         for row in found.iterator(chunk_size=2000):
             yield Entry.from_body(row.body, row.hash)
 
+    def newest(self, lineage: str, recipient: str | None = None) -> Iterator[Entry]:
+        """Return the entries of a lineage or recipient, the last one first; read in small pieces."""
+        found = rows.Entry.objects.filter(lineage=lineage).order_by("-number")
+        if recipient is not None:
+            found = found.filter(recipient=recipient)
+        pieces, before = found, 8
+        while piece := list(pieces[:before]):
+            for row in piece:
+                yield Entry.from_body(row.body, row.hash)
+            pieces, before = found.filter(number__lt=piece[-1].number), 4 * before
+
     def accounts(self, **named: str) -> Iterator[Account]:
         """Return all accounts, or those of a lineage or recipient."""
         return map(_account, rows.Account.objects.filter(**named).order_by("lineage", "recipient", "relation"))

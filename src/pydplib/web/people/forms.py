@@ -9,14 +9,24 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 
-from pydplib.web.people.models import Hospital, User
+from pydplib.web.people.models import User
+from pydplib.web.people.second_factor import MOST_GRACE_DAYS
 
 PASSWORD_HELP = "At least 12 characters. Three or four unrelated words are strong and easy to remember."  # noqa: S105
 # ASCII only: names are compared without case, and databases differ about the case of other letters.
-check_username = RegexValidator(
+_username_letters = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._@+-]{1,79}\Z",
     "Use 2 to 80 letters (a to z), digits and . _ @ + -, beginning with a letter or digit.",
 )
+RESERVED = frozenset(["system", "anonymous", "unknown"])
+"""What the audit log calls the operator and strangers: nobody may act under these names."""
+
+
+def check_username(name: str) -> None:
+    """Raise unless this can be somebody's name for signing in."""
+    _username_letters(name)
+    if name.casefold() in RESERVED:
+        raise ValidationError("This name cannot be used. Choose another one.")
 
 
 def _password(label: str, *, new: bool, help_text: str = "") -> forms.CharField:
@@ -143,13 +153,23 @@ class NameForm(forms.ModelForm):
         labels = {"full_name": "Full name"}  # noqa: RUF012 - Django's way
 
 
-class HospitalForm(forms.ModelForm):
+class HospitalForm(forms.Form):
     """The hospital's name."""
 
-    class Meta:
-        model = Hospital
-        fields = ("name",)
-        labels = {"name": "Name of the hospital"}  # noqa: RUF012 - Django's way
+    name = forms.CharField(
+        label="Name of the hospital",
+        max_length=120,
+        help_text="Receipts are signed in this name. No other organisation on this server can take it, now or later.",
+    )
+    grace = forms.IntegerField(
+        label="Days until a second factor is needed",
+        required=False,
+        min_value=0,
+        max_value=MOST_GRACE_DAYS,
+        widget=forms.NumberInput(attrs={"class": "short", "inputmode": "numeric"}),
+        help_text="How long radiologists and data protection officers without a phone may still come in after they "
+        "were asked to enrol one: 0 (not at all) to 14. Owners and those who manage the hospital need it at once.",
+    )
 
 
 class InviteForm(forms.Form):

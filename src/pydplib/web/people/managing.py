@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import links, second_factor
-from pydplib.web.people.models import Hospital, OneTimeLink, User
+from pydplib.web.people.models import TAKEN, Hospital, OneTimeLink, User
 from pydplib.web.people.sessions import end_sessions
 
 Purpose = links.Purpose
@@ -79,13 +79,14 @@ def invite_partner(owner: User, organisation: str, username: str, full_name: str
     try:
         with recorded(owner) as log:
             _check_owner(owner)
-            if Hospital.objects.filter(name__iexact=organisation).exists():
+            try:
+                made = Hospital.objects.create(name=organisation)
+            except ParameterError as refusal:
                 # Only those who manage an organisation let people into it.
                 raise ParameterError(
-                    "An organisation of this name cannot be made. If your partner is on this server already, those "
-                    "who manage it there invite its people; ask them for the user name."
-                )
-            made = Hospital.objects.create(name=organisation)
+                    f"{refusal} If your partner is on this server already, those who manage it there invite its "
+                    "people; ask them for the user name."
+                ) from None
             user = User.objects.create_user(username, hospital=made, full_name=full_name, is_hospital_owner=True)
             token = links.make_link(Purpose.WELCOME, user=user, made_by=owner)
             log.add("partner.invite", user.username, organisation=made.key)
@@ -154,11 +155,29 @@ def rescue(subject: User, *, lost_phone: bool) -> str:
 
 
 def rename_hospital(owner: User, name: str) -> None:
-    """Give the hospital another name."""
+    """Give the hospital another name; raise ``ParameterError`` if another one has, had or seems to have it."""
+    try:
+        with recorded(owner) as log:
+            _check_owner(owner)
+            hospital = Hospital.objects.get(pk=owner.hospital_id)
+            before, hospital.name = hospital.name, name
+            hospital.save(update_fields=["name"])
+            if hospital.name != before:
+                log.add("hospital.rename", hospital.key, before=before, after=hospital.name)
+    except IntegrityError:
+        raise ParameterError(TAKEN) from None
+
+
+def set_grace(owner: User, days: int) -> None:
+    """Set for how many days people without a phone are still let in, after they were asked to enrol one."""
+    if not 0 <= days <= second_factor.MOST_GRACE_DAYS:
+        raise ParameterError(f"Choose 0 to {second_factor.MOST_GRACE_DAYS} days.")
     with recorded(owner) as log:
         _check_owner(owner)
-        Hospital.objects.filter(pk=owner.hospital_id).update(name=name)
-        log.add("hospital.rename", owner.hospital.key)
+        before = Hospital.objects.get(pk=owner.hospital_id).second_factor_grace
+        if days != before:
+            Hospital.objects.filter(pk=owner.hospital_id).update(second_factor_grace=days)
+            log.add("hospital.second_factor_grace", owner.hospital.key, before=before, after=days)
 
 
 def _check_other(owner: User, subject: User) -> None:

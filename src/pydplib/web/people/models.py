@@ -7,9 +7,14 @@ import secrets
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
-from django.db import models
+from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils import timezone
+
+from pydplib.errors import ParameterError
+from pydplib.web.people.names import check_name, folded, skeleton
+
+TAKEN = "An organisation cannot be called so: the name is in use, or looks too much like one that is or was."
 
 
 def new_key() -> str:
@@ -28,9 +33,52 @@ class Hospital(models.Model):
     key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     name = models.CharField(max_length=120)
     created = models.DateTimeField(default=timezone.now, editable=False)
+    # Days for which people whose role needs a second factor may still come in without one, after they were asked.
+    second_factor_grace = models.PositiveSmallIntegerField(default=7)
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save, and reserve the name: receipts are signed in it, so nobody else may ever be called so, or nearly so.
+
+        Raises:
+            ParameterError: The name is another organisation's, or was, or looks like one.
+        """
+        with transaction.atomic():
+            self.name = check_name(self.name)
+            super().save(*args, **kwargs)
+            HospitalName.reserve(self)
+
+
+class HospitalName(models.Model):
+    """A name that an organisation has or had; old receipts carry it, so it stays reserved for good."""
+
+    MOST = 5
+    """How many names one organisation may hold: nobody can use up the names of others."""
+
+    hospital = models.ForeignKey(Hospital, on_delete=models.CASCADE, related_name="names")
+    name = models.CharField(max_length=120)
+    folded = models.CharField(max_length=400, unique=True)
+    skeleton = models.CharField(max_length=800, unique=True)
+    since = models.DateTimeField(default=timezone.now, editable=False)
+
+    @classmethod
+    def reserve(cls, hospital: Hospital) -> None:
+        """Reserve the hospital's present name within an open transaction; raise ``ParameterError`` if it is taken."""
+        marks = {"folded": folded(hospital.name), "skeleton": skeleton(hospital.name)}
+        alike = cls.objects.filter(models.Q(folded=marks["folded"]) | models.Q(skeleton=marks["skeleton"]))
+        owners = set(alike.values_list("hospital_id", flat=True))
+        if owners - {hospital.pk}:
+            raise ParameterError(TAKEN)
+        if owners:
+            return  # an own one, of today or earlier, perhaps spelled a little differently
+        if cls.objects.filter(hospital=hospital).count() >= cls.MOST:
+            raise ParameterError(
+                f"An organisation keeps all names it ever had, {cls.MOST} at most, because its receipts carry them. "
+                "Go back to one of them."
+            )
+        cls.objects.create(hospital=hospital, name=hospital.name, **marks)
 
 
 class UserManager(BaseUserManager):  # type: ignore[type-arg]
@@ -62,6 +110,7 @@ class User(AbstractBaseUser):
     is_hospital_owner = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     created = models.DateTimeField(default=timezone.now, editable=False)
+    second_factor_asked = models.DateTimeField(null=True)  # the sign-in from which the grace period counts
 
     USERNAME_FIELD = "username"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

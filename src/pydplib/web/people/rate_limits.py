@@ -6,12 +6,16 @@ import datetime as dt
 import hashlib
 from dataclasses import dataclass
 
+from axes.models import AccessAttempt
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.http import HttpRequest
 from django.utils import timezone
 
 from pydplib.web.people.models import TryCount
+
+SKEW = dt.timedelta(seconds=10)
+"""How far clocks of servers may be apart. What lies further in the future was written by a clock that ran ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ LIMITS: dict[str, tuple[Limit, ...]] = {
     "code": (Limit(5, 15), Limit(20, 24 * 60)),
     # The password again, in a session that is open.
     "confirm": (Limit(5, 15),),
+    # People of other organisations whom one organisation invites into its projects: nobody reads a directory this way.
+    "invite": (Limit(20, 60), Limit(60, 24 * 60)),
     # One-time links that do not exist, from one address.
     "link": (Limit(20, 15),),
 }
@@ -51,7 +57,7 @@ def take(kind: str, who: object) -> bool:
         with transaction.atomic():
             row, _ = TryCount.objects.get_or_create(name=name, defaults={"since": now})
             row = TryCount.objects.select_for_update().get(pk=row.pk)
-            if now - row.since > dt.timedelta(minutes=limit.minutes):
+            if is_stale(row.since, dt.timedelta(minutes=limit.minutes), now=now):
                 row.since, row.count = now, 0
             row.count += 1
             row.save(update_fields=["since", "count"])
@@ -71,8 +77,26 @@ def clear(kind: str, who: object) -> None:
 
 
 def forget_old() -> None:
-    """Delete counts that no window needs any more."""
-    TryCount.objects.filter(since__lt=timezone.now() - dt.timedelta(days=2)).delete()
+    """Delete counts that no window needs any more, and those of a clock that ran ahead."""
+    now = timezone.now()
+    TryCount.objects.filter(Q(since__lt=now - dt.timedelta(days=2)) | Q(since__gt=now + SKEW)).delete()
+    forget_future_failures()
+
+
+def forget_future_failures() -> None:
+    """Delete failures to sign in that lie in the future: a clock ran ahead and was set right."""
+    AccessAttempt.objects.filter(attempt_time__gt=timezone.now() + SKEW).delete()
+
+
+def is_stale(since: dt.datetime, window: dt.timedelta, *, now: dt.datetime) -> bool:
+    """Return whether a window that began then is over, or began in the future: then a clock ran ahead.
+
+    Examples:
+        >>> now, minute = dt.datetime(2026, 1, 1), dt.timedelta(minutes=1)
+        >>> [is_stale(now + shift, minute, now=now) for shift in (-2 * minute, -minute / 2, 3 * minute)]
+        [True, False, True]
+    """
+    return now - since > window or since - now > SKEW
 
 
 def address_of(request: HttpRequest) -> str:

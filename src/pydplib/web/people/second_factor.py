@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import re
 import secrets
 import time
@@ -16,6 +18,7 @@ from django.utils import timezone
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from pydplib.policy import Power, can_use
 from pydplib.web.people import rate_limits
 from pydplib.web.people.models import RecoveryCode, User
 
@@ -28,13 +31,50 @@ def device_of(user: User) -> TOTPDevice | None:
     return TOTPDevice.objects.filter(user=user, confirmed=True).order_by("pk").first()
 
 
-def must_have(user: User) -> bool:
-    """Return whether the user needs a second factor: those who own a hospital's pages or a project's data."""
-    from pydplib.policy import can_use
+GUARDED: tuple[Power, ...] = ("edit_policy", "see_raw", "capture", "erase", "read_log")
+"""Powers that need a second factor: deciding, seeing or writing identified data, erasing, reading logs."""
+MOST_GRACE_DAYS = 14
 
+
+def is_guarded(role: str) -> bool:
+    """Return whether a role needs a second factor.
+
+    Examples:
+        >>> from pydplib.policy import ROLES
+        >>> [role for role in ROLES if is_guarded(role)]
+        ['owner', 'radiologist', 'data_protection_officer']
+    """
+    return any(can_use(role, power) for power in GUARDED)
+
+
+def must_have(user: User) -> bool:
+    """Return whether the user needs a second factor: who manages a hospital, or has a role with a guarded power."""
+    return user.is_hospital_owner or any(map(is_guarded, user.memberships.values_list("role", flat=True)))
+
+
+def has_no_grace(user: User) -> bool:
+    """Return whether the user needs it at once: those who manage a hospital or own a project's data."""
     return user.is_hospital_owner or any(
         can_use(role, "edit_policy") for role in user.memberships.values_list("role", flat=True)
     )
+
+
+def grace_left(user: User) -> int:
+    """Return for how many days somebody without a phone is still let in, counted from the sign-in that asked first."""
+    days = int(user.hospital.second_factor_grace)
+    if days <= 0 or has_no_grace(user):
+        return 0
+    if user.second_factor_asked is None:  # signed in before this was asked for: the next sign-in starts the clock
+        return days
+    left = user.second_factor_asked + dt.timedelta(days=days) - timezone.now()
+    return min(days, max(0, math.ceil(left / dt.timedelta(days=1))))
+
+
+def note_asked(user: User) -> None:
+    """Start the clock of the grace period, once."""
+    if user.second_factor_asked is None:
+        user.second_factor_asked = timezone.now()
+        user.save(update_fields=["second_factor_asked"])
 
 
 def new_secret() -> str:
@@ -109,7 +149,7 @@ def check_code(user: User, code: str) -> str | None:
     if number is not None:
         with transaction.atomic():
             device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=True).order_by("pk").first()
-            return "phone" if device is not None and device.verify_token(number) else None
+            return "phone" if device is not None and _set_right(device).verify_token(number) else None
     plain = _plain(code)
     if not re.fullmatch(rf"[{_LETTERS}]{{12}}", plain):
         return None
@@ -120,14 +160,40 @@ def check_code(user: User, code: str) -> str | None:
     return None
 
 
-def try_code(user: User, code: str) -> tuple[str | None, bool]:
-    """Count and check a code; return how it was right (or none) and whether further tries are allowed."""
-    if not rate_limits.take("code", user.pk):
+def _set_right(device: TOTPDevice) -> TOTPDevice:
+    """Forget what a clock that ran ahead noted: a code of the future was used, or a failure of the future locks."""
+    now = timezone.now()
+    if device.last_t > (now + rate_limits.SKEW).timestamp() // device.step + device.tolerance + 1:
+        device.last_t = -1
+    failed = device.throttling_failure_timestamp
+    if failed is not None and failed > now + rate_limits.SKEW:
+        device.throttle_reset(commit=False)
+    return device
+
+
+def try_code(user: User, code: str, *, browser: str | None = None) -> tuple[str | None, bool]:
+    """Count and check a code; return how it was right (or none) and whether further tries are allowed.
+
+    A right code is refused while its count is used up, or guessing would pay. But tries from a browser in which the
+    user signed in before, with both factors, are counted apart: who stole the password alone locks nobody out of it.
+
+    Args:
+        user: Whose code.
+        code: What was typed.
+        browser: The name of a known browser, as ``known_browsers`` gives it; none for all others together.
+    """
+    who = tries_of(user, browser)
+    if not rate_limits.take("code", who):
         return None, False
     how = check_code(user, code)
     if how:
-        rate_limits.clear("code", user.pk)
+        rate_limits.clear("code", who)
     return how, True
+
+
+def tries_of(user: User, browser: str | None) -> str:
+    """Return under which name the tries of a user's codes are counted."""
+    return str(user.pk) if browser is None else f"{user.pk}:{browser}"
 
 
 def _digits(code: str) -> int | None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Any
 
 from axes.handlers.proxy import AxesProxyHandler
+from django.conf import settings
 from django.contrib.auth import authenticate, login
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import known_browsers, rate_limits
 from pydplib.web.people.models import User
-from pydplib.web.people.second_factor import device_of
+from pydplib.web.people.second_factor import device_of, must_have, note_asked
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PENDING_MINUTES = 5
+PROXY_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
 
 
 def lockout_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
@@ -36,6 +41,7 @@ def begin_try(request: HttpRequest, username: str) -> list[tuple[str, str]] | No
     name; what is locked for its name and address already counts for neither, so that one address alone, however often
     it tries, never uses up a name for the rest of the world.
     """
+    rate_limits.forget_future_failures()
     browser = known_browsers.known_browser(request, username)
     request.known_browser = browser  # type: ignore[attr-defined]
     if browser is not None:
@@ -65,6 +71,10 @@ def check_sign_in(request: HttpRequest, username: str, password: str) -> User | 
 def first_step_done(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
     """Go on after the password: to the code if there is a phone, else in."""
     if device_of(user) is None:
+        if must_have(user):
+            note_asked(user)
+            request.session["after_second_factor"] = then
+            then = reverse("second_factor")
         return enter(request, user, how="password", then=then)
     request.session.cycle_key()
     request.session["pending"] = {
@@ -106,5 +116,45 @@ def enter(request: HttpRequest, user: User, *, how: str, then: str, demo: bool =
         log.add("user.sign_in", user.username, how=how)
     now = timezone.now().timestamp()
     request.session.update({"started_at": now, "seen_at": now, "confirmed_at": now, "demo": demo})
+    if demo:
+        request.session.set_expiry(_DEMO_DAYS * 24 * 3600)
     rate_limits.clear("confirm", user.pk)
-    return redirect(then) if demo else known_browsers.remember(redirect(then), user)
+    return _note_demo(redirect(then)) if demo else known_browsers.remember(redirect(then), user)
+
+
+_DEMO_COOKIE, _DEMO_DAYS = "demo-entered", 14
+
+
+def _note_demo(response: HttpResponse) -> HttpResponse:
+    """Let a browser that came in by a link of the demonstration come back without one, until the next start."""
+    response.set_cookie(
+        _DEMO_COOKIE,
+        signing.dumps("demonstration", salt=_DEMO_COOKIE),
+        max_age=_DEMO_DAYS * 24 * 3600,
+        httponly=True,
+        samesite="Strict",
+    )
+    return response
+
+
+def entered_demo(request: HttpRequest) -> bool:
+    """Return whether this browser came into this demonstration by one of its links, from this very machine.
+
+    Its keys are made again at every start, and the mark with them.
+    """
+    if not is_demo_nearby(request):
+        return False
+    try:
+        signing.loads(request.COOKIES.get(_DEMO_COOKIE, ""), salt=_DEMO_COOKIE, max_age=_DEMO_DAYS * 24 * 3600)
+    except signing.BadSignature:
+        return False
+    return True
+
+
+def is_demo_nearby(request: HttpRequest) -> bool:
+    """Return whether this is the demonstration, asked for from this very machine and through no proxy."""
+    try:
+        near = ipaddress.ip_address(rate_limits.address_of(request)).is_loopback
+    except ValueError:
+        near = False
+    return bool(settings.CONFIGURATION.demo) and near and not any(name in request.META for name in PROXY_HEADERS)

@@ -14,8 +14,8 @@ from django_otp import login as otp_login
 
 from pydplib.errors import PolicyError
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import is_demo_session, note_refusal, signed_in
-from pydplib.web.people import keeping, managing, rate_limits, signing_in
+from pydplib.web.doors import is_demo_session, note_refusal, public, signed_in
+from pydplib.web.people import keeping, known_browsers, managing, rate_limits, signing_in
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import ChangePasswordForm, ConfirmForm, EnrolForm, NameForm
@@ -37,6 +37,8 @@ def account(request: HttpRequest) -> HttpResponse:
             log.add("user.rename", request.user.username)
         messages.success(request, "Saved.")
         return redirect("account")
+    from pydplib.web.projects.invitations import invitations_for  # projects know people, not the other way round
+
     people = User.objects.filter(is_active=True).order_by("pk") if is_demo_session(request) else None
     return render(
         request,
@@ -45,10 +47,12 @@ def account(request: HttpRequest) -> HttpResponse:
             "form": form,
             "device": factor.device_of(request.user),
             "must_have": factor.must_have(request.user),
+            "grace_left": factor.grace_left(request.user),
             "codes_left": factor.recovery_codes_left(request.user),
             "sessions": sessions_of(request.user),
             "this_session": request.session.session_key,
             "demo_people": people,
+            "invitations": invitations_for(request.user),
         },
     )
 
@@ -88,7 +92,8 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     secret = request.session.get("new_secret") or factor.new_secret()
     form = EnrolForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if not rate_limits.take("code", user.pk):
+        tries = factor.tries_of(user, known_browsers.known_browser(request, user.username))
+        if not rate_limits.take("code", tries):
             return _too_often(request)
         with recorded(user) as log:
             device = factor.enrol(user, secret, form.cleaned_data["code"])
@@ -97,11 +102,12 @@ def second_factor(request: HttpRequest) -> HttpResponse:
                 end_sessions(user, but=request.session.session_key)
                 log.add("user.enrol_second_factor", user.username)
         if device is not None:
-            rate_limits.clear("code", user.pk)
+            rate_limits.clear("code", tries)
             request.session.pop("new_secret", None)
             otp_login(request, device)
             request.session["confirmed_at"] = timezone.now().timestamp()
-            return render(request, "people/recovery_codes.html", {"codes": codes, "enrolled": True})
+            then = request.session.pop("after_second_factor", "/")
+            return render(request, "people/recovery_codes.html", {"codes": codes, "enrolled": True, "then": then})
         form.add_error("code", "This code does not fit. Check that the phone's clock is right, and try the next one.")
     request.session["new_secret"] = secret
     return render(
@@ -113,6 +119,8 @@ def second_factor(request: HttpRequest) -> HttpResponse:
             "secret": factor.secret_text(secret),
             "device": factor.device_of(user),
             "must_have": factor.must_have(user),
+            "grace_left": factor.grace_left(user),
+            "then": request.session.get("after_second_factor", "/account"),
         },
     )
 
@@ -122,7 +130,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 def second_factor_off(request: HttpRequest) -> HttpResponse:
     """Turn the second factor off, for those who need none."""
     if factor.must_have(request.user):
-        words = "Owners need a second factor. You can change the phone, but not go without."
+        words = "Your role needs a second factor. You can change the phone, but not go without."
         note_refusal(request, PolicyError(words), action="change.refuse")
         messages.error(request, words)
         return redirect("account")
@@ -173,7 +181,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and (demo or form.is_valid()):
         if not rate_limits.take("confirm", user.pk):
             return _too_often(request)
-        if demo or _is_right(user, form.cleaned_data):
+        if demo or _is_right(request, user, form.cleaned_data):
             rate_limits.clear("confirm", user.pk)
             request.session["confirmed_at"] = timezone.now().timestamp()
             record(user, "user.confirm", user.username)
@@ -195,21 +203,22 @@ def again(request: HttpRequest) -> HttpResponse:
     return render(request, "people/again.html", {"kept": found})
 
 
-@signed_in
+@public
 @require_POST
 def demo_person(request: HttpRequest) -> HttpResponse:
-    """In the demonstration: go on as another of its people."""
+    """In the demonstration: go on as another of its people, or come back after a break."""
     chosen = User.objects.filter(username=request.POST.get("person", "").replace("\0", "?"), is_active=True).first()
-    if not is_demo_session(request) or chosen is None:
+    if not (is_demo_session(request) or signing_in.entered_demo(request)) or chosen is None:
         raise Http404
     return signing_in.enter(request, chosen, how="demonstration", then="/", demo=True)
 
 
-def _is_right(user: User, values: dict[str, str]) -> bool:
+def _is_right(request: HttpRequest, user: User, values: dict[str, str]) -> bool:
     """Check the password, and the code only if the password was right: a code must not be used up in vain."""
     if not user.check_password(values["password"]):
         return False
-    return "code" not in values or factor.try_code(user, values["code"])[0] is not None
+    browser = known_browsers.known_browser(request, user.username)
+    return "code" not in values or factor.try_code(user, values["code"], browser=browser)[0] is not None
 
 
 def _too_often(request: HttpRequest) -> HttpResponse:

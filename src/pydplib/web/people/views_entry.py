@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout as end_login
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -13,15 +11,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from pydplib.errors import PolicyError
+from pydplib.errors import ParameterError, PolicyError
 from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import public, signed_in
-from pydplib.web.people import links, managing, rate_limits, second_factor, signing_in
+from pydplib.web.people import known_browsers, links, managing, rate_limits, second_factor, signing_in
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import CodeForm, NewPasswordForm, SetupForm, SignInForm
+from pydplib.web.people.models import User
 
 WRONG = "Name or password is not right."
-PROXY_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
 TIMED_OUT = {
     "idle": "You were signed out after a while without use. What you had saved as a draft is kept.",
     "day": "You were signed out at the end of a long day. What you had saved as a draft is kept.",
@@ -53,7 +51,10 @@ def login(request: HttpRequest) -> HttpResponse:
             return signing_in.first_step_done(request, user, then=then)
         form.add_error(None, WRONG)
     why = TIMED_OUT.get(request.session.pop("timed_out", ""), "") if request.method != "POST" else ""
-    return render(request, "people/login.html", {"form": form, "next": then, "timed_out": why})
+    values = {"form": form, "next": then, "timed_out": why}
+    if signing_in.entered_demo(request):
+        values["demo_people"] = User.objects.filter(is_active=True).select_related("hospital").order_by("pk")
+    return render(request, "people/login.html", values)
 
 
 @public
@@ -65,7 +66,8 @@ def login_code(request: HttpRequest) -> HttpResponse:
         return redirect("login")
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        how, allowed = second_factor.try_code(user, form.cleaned_data["code"])
+        browser = known_browsers.known_browser(request, user.username)
+        how, allowed = second_factor.try_code(user, form.cleaned_data["code"], browser=browser)
         if not allowed:
             request.session.pop("pending", None)
             record(user, "user.lock_code", user.username)
@@ -97,7 +99,7 @@ def welcome(request: HttpRequest, token: str) -> HttpResponse:
     if not rate_limits.take("link", where):
         return _unsent(locked(request))
     link = links.find_link(token)
-    if link is None or (link.purpose == links.Purpose.DEMO and not _is_demo_nearby(request)):
+    if link is None or (link.purpose == links.Purpose.DEMO and not signing_in.is_demo_nearby(request)):
         return _unsent(render(request, "people/link_over.html", status=404))
     rate_limits.give_back("link", where)
     if request.method != "GET":  # a HEAD is somebody's preview
@@ -141,17 +143,11 @@ def setup(request: HttpRequest) -> HttpResponse:
             )
         except PolicyError as refusal:
             return _unsent(render(request, "people/link_over.html", {"why": str(refusal)}, status=refusal.http_status))
+        except ParameterError as problem:
+            form.add_error("hospital", str(problem))
+            return _unsent(render(request, "people/setup.html", {"form": form}, status=422))
         return _unsent(signing_in.enter(request, owner, how="password", then="/account/second-factor"))
     return _unsent(render(request, "people/setup.html", {"form": form}))
-
-
-def _is_demo_nearby(request: HttpRequest) -> bool:
-    """Return whether this is the demonstration, asked for from this very machine and through no proxy."""
-    try:
-        near = ipaddress.ip_address(rate_limits.address_of(request)).is_loopback
-    except ValueError:
-        near = False
-    return bool(settings.CONFIGURATION.demo) and near and not any(name in request.META for name in PROXY_HEADERS)
 
 
 def _unsent(response: HttpResponse) -> HttpResponse:

@@ -40,13 +40,23 @@ def _about_somebody(view: Callable[[HttpRequest, User], HttpResponse]) -> Callab
 @require_http_methods(["GET", "HEAD", "POST"])
 def hospital(request: HttpRequest) -> HttpResponse:
     """Show the hospital and its people."""
-    form = HospitalForm(request.POST or None, instance=request.user.hospital)
+    form = HospitalForm(request.POST or None, initial=_settings(request.user))
     if request.method == "POST" and form.is_valid():
-        managing.rename_hospital(request.user, form.cleaned_data["name"])
-        messages.success(request, "Saved.")
-        return redirect("hospital")
+        try:
+            managing.rename_hospital(request.user, form.cleaned_data["name"])
+            if form.cleaned_data["grace"] is not None:
+                managing.set_grace(request.user, form.cleaned_data["grace"])
+        except ParameterError as problem:
+            form.add_error("name", str(problem))
+        else:
+            messages.success(request, "Saved.")
+            return redirect("hospital")
     people = User.objects.filter(hospital=request.user.hospital_id).order_by("-is_active", "username")
-    return render(request, "people/hospital.html", {"people": people, "form": form})
+    from pydplib.web.analyses.signing import published_keys  # receipts know people, not the other way round
+
+    key = next((each for each in published_keys(request.user.hospital.key) if each.current), None)
+    values = {"people": people, "form": form, "receipt_key": key.to_dict() if key else None}
+    return render(request, "people/hospital.html", values, status=422 if form.errors else 200)
 
 
 @hospital_owner
@@ -79,7 +89,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
         {
             "person": subject,
             "device": factor.device_of(subject),
-            "places": subject.memberships.select_related("project").filter(project__hospital=request.user.hospital_id),
+            "places": subject.memberships.select_related("project__hospital").order_by("project__name"),
             "is_self": subject.pk == request.user.pk,
             "breadcrumb": _way(str(subject)),
         },
@@ -130,6 +140,10 @@ def second_factor(request: HttpRequest, subject: User) -> HttpResponse:
     managing.remove_second_factor(request.user, subject)
     messages.success(request, f"{subject} signs in without a phone until a new one is enrolled.")
     return redirect("hospital_person", key=subject.key)
+
+
+def _settings(owner: User) -> dict[str, object]:
+    return {"name": owner.hospital.name, "grace": owner.hospital.second_factor_grace}
 
 
 def _way(here: str) -> list[tuple[str, str]]:

@@ -46,6 +46,15 @@ def role_now(project: Project, user: Any) -> str:
     return str(member.role)
 
 
+def tell_hospital(log: Log, user: Any | None, action: str, subject: str, project: Project) -> None:
+    """Note in the log of a user's own hospital what a project of another one does with them; nothing for colleagues."""
+    if user is not None and user.hospital_id == project.hospital_id:
+        return
+    where, log.hospital = log.hospital, user.hospital.key if user is not None else ""
+    log.add(action, subject, project="", organisation=project.hospital.name, in_project=project.name)
+    log.hospital = where
+
+
 @contextmanager
 def noting_refusals(request: HttpRequest) -> Iterator[None]:
     """Write a line for a change that the rules refused, after its transaction was undone."""

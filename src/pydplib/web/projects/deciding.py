@@ -1,26 +1,20 @@
-"""Decide requests: one owner for fields and roles, two for a budget; what was agreed is applied in the same breath."""
+"""Decide requests: one owner for fields and roles, two for whatever raises a budget; agreed is applied at once."""
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
-from django.db.models import Q
-from django.utils import timezone
-
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import ALL, ANY, can_raise_budget, can_use, check_edit_rights, check_raise_budget, check_use
-from pydplib.web.auditlog.models import Line
+from pydplib.policy import ALL, ANY, GROUP, can_raise_budget, can_use, check_edit_rights, check_raise_budget, check_use
+from pydplib.web.projects.allowances import Seat, raise_by
 from pydplib.web.projects.changing import Change, changing
 from pydplib.web.projects.fields import openable_fields
-from pydplib.web.projects.joining import give_role
+from pydplib.web.projects.independence import SETTLED, count_as_one
+from pydplib.web.projects.joining import apply_rights
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project, Rule
 from pydplib.web.projects.words import DASHBOARD
 
 Kind, State = AccessRequest.Kind, AccessRequest.State
-SETTLED = dt.timedelta(days=7)
-"""After how long an account that was opened or reset belongs to its owner alone."""
-_OPENS_ACCOUNT = ("user.invite", "user.make_link", "user.remove_second_factor")
 
 
 def decide(actor: Any, request: AccessRequest, *, agrees: bool, reason: str) -> AccessRequest:
@@ -47,8 +41,8 @@ def decide(actor: Any, request: AccessRequest, *, agrees: bool, reason: str) -> 
         _check_owner_long_enough(change.project, actor, found)
         if Approval.objects.filter(request=found, by=actor).exists():
             raise ParameterError("You have given your word on this request already.")
-        if agrees and found.kind == Kind.BUDGET:
-            _check_two_people(actor, found)
+        if agrees and takes_two(change.project, found):
+            _check_two_people(change.project, actor, found)
         Approval.objects.create(request=found, by=actor, agrees=agrees, reason=reason.strip())
         if not agrees:
             change.log.add("request.refuse", found.key, kind=found.kind)
@@ -56,6 +50,18 @@ def decide(actor: Any, request: AccessRequest, *, agrees: bool, reason: str) -> 
         else:
             _agree(change, found)
     return found
+
+
+def takes_two(project: Project, request: AccessRequest) -> bool:
+    """Return whether two owners must agree: a budget always, a role or group where it gives an organisation more."""
+    if request.kind == Kind.BUDGET:
+        return True
+    if request.kind != Kind.ROLE:
+        return False
+    if request.asked.get("proposal"):
+        return True
+    member = _subject(project, request)
+    return member is not None and raise_by(project, member.user, seat=_seat(member, request)) is not None
 
 
 def beneficiaries(project: Project, request: AccessRequest) -> set[str]:
@@ -90,35 +96,31 @@ def approvals_that_count(project: Project, request: AccessRequest) -> dict[str, 
 
 def _check_owner_long_enough(project: Project, actor: Any, request: AccessRequest) -> None:
     """An owner could otherwise name a second one and raise any budget alone."""
-    if request.kind == Kind.BUDGET and Member.objects.get(project=project, user=actor).role_since > request.made:
+    became = Member.objects.get(project=project, user=actor).role_since
+    if became > request.made and takes_two(project, request):
         raise PolicyError("You became an owner after this was asked: owners of that time decide, or it is asked anew.")
 
 
-def _check_two_people(actor: Any, request: AccessRequest) -> None:
-    """Whoever manages a hospital can open or take over a colleague's account: such a pair is one pair of eyes.
-
-    It counts as two again after a week, in which the colleague finds the own password changed and the log says it.
-    """
+def _check_two_people(project: Project, actor: Any, request: AccessRequest) -> None:
+    """Whoever manages a hospital can open, take over or promote accounts: along such a chain two owners may be one."""
     agreed = Approval.objects.filter(request=request, agrees=True).exclude(by=actor)
-    others = list(agreed.values_list("by__username", flat=True))
-    since = (timezone.now() - SETTLED).astimezone(dt.UTC).isoformat(timespec="milliseconds")
-    opened = Line.objects.filter(action__in=_OPENS_ACCOUNT, time__gte=since).filter(
-        Q(actor__in=others, subject=actor.username) | Q(actor=actor.username, subject__in=others)
-    )
-    if opened.exists():
-        raise PolicyError(
-            f"One of you opened or reset the other's account in the last {SETTLED.days} days, so both count as one. "
-            "Let another owner agree, or wait."
-        )
+    for other in agreed.values_list("by__username", flat=True):
+        if count_as_one(project, actor.username, other):
+            raise PolicyError(
+                f"In the last {SETTLED.days} days one of you opened, reset or promoted the other's account, or "
+                "somebody else did so with both, directly or through other accounts. So both count as one person. "
+                "Let another owner agree, or wait."
+            )
 
 
 def _agree(change: Change, request: AccessRequest) -> None:
     approvals = approvals_that_count(change.project, request)
     change.log.add("request.approve", request.key, kind=request.kind, approvals=max(len(approvals), 1))
-    if request.kind == Kind.BUDGET:
+    if takes_two(change.project, request):
         if not can_raise_budget(approvals, beneficiary=request.beneficiary):
             return  # stays open until a second owner agrees
         check_raise_budget(approvals, beneficiary=request.beneficiary)
+    if request.kind == Kind.BUDGET:
         _apply_budget(change, request, sorted(approvals))
     elif request.kind == Kind.FIELDS:
         _apply_fields(change, request)
@@ -175,19 +177,31 @@ def _apply_fields(change: Change, request: AccessRequest) -> None:
 
 
 def _apply_role(change: Change, request: AccessRequest) -> None:
-    member = Member.objects.select_related("user").filter(project=change.project, user=request.by).first()
-    if member is None or member.role != request.asked["from"]:
+    member, asked = _subject(change.project, request), request.asked
+    if (
+        member is None
+        or member.role != asked["from"]
+        or sorted(member.groups) != asked.get("from_groups", sorted(member.groups))
+    ):
         raise ParameterError("The member's role changed since this was asked. Refuse it, and let it be asked anew.")
-    before = member.role
-    give_role(change, member, str(request.asked["role"]))
-    member.save(update_fields=["role", "role_since"])
-    change.log.add(
-        "member.change",
-        member.user.username,
-        before={"role": before},
-        after={"role": member.role},
-        request=request.key,
+    known = set(change.project.rules.values_list("audience", flat=True))
+    if any(GROUP + name not in known and name not in member.groups for name in asked.get("groups", ())):
+        raise ParameterError("The policy changed since this was asked: a group's row is gone. Refuse it.")
+    after = {name: asked[name] for name in ("role", "department", "groups") if name in asked}
+    apply_rights(change, member, after, request=request.key)
+
+
+def _subject(project: Project, request: AccessRequest) -> Member | None:
+    """Return the member whose role or groups a request is about."""
+    return (
+        Member.objects.select_related("user__hospital")
+        .filter(project=project, user__username=request.beneficiary)
+        .first()
     )
+
+
+def _seat(member: Member, request: AccessRequest) -> Seat:
+    return Seat(str(request.asked["role"]), tuple(request.asked.get("groups", member.groups)))
 
 
 def _row(change: Change, audience: str) -> Rule:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from pydplib.capture import builtin, builtin_names
 from pydplib.policy import GROUP, ROLES
+from pydplib.web.people.forms import check_username
 from pydplib.web.people.models import User
 from pydplib.web.projects.joining import roles_for
 from pydplib.web.projects.models import Member, Project
@@ -68,7 +69,10 @@ class AddMemberForm(forms.Form):
         required=False,
         max_length=80,
         label="From elsewhere: exact user name",
-        help_text="Ask your partner for it. People of other hospitals are not listed.",
+        validators=[check_username],
+        help_text="Ask your partner for it once they have an account: a user of this name who is made later is not "
+        "invited. They find an invitation on their home page and join when they accept. Until then you "
+        "see only what you typed here.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -107,7 +111,14 @@ class MemberForm(forms.Form):
     groups = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Rows of the policy that also speak of this member. The strictest budget of all rows counts.",
+        help_text="Rows of the policy that also apply to this member. The strictest budget of all rows counts.",
+    )
+    reason = forms.CharField(
+        required=False,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Only needed where the change raises the budget of an organisation that has spent some of it: the "
+        "change is then proposed, and counts once a second owner agrees.",
     )
 
     def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:

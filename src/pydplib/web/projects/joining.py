@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
@@ -10,8 +11,9 @@ from django.utils import timezone
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import GROUP, NEW_MEMBER, ROLES, check_edit_rights, parse_role
 from pydplib.web.people.models import User
-from pydplib.web.projects.changing import Change, changing
-from pydplib.web.projects.models import AccessRequest, Member, Project
+from pydplib.web.projects.allowances import Raise, Seat, raise_by
+from pydplib.web.projects.changing import Change, changing, tell_hospital
+from pydplib.web.projects.models import AccessRequest, Approval, Member, Project
 
 PARTNER_ROLES = ("collaborator", "third_party")
 """What somebody of another hospital or company can be: roles that see statistics alone."""
@@ -37,7 +39,9 @@ def roles_for(project: Project, user: Any) -> list[str]:
 
 
 def add_member(actor: Any, project: Project, username: str) -> Member:
-    """Make somebody a member, as third party like everybody new.
+    """Make a colleague of the project's hospital a member, as third party like everybody new.
+
+    People of other organisations join by accepting an invitation: see ``invitations``.
 
     Args:
         actor: The owner who does it.
@@ -45,19 +49,74 @@ def add_member(actor: Any, project: Project, username: str) -> Member:
         username: The exact user name; letters may be small or capital.
     """
     with changing(actor, project) as change:
-        user = User.objects.filter(username__iexact=username.strip(), is_active=True).first()
+        user = colleague(change.project, username)
         check_edit_rights(change.role, editor=actor.username, subject=user.username if user else "")
         if user is None:
-            raise ParameterError("There is no user of exactly this name. Ask your partner how it is written.")
+            raise ParameterError("Your hospital has no user of this name. People of other organisations are invited.")
         if Member.objects.filter(project=project, user=user).exists():
             raise ParameterError(f"{user} is a member already.")
-        member = Member.objects.create(project=change.project, user=user, role=NEW_MEMBER)
+        member = start_membership(change.project, user)
         change.log.add("member.add", user.username, role=NEW_MEMBER)
     return member
 
 
-def change_member(actor: Any, member: Member, *, role: str, department: str, groups: Iterable[str]) -> list[str]:
-    """Give a member another role, department or groups; it counts from the next request on. Return what changed."""
+def colleague(project: Project, username: str) -> User | None:
+    """Return the active user of the project's own hospital who has this name."""
+    found = User.objects.filter(username__iexact=username.strip(), hospital=project.hospital_id, is_active=True)
+    return found.first()
+
+
+def start_membership(project: Project, user: Any) -> Member:
+    """Give somebody the first place in a project that is locked: third party, and no more than the organisation has.
+
+    Where colleagues of an organisation are held to a group's smaller budget, the new one is put into the same groups.
+    """
+    groups: list[str] = []
+    if raise_by(project, user, seat=Seat(NEW_MEMBER, ())) is not None:
+        others = Member.objects.filter(project=project, user__hospital=user.hospital_id)
+        fitting = [
+            list(other.groups)
+            for other in others
+            if raise_by(project, user, seat=Seat(NEW_MEMBER, tuple(other.groups))) is None
+        ]
+        if not fitting:
+            raise PolicyError(
+                "This organisation would get a larger budget by one more member, which takes two owners. The owners "
+                "of the project propose it under Requests first."
+            )
+        groups = fitting[0]
+    return Member.objects.create(project=project, user=user, role=NEW_MEMBER, groups=groups)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberChange:
+    """What became of a change to a member.
+
+    Args:
+        changed: The names of what changed at once.
+        proposed: The request that it became, where it takes a second owner.
+    """
+
+    changed: list[str]
+    proposed: AccessRequest | None = None
+
+
+def change_member(
+    actor: Any, member: Member, *, role: str, department: str, groups: Iterable[str], reason: str = ""
+) -> MemberChange:
+    """Give a member another role, department or groups; it counts from the next request on.
+
+    Where that gives an organisation more than it has, in total or per question, and the organisation has spent
+    something already, it is proposed instead, and counts once a second owner agrees.
+
+    Args:
+        actor: The owner who does it.
+        member: Whose place.
+        role: The new role.
+        department: The new department.
+        groups: All groups from now on.
+        reason: Why; needed for what is proposed.
+    """
     with changing(actor, member.project) as change:
         subject = _fresh(member, change)
         check_edit_rights(change.role, editor=actor.username, subject=subject.user.username)
@@ -66,25 +125,78 @@ def change_member(actor: Any, member: Member, *, role: str, department: str, gro
         for name in groups:
             if name not in known and name not in subject.groups:
                 raise ParameterError(f"The policy has no row for the group '{name}'. Add one first.")
-        before: dict[str, Any] = {
-            "role": subject.role,
-            "department": subject.department,
-            "groups": sorted(subject.groups),
-        }
+        before = _rights(subject)
         after: dict[str, Any] = {"role": parse_role(role).name, "department": department.strip(), "groups": groups}
         changed = [name for name in after if after[name] != before[name]]
         if "role" in changed:
-            give_role(change, subject, after["role"])
-        subject.department, subject.groups = after["department"], after["groups"]
-        subject.save()
-        if changed:
-            change.log.add(
-                "member.change",
-                subject.user.username,
-                before={name: before[name] for name in changed},
-                after={name: after[name] for name in changed},
-            )
-    return changed
+            check_have_role(change.project, subject.user, after["role"])
+        more = raise_by(change.project, subject.user, seat=Seat(after["role"], tuple(groups))) if changed else None
+        if more is not None:
+            return MemberChange([], _propose(change, actor, subject, before, after, more, reason))
+        apply_rights(change, subject, after)
+    return MemberChange(changed)
+
+
+def apply_rights(change: Change, subject: Member, after: dict[str, Any], **facts: Any) -> None:
+    """Put role, department and groups in place within an open change, with its line in the log."""
+    before = _rights(subject)
+    changed = [name for name in after if after[name] != before[name]]
+    if "role" in changed:
+        give_role(change, subject, after["role"])
+    subject.department = after.get("department", subject.department)
+    subject.groups = after.get("groups", subject.groups)
+    subject.save()
+    if changed:
+        change.log.add(
+            "member.change",
+            subject.user.username,
+            before={name: before[name] for name in changed},
+            after={name: after[name] for name in changed},
+            **facts,
+        )
+
+
+def _propose(
+    change: Change,
+    actor: Any,
+    subject: Member,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    more: Raise,
+    reason: str,
+) -> AccessRequest:
+    """Make a request of the change, with the actor's agreement as the first of two."""
+    if not reason.strip():
+        raise ParameterError(
+            f"This raises {more.words}. {more.organisation} has spent some of its budget already, so it takes two "
+            "owners. Give a reason and save again: it is then proposed to the other owners."
+        )
+    mine = AccessRequest.objects.filter(
+        project=change.project,
+        by=actor,
+        kind=AccessRequest.Kind.ROLE,
+        beneficiary=subject.user.username,
+        state=AccessRequest.State.OPEN,
+    )
+    if mine.exists():
+        raise ParameterError("You have proposed a change for this member already. Withdraw it first.")
+    asked = {**after, "from": before["role"], "from_groups": before["groups"], "proposal": True}
+    request = AccessRequest.objects.create(
+        project=change.project,
+        by=actor,
+        kind=AccessRequest.Kind.ROLE,
+        beneficiary=subject.user.username,
+        asked=asked,
+        reason=reason.strip(),
+    )
+    change.log.add("request.make", request.key, kind=request.kind, beneficiary=subject.user.username, asked=asked)
+    Approval.objects.create(request=request, by=actor, agrees=True, reason=reason.strip())
+    change.log.add("request.approve", request.key, approvals=1)
+    return request
+
+
+def _rights(member: Member) -> dict[str, Any]:
+    return {"role": member.role, "department": member.department, "groups": sorted(member.groups)}
 
 
 def give_role(change: Change, member: Member, role: str) -> None:
@@ -100,20 +212,32 @@ def remove_member(actor: Any, member: Member) -> None:
     with changing(actor, member.project) as change:
         subject = _fresh(member, change)
         check_edit_rights(change.role, editor=actor.username, subject=subject.user.username)
-        if subject.role == "owner":
-            _check_not_last_owner(change, subject)
-        open_requests = AccessRequest.objects.filter(
-            project=change.project, by=subject.user, state=AccessRequest.State.OPEN
-        )
-        for request in open_requests.select_for_update():
-            request.close(AccessRequest.State.WITHDRAWN)
-            change.log.add("request.withdraw", request.key, because="the member was removed")
-        change.log.add("member.remove", subject.user.username, role=subject.role)
-        subject.delete()
+        _end_membership(change, subject, "member.remove", because="the member was removed")
+
+
+def leave_project(user: Any, project: Project) -> None:
+    """Take oneself out of a project; what one asked for is withdrawn. The last owner stays."""
+    with changing(user, project) as change:
+        subject = Member.objects.select_related("user__hospital").get(project=change.project, user=user)
+        _end_membership(change, subject, "member.leave", because="the member left")
+
+
+def _end_membership(change: Change, subject: Member, action: str, *, because: str) -> None:
+    if subject.role == "owner":
+        _check_not_last_owner(change, subject)
+    open_requests = AccessRequest.objects.filter(
+        project=change.project, by=subject.user, state=AccessRequest.State.OPEN
+    )
+    for request in open_requests.select_for_update():
+        request.close(AccessRequest.State.WITHDRAWN)
+        change.log.add("request.withdraw", request.key, because=because)
+    change.log.add(action, subject.user.username, role=subject.role)
+    tell_hospital(change.log, subject.user, "membership.end", subject.user.username, change.project)
+    subject.delete()
 
 
 def _fresh(member: Member, change: Change) -> Member:
-    found = Member.objects.select_related("user").filter(pk=member.pk, project=change.project).first()
+    found = Member.objects.select_related("user__hospital").filter(pk=member.pk, project=change.project).first()
     if found is None:
         raise ParameterError("This member was removed in the meantime.")
     return found

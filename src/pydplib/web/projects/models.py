@@ -87,6 +87,34 @@ class Member(models.Model):
         ordering = ("role", "user__username")
 
 
+class Invitation(models.Model):
+    """An owner invites a name of another organisation. It points to nobody: whether such a user exists is not told."""
+
+    class State(models.TextChoices):
+        """Where it stands."""
+
+        OPEN = "open", "Open"
+        ACCEPTED = "accepted", "Accepted"
+        DECLINED = "declined", "Declined"
+        WITHDRAWN = "withdrawn", "Withdrawn"
+
+    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="invitations_made")
+    typed = models.CharField(max_length=80)  # the user name as the owner wrote it
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    made = models.DateTimeField(default=timezone.now, editable=False)
+    decided = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-made", "-id")
+
+    def close(self, state: object) -> None:
+        """End an open invitation; the caller holds it locked."""
+        self.state, self.decided = state, timezone.now()
+        self.save(update_fields=["state", "decided"])
+
+
 class Rule(models.Model):
     """One row of the policy, as ``pydplib.policy.PolicyRule`` has it."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import GROUP, PolicyRule, can_edit_rights, check_edit_rights, check_use
+from pydplib.web.projects.allowances import raise_by
 from pydplib.web.projects.changing import Change, changing
 from pydplib.web.projects.models import Member, Project, Rule
 
@@ -58,6 +59,7 @@ def change_rule(actor: Any, rule: Rule, wanted: PolicyRule) -> list[str]:
             raise PolicyError(
                 "Raising a budget takes two owners. Propose it under Requests; everything else can be changed here."
             )
+        _check_raises_nobody(change, row, after)
         changed = [name for name in COLUMNS if getattr(before, name) != getattr(after, name)]
         if changed:
             fresh = Rule.from_rule(change.project, after)
@@ -130,7 +132,7 @@ def lower_dashboard_budget(actor: Any, project: Project, audience: str, budget: 
         check_use(change.role, "edit_policy")
         before = change.project.dashboard_budget(audience)
         if before is None:
-            raise ParameterError("No row of the policy speaks of this audience, so it has no dashboards.")
+            raise ParameterError("No row of the policy mentions this audience, so it has no dashboards.")
         if is_raise(before, budget):
             raise PolicyError("Raising a budget takes two owners. Propose it; it counts once another owner agrees.")
         if budget <= 0:
@@ -140,6 +142,22 @@ def lower_dashboard_budget(actor: Any, project: Project, audience: str, budget: 
         change.project.dashboard_budgets[audience] = budget
         change.project.save(update_fields=["dashboard_budgets"])
         change.log.add("policy.dashboard_budget", audience, before=before, after=budget)
+
+
+def _check_raises_nobody(change: Change, row: Rule, after: PolicyRule) -> None:
+    """A row that ends early no longer keeps a budget small: that is a raise too."""
+    policy = change.project.policy
+    rules = tuple(after if rule.audience == row.audience else rule for rule in policy.rules)
+    wanted, seen = replace(policy, rules=rules), set()
+    for member in Member.objects.filter(project=change.project).select_related("user__hospital"):
+        if member.user.hospital_id not in seen and after.is_for(member.role, tuple(member.groups)):
+            seen.add(member.user.hospital_id)
+            more = raise_by(change.project, member.user, policy=wanted, caps=False)
+            if more is not None:
+                raise PolicyError(
+                    f"This would raise {more.words}, because this row would no longer hold it down. Raising a budget "
+                    "takes two owners: propose it under Requests."
+                )
 
 
 def _fresh(rule: Rule, change: Change) -> Rule:

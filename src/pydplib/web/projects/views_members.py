@@ -1,22 +1,26 @@
-"""Pages: the members of a project; add, change, remove."""
+"""Pages: the members of a project; add or invite, change, remove; accept, decline, leave."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
 from pydplib.policy import can_edit_rights, check_edit_rights
-from pydplib.web.doors import door
+from pydplib.web.doors import door, signed_in
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
-from pydplib.web.projects.joining import add_member, change_member, remove_member
-from pydplib.web.projects.models import Member, Project
+from pydplib.web.projects.invitations import accept, decline, find_for, invite, waiting, withdraw_invitation
+from pydplib.web.projects.joining import add_member, change_member, colleague, leave_project, remove_member
+from pydplib.web.projects.models import Invitation, Member, Project
 from pydplib.web.projects.tabs import project_tabs
+
+INVITED = "Invited. If somebody signs in here under this name and accepts, you see them among the members."
+"""What an owner reads after every invitation, whether or not anybody has the name."""
 
 
 @door("read_log", of=Project)
@@ -32,6 +36,7 @@ def members(request: HttpRequest) -> HttpResponse:
         "project": request.project,
         "tabs": project_tabs(request, "members"),
         "listed": listed,
+        "waiting": waiting(request.project) if request.member.can("edit_policy") else [],
         "can_edit": request.member.can("edit_policy"),
     }
     return render(request, "projects/members.html", values)
@@ -40,13 +45,18 @@ def members(request: HttpRequest) -> HttpResponse:
 @door("edit_policy", of=Project, recent=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_member(request: HttpRequest) -> HttpResponse:
-    """Add somebody: as third party, like everybody new."""
+    """Add a colleague, as third party like everybody new; or invite somebody of another organisation."""
     project = request.project
     form = AddMemberForm(request.POST or None, project=project)
     if request.method == "POST" and form.is_valid():
+        name = form.cleaned_data["username"]
         try:
             with noting_refusals(request):
-                member = add_member(request.user, project, form.cleaned_data["username"])
+                if colleague(project, name) is None:
+                    invite(request.user, project, name)
+                    messages.success(request, INVITED)
+                    return redirect("members", key=project.key)
+                member = add_member(request.user, project, name)
         except ParameterError as error:
             form.add_error(None, str(error))
         else:
@@ -68,11 +78,15 @@ def member(request: HttpRequest) -> HttpResponse:
         values = {"groups": [], **form.cleaned_data}
         try:
             with noting_refusals(request):
-                changed = change_member(request.user, subject, **values)
+                done = change_member(request.user, subject, **values)
         except ParameterError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "Saved; it counts from the next click on." if changed else "Nothing was changed.")
+            if done.proposed is not None:
+                messages.success(request, "Proposed. It raises a budget, so it counts once a second owner agrees.")
+                return redirect("request", key=done.proposed.key)
+            words = "Saved; it counts from the next click on." if done.changed else "Nothing was changed."
+            messages.success(request, words)
             return redirect("members", key=request.project.key)
     shown: dict[str, Any] = {
         "form": form,
@@ -93,6 +107,58 @@ def remove(request: HttpRequest) -> HttpResponse:
         remove_member(request.user, subject)
     messages.success(request, f"{name} is no longer a member; open pages stop working at the next click.")
     return redirect("members", key=request.project.key)
+
+
+@door("edit_policy", of=Invitation, recent=True)
+@require_POST
+def invitation_withdraw(request: HttpRequest) -> HttpResponse:
+    """Take an invitation back."""
+    with noting_refusals(request):
+        withdraw_invitation(request.user, request.target)
+    messages.success(request, "Withdrawn.")
+    return redirect("members", key=request.project.key)
+
+
+@signed_in
+def invitation_accept(request: HttpRequest, key: str) -> HttpResponse:
+    """Join a project to which the user was invited."""
+    found = _own_invitation(request, key)
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    member = accept(request.user, found)
+    messages.success(request, f"You are a member of {member.project.name} now, as third party.")
+    return redirect("project", key=member.project.key)
+
+
+@signed_in
+def invitation_decline(request: HttpRequest, key: str) -> HttpResponse:
+    """Refuse an invitation; the one who made it is not told."""
+    found = _own_invitation(request, key)
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    decline(request.user, found)
+    messages.success(request, "Declined. Whoever invited you is not told.")
+    return redirect("home")
+
+
+def _own_invitation(request: HttpRequest, key: str) -> Invitation:
+    """Return the invitation of the address; those of others, and those that are over, are not there."""
+    found = find_for(request.user, key)
+    if found is None:
+        raise Http404
+    return found
+
+
+@door("read_project", of=Project)
+@require_POST
+def leave(request: HttpRequest) -> HttpResponse:
+    """Leave a project."""
+    name = request.project.name
+    with noting_refusals(request):
+        leave_project(request.user, request.project)
+    request.session.pop("project", None)
+    messages.success(request, f"You have left {name}.")
+    return redirect("home")
 
 
 def _way(project: Project, here: str) -> list[tuple[str, str]]:

@@ -40,7 +40,14 @@ def policy(request: HttpRequest) -> HttpResponse:
     for row in project.rules.all():
         rule = row.to_rule()
         if sees_all or rule.is_for(place.role, place.groups):
-            rows.append({"row": row, "words": row_words(rule, titles), "can_edit": can_edit_rule(place.role, own, row)})
+            rows.append(
+                {
+                    "row": row,
+                    "words": row_words(rule, titles),
+                    "dashboards": _dashboards(project, rule),
+                    "can_edit": can_edit_rule(place.role, own, row),
+                }
+            )
     values = {
         "project": project,
         "tabs": project_tabs(request, "policy"),
@@ -51,6 +58,12 @@ def policy(request: HttpRequest) -> HttpResponse:
         "meanings": [(LABEL_WORDS[label].capitalize(), LABEL_MEANINGS[label]) for label in LABELS],
     }
     return render(request, "projects/policy.html", values)
+
+
+def _dashboards(project: Project, rule: PolicyRule) -> float | None:
+    """Return what dashboards may tell a row's readers on top of their own questions; none if they have none."""
+    reads = rule.audience in ROLES and "ask" in ROLES[rule.audience].powers and rule.budget is not None
+    return project.dashboard_budget(rule.audience) if reads else None
 
 
 @door("edit_policy", of=Rule, recent=True)

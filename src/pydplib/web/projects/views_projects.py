@@ -9,10 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from pydplib.web.doors import door, hospital_owner, place_of, signed_in
+from pydplib.web.doors import door, hospital_owner, place_of, projects_of, signed_in
 from pydplib.web.projects.creating import can_create_project, create_project, edit_project
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
 from pydplib.web.projects.home import alerts_of, card_of, low_budgets, news_of, recalls_of
+from pydplib.web.projects.invitations import invitations_for
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.tabs import project_tabs
 
@@ -28,6 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "alerts": alerts_of(cards),
         "low_budgets": low_budgets(cards),
         "recalls": recalls_of(request.user),
+        "invitations": invitations_for(request.user),
         "can_create": can_create_project(request.user),
     }
     return render(request, "home.html", values)
@@ -91,7 +93,7 @@ def edit(request: HttpRequest) -> HttpResponse:
 
 
 def _places(request: HttpRequest) -> list[tuple[Project, Any]]:
-    mine = Project.objects.filter(members__user=request.user).select_related("hospital")
+    mine = projects_of(request.user).select_related("hospital")
     return [(item, place) for item in mine if (place := place_of(request, item)) is not None]
 
 

@@ -14,9 +14,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydplib.errors import ParameterError
 from pydplib.web.doors import door
 from pydplib.web.projects.changing import noting_refusals
-from pydplib.web.projects.deciding import approvals_that_count, beneficiaries, decide
+from pydplib.web.projects.deciding import approvals_that_count, beneficiaries, decide, takes_two
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_requests import ASKING, DecisionForm, ProposeForm
+from pydplib.web.projects.independence import independent_owners
 from pydplib.web.projects.models import AccessRequest, Project
 from pydplib.web.projects.requesting import (
     ask_budget,
@@ -108,8 +109,14 @@ def propose(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Proposed. It counts once a second owner agrees.")
             return redirect(f"/requests?project={project.key}")
-    owners = project.members.filter(role="owner", user__is_active=True).count()
-    values = {"form": form, "alone": owners < 2, "project": project, "breadcrumb": _way(project, "Propose")}
+    others = project.members.filter(role="owner", user__is_active=True).exclude(user=request.user)
+    values = {
+        "form": form,
+        "alone": not others.exists(),
+        "none_independent": not independent_owners(project, request.user.username),
+        "project": project,
+        "breadcrumb": _way(project, "Propose"),
+    }
     return render(request, "projects/propose.html", values, status=422 if form.is_bound else 200)
 
 
@@ -167,7 +174,7 @@ def _send(user: Any, project: Project, kind: str, values: dict[str, Any]) -> Non
 
 def _thanks(decided: AccessRequest) -> str:
     if decided.state == AccessRequest.State.OPEN:
-        return "Your agreement is noted. A budget takes two owners: one more must agree."
+        return "Your agreement is noted. Raising a budget takes two owners: one more must agree."
     return "Approved and in force." if decided.state == AccessRequest.State.APPROVED else "Refused."
 
 
@@ -206,7 +213,7 @@ def _shown(request: HttpRequest, item: AccessRequest) -> dict[str, Any]:
         **_entry(item, titles_in(project)),
         "events": events,
         "counting": len(approvals_that_count(project, item)),
-        "needs_two": item.kind == AccessRequest.Kind.BUDGET,
+        "needs_two": is_open and takes_two(project, item),
         "can_decide": is_open and place.can("decide_requests") and not said and not own,
         "own": own,
         "can_withdraw": is_open and item.by_id == request.user.pk and not place.preview,

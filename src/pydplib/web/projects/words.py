@@ -56,7 +56,7 @@ def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
         fields=_names(rule.fields, titles) if asks else "None",
         filters=_names(rule.filters, titles) if asks else "None",
         per_question=_number(rule.epsilon_per_question, "a question", "Any question") if asks else "–",
-        budget=_number(rule.budget, "in all", "No limit in all") if asks else "",
+        budget=_number(rule.budget, "in total", "No limit in total") if asks else "",
         until="No end" if rule.expires is None else f"Until {rule.expires:%-d %B %Y}",
         purpose="Any purpose" if rule.purpose == ANY else f"For: {rule.purpose}",
         paper_mode="Paper mode allowed" if rule.paper_mode else "No paper mode",
@@ -73,7 +73,14 @@ def request_words(request: Any, titles: Mapping[str, str]) -> str:
     if request.kind == "fields":
         also = ", also in conditions" if asked.get("conditions") else ""
         return f"{who}: open {_names(asked['fields'], titles)}{also}"
-    return f"{request.by}: from {audience_words(asked['from'])} to {audience_words(asked['role'])}"
+    who = request.beneficiary if asked.get("proposal") else request.by
+    parts = []
+    if asked["role"] != asked["from"]:
+        parts.append(f"from {audience_words(asked['from']).lower()} to {audience_words(asked['role']).lower()}")
+    before, after = set(asked.get("from_groups", ())), set(asked.get("groups", ()))
+    parts += [f"out of group {name}" for name in sorted(before - after)]
+    parts += [f"into group {name}" for name in sorted(after - before)]
+    return f"{who}: {', '.join(parts)}"
 
 
 def plain(reason: str) -> str:

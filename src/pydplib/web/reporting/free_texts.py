@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pydplib._names import person_column
+from pydplib._table_text import decode_lines
 from pydplib.capture.values import is_clean_text
 from pydplib.errors import DataError
 
@@ -31,7 +32,7 @@ class NewText:
 def read_texts(data: bytes) -> list[NewText]:
     r"""Read a CSV file: a column that names the patient, one with the text, and if wanted the department.
 
-    Comma, semicolon or tab; UTF-8, or Latin-1 as older systems write it.
+    Comma, semicolon or tab; each line is UTF-8, or Windows-1252 as older systems write it.
 
     Raises:
         DataError: The file cannot be used; the message names the row and the rule, never what stands there.
@@ -84,13 +85,8 @@ def check_text(identifier: str, text: str, department: str, *, where: str = "The
 
 
 def decode(data: bytes) -> str:
-    """Return the bytes of a file as text."""
-    for encoding in ("utf-8-sig", "cp1252"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("latin-1")
+    """Return the bytes of a file as text, each line as UTF-8 or else as Windows-1252."""
+    return decode_lines(data).removeprefix("\ufeff")
 
 
 def _column(names: Sequence[str], known: Sequence[str], what: str) -> int:

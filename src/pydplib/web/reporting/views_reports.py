@@ -15,6 +15,7 @@ from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import record
 from pydplib.web.doors import door
+from pydplib.web.intake.erasing import by_short_id
 from pydplib.web.intake.pseudonyms import find_patient
 from pydplib.web.projects.door import check_flow_for
 from pydplib.web.reporting.listing import ReportFilter, check_visible, sees_all, visible_reports
@@ -32,14 +33,15 @@ def reports(request: HttpRequest) -> HttpResponse:
     filters = ReportFilter(request.GET, request=request)
     found = filters.apply(visible_reports(request)).select_related("author", "patient")
     page = Paginator(found.order_by("-changed", "-id"), PER_PAGE).get_page(request.GET.get("page"))
-    record(request.user, "reports.look", request.project.key, project=request.project, filters=filters.used)
-    return render(request, "reporting/reports.html", _list_values(request, filters) | _rows(page, filters))
+    values = _list_values(request, filters) | _rows(page, filters)
+    _note(request, "reports.look", values, filters=filters.used)
+    return render(request, "reporting/reports.html", values)
 
 
 @door("capture")
 @require_POST
 def report_find(request: HttpRequest) -> HttpResponse:
-    """Find the reports of one patient by the exact identifier; by POST, so that it is in no address and no log."""
+    """Find the reports of one patient by identifier or short id; by POST, so that neither is in an address."""
     version = request.project.template_version
     person = version.template.person if version else ""
     form = PatientForm(request.POST)
@@ -49,13 +51,22 @@ def report_find(request: HttpRequest) -> HttpResponse:
             patient = find_patient(request.project, {person: form.cleaned_data["identifier"]})
         except DataError:
             patient = None
+        patient = patient or by_short_id(request.project, form.cleaned_data["identifier"])
         if patient is not None:
             found = visible_reports(request).filter(patient=patient).select_related("author", "patient")
     page = Paginator(found.order_by("-changed", "-id"), 200).get_page(1)
-    record(request.user, "reports.find", request.project.key, project=request.project)
     filters = ReportFilter({}, request=request)
     values = _list_values(request, filters) | _rows(page, filters) | {"searched": True}
+    _note(request, "reports.find", values)
     return render(request, "reporting/reports.html", values)
+
+
+def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: Any) -> None:
+    """Write down whom a list showed: a look at a patient's line is a look at the patient."""
+    shown = [row["report"] for row in values["rows"]] + list(values["drafts"])
+    shown += [correction.report for correction in values["corrections"]]
+    patients = list(dict.fromkeys(report.patient.key for report in shown if report.patient is not None))
+    record(request.user, action, request.project.key, project=request.project, patients=patients, **more)
 
 
 def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:

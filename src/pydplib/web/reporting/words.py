@@ -71,7 +71,7 @@ def sections(template: Template, answers: dict[str, Any]) -> list[Section]:
                 for number, repetition in enumerate(table.get(item.id, []) if item.repeats else [], start=1):
                     walk(item.items, repetition, f"{singular(item)} {number}")
 
-    walk(template.items, answers, template.title)
+    walk(template.items, answers, template.heading)
     return found
 
 

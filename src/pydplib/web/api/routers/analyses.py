@@ -57,7 +57,7 @@ def list_analyses(
     found = visible(request.project, request.user, request.member)
     names = recipient_names()
     items = [AnalysisBrief.of(each, payer=_payer(request, each, names)) for each in found[offset : offset + limit]]
-    return reply(AnalysesOut(count=len(found), items=items))
+    return reply(AnalysesOut(count=found.count(), items=items))
 
 
 @router.post("/projects/{key}/analyses", response=answers(AnalysisOut), operation_id="ask_question")
@@ -65,7 +65,7 @@ def list_analyses(
 def ask_question(request: HttpRequest, key: str, body: PayIn) -> HttpResponse:
     """Pay for a question and get the answer. The same question again is free, and the same bytes.
 
-    With `at_most` it is refused, and nothing is spent, if it would cost more epsilon than that in all.
+    With `at_most` it is refused, and nothing is spent, if it would cost more epsilon than that in total.
     """
     question, noise = _asked(request, body)
     if noise.margin is not None:

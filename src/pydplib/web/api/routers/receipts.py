@@ -5,8 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 
-from pydplib.receipt import key_id, public_key_text
-from pydplib.web.analyses.signing import public_keys
+from pydplib.web.analyses.signing import published_keys
 from pydplib.web.analyses.views_receipts import receipt_of
 from pydplib.web.api.doors import open_to_all
 from pydplib.web.api.values import KeyOut, KeysOut, ReceiptOut, answers, reply
@@ -18,10 +17,7 @@ router = Router(tags=["receipts"])
 @open_to_all
 def list_receipt_keys(request: HttpRequest) -> HttpResponse:
     """The public keys of receipts. Compare them with what the hospital told you before you trust them."""
-    keys = [
-        KeyOut(key_id=key_id(key), public_key=public_key_text(key), current=current) for key, current in public_keys()
-    ]
-    return reply(KeysOut(keys=keys))
+    return reply(KeysOut(keys=[KeyOut(**key.to_dict()) for key in published_keys()]))
 
 
 @router.get("/receipts/{key}", response=answers(ReceiptOut, public=True), auth=None, operation_id="find_receipt")

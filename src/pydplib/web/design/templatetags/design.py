@@ -35,6 +35,7 @@ for _tag in (
 register.simple_tag(ways.pagination, takes_context=True)
 register.filter(values.epsilon)
 register.filter(values.epsilon_left)
+register.filter(values.short_id)
 
 THEME_COOKIE = "pydplib_theme"
 _PARTS = re.compile(r"(?<=_)(?!_)|(?<=[a-z])(?=[A-Z])")

@@ -57,9 +57,10 @@ def figure(drawing: plot.Figure, columns: Sequence[Any], rows: Iterable[Sequence
 def figure_scripts() -> str:
     """Return the scripts that draw the figures of a page; put them into ``{% block scripts %}``."""
     return format_html(
-        '{}<script src="{}" defer></script><script src="{}" defer></script>',
+        '{}<script src="{}" defer></script><script src="{}" defer></script><script src="{}" defer></script>',
         _look(),
         static("pydplib/vendor/plotly-cartesian.min.js"),
+        static("pydplib/pictures.js"),
         static("pydplib/figures.js"),
     )
 

@@ -53,7 +53,7 @@
     layout.autosize = true;
     place.style.minHeight = `${layout.height || 420}px`;
     // Sizes are followed here: Plotly itself would squeeze a wide layout into a narrow place before the narrow one comes.
-    window.Plotly.react(place, spec.data, layout, { ...config, responsive: false });
+    window.Plotly.react(place, spec.data, layout, window.pydplibPictures.configFor(place, { ...config, responsive: false }));
   };
   const coming = new IntersectionObserver((entries) => {
     for (const entry of entries) {

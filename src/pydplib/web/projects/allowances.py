@@ -1,0 +1,116 @@
+"""What an organisation may spend by its members' roles and groups, and whether a change would give it more.
+
+Colleagues talk to each other and share one account, so the most generous place of an organisation counts. Places that
+see the rows themselves are left out: no budget protects data from those who hold it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from pydplib.budget.units import NANO
+from pydplib.errors import PolicyError
+from pydplib.policy import Policy, can_use
+from pydplib.web.projects.models import Member, Project
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What an organisation gets.
+
+    Args:
+        budget: Epsilon in total.
+        cap: Epsilon of one question; infinite without a cap.
+    """
+
+    budget: float
+    cap: float
+
+    def exceeds(self, other: Allowance) -> bool:
+        """Return whether it gives more than another one, in total or per question."""
+        return self.budget > other.budget or self.cap > other.cap
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """A change that gives an organisation more than it has."""
+
+    organisation: str
+    before: Allowance
+    after: Allowance
+
+    @property
+    def words(self) -> str:
+        """What grows, for readers."""
+        if self.after.budget > self.before.budget:
+            return f"the budget of {self.organisation} from {self.before.budget:g} to {self.after.budget:g}"
+        cap = "any price" if math.isinf(self.after.cap) else f"{self.after.cap:g}"
+        return f"what one question of {self.organisation} may cost from {self.before.cap:g} to {cap}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A place as it would be: role and groups."""
+
+    role: str
+    groups: tuple[str, ...]
+
+
+def raise_by(
+    project: Project, user: Any, *, seat: Seat | None = None, policy: Policy | None = None, caps: bool = True
+) -> Raise | None:
+    """Return what a user's organisation would get more of; none if nothing, or if it has spent nothing yet.
+
+    Args:
+        project: The project, locked by the caller.
+        user: Somebody of the organisation.
+        seat: The user's place after the change (also if there is none yet); none if it stays.
+        policy: The policy after the change; none if it stays.
+        caps: Whether more per question counts as well.
+    """
+    opened = _opened(project, user.hospital.key)
+    if opened is None:
+        return None
+    places = {
+        member.user_id: Seat(member.role, tuple(member.groups))
+        for member in Member.objects.filter(project=project, user__hospital=user.hospital_id)
+    }
+    today = project.policy
+    before = _allowance(project, today, places.values())
+    after = _allowance(project, policy or today, (places | ({user.pk: seat} if seat else {})).values())
+    if after is None:
+        return None
+    if before is None:  # nobody of it asks at the moment: what it had when it asked counts
+        before = Allowance(opened, after.cap)
+    if not caps:
+        before, after = Allowance(before.budget, 0.0), Allowance(after.budget, 0.0)
+    return Raise(user.hospital.name, before, after) if after.exceeds(before) else None
+
+
+def _allowance(project: Project, policy: Policy, seats: Iterable[Seat]) -> Allowance | None:
+    found = []
+    for seat in seats:
+        if not can_use(seat.role, "ask") or can_use(seat.role, "see_raw"):
+            continue
+        try:
+            terms = policy.terms(seat.role, groups=seat.groups, project=project.key, on=timezone.localdate())
+        except PolicyError:
+            continue
+        cap = math.inf if terms.epsilon_cap is None else terms.epsilon_cap
+        found.append(Allowance((terms.budget or terms.data_set_budget).epsilon, cap))
+    return Allowance(max(one.budget for one in found), max(one.cap for one in found)) if found else None
+
+
+def _opened(project: Project, organisation: str) -> float | None:
+    """Return the largest budget under which the organisation has spent something; none if it spent nothing."""
+    from pydplib.budget.rules import State
+    from pydplib.web.ledger.database import DatabaseLedger
+
+    accounts = DatabaseLedger().accounts(lineage=project.key, recipient=organisation)
+    used = [account.limit.nano_epsilon / NANO for account in accounts if account.state != State()]
+    return max(used, default=None)
