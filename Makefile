@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests that take long are behind a marker; `make test-slow` runs them too.
 PYTEST_ARGS ?=
 
-.PHONY: help run test test-slow test-versions check docs man format bench bench-quick lock sbom package clean
+.PHONY: help run test test-slow test-mutants test-versions check docs man format bench bench-quick lock sbom package clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -16,7 +16,7 @@ run: $(VENV)/.ready-run ## Set up .venv and start the platform in the browser, w
 	@$(BIN)/pydplib serve --demo
 
 # What a database must keep: transactions, locks, chains, what a kill or two presses at once leave behind.
-KEPT := tests/web/ledger tests/web/backups tests/web/test_faults_at_every_write.py tests/web/test_migrations_are_whole.py \
+KEPT := tests/web/ledger tests/web/backups tests/web/test_jobs_show_progress.py tests/web/test_faults_at_every_write.py tests/web/test_migrations_are_whole.py \
   tests/web/auditlog/test_audit_chain.py tests/web/projects/test_four_eyes_race.py tests/web/people/test_sessions.py \
   tests/web/people/test_one_time_links.py tests/web/reporting/test_labelling_claim_race.py \
   tests/web/reporting/test_signing_survives_a_kill.py tests/web/intake/test_killed_processes.py \
@@ -39,6 +39,9 @@ test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation
 	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS) || $(AGAIN) slow; }
 	@echo "The whole platform, on PostgreSQL:"
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 tests/web tests/acceptance $(PYTEST_ARGS) || $(AGAIN) "" tests/web tests/acceptance; }
+
+test-mutants: $(VENV)/.ready-dev ## Plant privacy bugs one by one and check that the tests notice each (some 15 minutes).
+	@$(BIN)/python scripts/mutants.py
 
 test-versions: ## Run the core's tests on the oldest and the newest versions of its dependencies, in new environments.
 	@scripts/test_versions.sh

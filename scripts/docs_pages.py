@@ -219,6 +219,10 @@ SETTINGS = {
     "PYDPLIB_BEHIND_TLS": "behind_tls",
     "PYDPLIB_DEMO": "demo",
     "PYDPLIB_GALLERY": "gallery",
+    "PYDPLIB_QUERY_MEMORY": "query_memory",
+    "PYDPLIB_ANSWER_SECONDS": "answer_seconds",
+    "PYDPLIB_LEAST_EPSILON": "least_epsilon",
+    "PYDPLIB_QUESTIONS_PER_DAY": "questions_per_day",
 }
 """Environment variable of the platform -> the field of its configuration that describes it."""
 CLIENT_SETTINGS = {
