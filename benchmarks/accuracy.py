@@ -65,7 +65,7 @@ def errors(releases: Sequence[object], exact: object) -> np.ndarray:
 
 
 def promised(runs: int) -> list[Line]:
-    x = np.asarray(datasets.pirads(920, backend="numpy")["age"], dtype=float)
+    x = np.floor(datasets.pirads(920, backend="numpy")["age"])  # completed years
     medians = errors([dp.median(x, bounds=BOUNDS, epsilon=1.0, step=1).value for _ in range(runs)], np.median(x))
     means = errors([dp.mean(x, bounds=BOUNDS, epsilon=1.0).value for _ in range(runs)], x.mean())
     return [

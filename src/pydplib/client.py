@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydplib._client_values import (
     AnalysisEntry,
@@ -28,12 +28,9 @@ from pydplib._client_values import (
 from pydplib._http import Transport
 from pydplib.budget.rules import Remaining
 from pydplib.errors import DataError, ParameterError, ReceiptError
-from pydplib.receipt import Receipt, parse_public_key, read_public_keys
+from pydplib.receipt import IssuerKey, Receipt, parse_public_key, read_public_keys
 from pydplib.release import Price, Question, Release
 from pydplib.schema import Schema
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _TABLES = ("csv", "parquet")
 
@@ -137,6 +134,10 @@ class Client:
 
     def receipt(self, analysis: AnalysisEntry | str) -> Receipt:
         """Return the receipt of an analysis, verified: signed by a key you trust, and about these very bytes.
+
+        Its ``issuer_id`` says who signed, by an id that nobody else can have. If your keys are a file that the server
+        gave out, the key must belong to that issuer. Where ``is_issuer_checked`` is false, the receipt is of an old
+        format: the server signed it, and its issuer's name was not checked then.
 
         Args:
             analysis: An entry of ``Project.analyses()``, or its key.
@@ -312,7 +313,7 @@ class Project:
             epsilon: The privacy loss.
             noise_factor: Or ``"low"``, ``"medium"`` or ``"high"``; your role's if neither is given.
             margin: Or the 95 % margin wanted.
-            at_most: The most epsilon to spend on it in all, such as the price that you saw. If it would cost more,
+            at_most: The most epsilon to spend on it in total, such as the price that you saw. If it would cost more,
                 it is refused; without it, it is paid whatever it costs.
 
         Proof: the platform's session makes the release (see ``Session.release``); what is done here is reading it.
@@ -397,7 +398,7 @@ def _key(value: AnalysisEntry | ExportEntry | AttackReport | str) -> str:
     return value if isinstance(value, str) else value.key
 
 
-def _read_keys(keys: str | Path | Iterable[str]) -> list[Ed25519PublicKey]:
+def _read_keys(keys: str | Path | Iterable[str]) -> list[IssuerKey]:
     if isinstance(keys, str | Path):
         return read_public_keys(keys)
-    return [parse_public_key(key) for key in keys]
+    return [IssuerKey(parse_public_key(key)) for key in keys]

@@ -114,7 +114,7 @@ def test_owner_sets_up_imports_920_rows_mends_two_sets_the_policy_and_looks_as_t
         for row in page.locator("table").nth(1).locator("tbody tr").all()
     }
     opened = {name for name, cells in rows.items() if "allowed" in cells[2].lower()}
-    assert opened == {"Age", "PIRADS score", "Year"}
+    assert opened == {"Age", "PI-RADS score", "Year"}
     assert not any("allowed" in cells[1].lower() for cells in rows.values()), "no raw rows for third parties"
     ada.picture("7-as-third-party")
     ada.expected.add(403)

@@ -176,7 +176,7 @@ def test_only_the_proxy_is_reached_from_outside_and_only_by_tls() -> None:
         re.findall(r"location[^{]*\{(.*?)\}", secure, re.S)
     )
     assert "proxy_set_header X-Forwarded-Proto https;" in secure
-    assert "proxy_set_header X-Forwarded-For $remote_addr;" in secure  # set anew: what a visitor claims is dropped
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in secure  # set here: what a visitor claims is dropped
 
 
 def test_proxy_is_the_one_that_the_platform_believes() -> None:

@@ -99,9 +99,43 @@ def test_command_says_what_a_genuine_receipt_says(tmp_path: Path, receipt: Recei
     (tmp_path / "release.json").write_bytes(payload)
     done = CliRunner().invoke(command, ["verify", file, "--keys", keys, "--release", str(tmp_path / "release.json")])
     assert done.exit_code == 0, done.output
-    assert "Genuine" in done.output
+    assert "the issuer's name was not checked then" in done.output and "Genuine" not in done.output
     assert "The values fit" in done.output
     assert "0.2" in done.output
+
+
+def test_command_names_the_issuer_whose_key_signed_and_refuses_another_issuers_key(
+    tmp_path: Path, receipt: Receipt, key
+) -> None:
+    named = replace(receipt, issuer="St. Example", issuer_id="ab" * 8).signed(key)
+    assert Receipt.from_json(named.to_json()) == named and '"pydplib-receipt/2"' in named.to_json()
+    (tmp_path / "receipt.json").write_text(named.to_json())
+    for issuer, genuine in (("ab" * 8, True), ("cd" * 8, False)):
+        document = {"keys": [{"public_key": public_key_text(key.public_key()), "issuer_id": issuer}]}
+        (tmp_path / "keys.json").write_text(json.dumps(document))
+        arguments = ["verify", str(tmp_path / "receipt.json"), "--keys", str(tmp_path / "keys.json")]
+        done = CliRunner().invoke(command, arguments)
+        assert (done.exit_code == 0) == genuine
+        if genuine:
+            assert f"Genuine: signed by St. Example (issuer {'ab' * 8})" in done.output
+            assert json.loads(CliRunner().invoke(command, [*arguments, "--json"]).output)["issuer_checked"]
+        else:
+            assert isinstance(done.exception, ReceiptError) and "another issuer" in str(done.exception)
+
+
+def test_a_receipt_cannot_change_its_format_or_lose_its_issuer(receipt: Receipt, key) -> None:
+    named = replace(receipt, issuer_id="ab" * 8).signed(key)
+    with pytest.raises(ReceiptError):
+        replace(named, issuer_id="").verify([key.public_key()])
+    with pytest.raises(ReceiptError):
+        replace(named, issuer_id="cd" * 8).verify([key.public_key()])
+    for text in (
+        named.to_json().replace("receipt/2", "receipt/1"),
+        named.to_json().replace("ab" * 8, ""),
+        receipt.to_json().replace("receipt/1", "receipt/2"),
+    ):
+        with pytest.raises(ReceiptError):
+            Receipt.from_json(text)
 
 
 def test_command_ends_with_its_code_on_a_forged_receipt_and_on_other_values(

@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -203,10 +204,15 @@ MISTAKES = [
     (lambda: Schema({"a": int}), "Column 'a' needs a kind: Number(low, high)"),
     (lambda: Schema(A, max_rows_per_person=3), "Name the person column: Schema(person='patient_id', ...)."),
     (lambda: Schema(A, person="p", max_rows_per_person=0), "max_rows_per_person must be a whole number of at least 1."),
-    (lambda: Schema(A, person="p", max_groups_per_person=1.5), "max_groups_per_person must be a whole number"),
+    (
+        lambda: Schema(A, person="p", max_rows_per_person=1, max_groups_per_person=1.5),
+        "max_groups_per_person must be a whole number",
+    ),
+    (lambda: Schema(A, person="p"), "needs max_rows_per_person: the most rows of one person that count in full"),
+    (lambda: _read({"kind": "flag"}, person="p", max_rows_per_person=""), "max_rows_per_person is not filled in."),
     (lambda: Schema(A, size=0), "size is the declared public number of persons, or None. Got 0."),
     (lambda: Schema(A, size=True), "size is the declared"),
-    (lambda: Schema(A, person=""), "person must be a non-empty text."),
+    (lambda: Schema(A, person="", max_rows_per_person=1), "person must be a non-empty text."),
     (lambda: Schema(A, name=""), "name must be a non-empty text."),
     (lambda: Schema(A, name=7), "name must be a non-empty text. Got 7."),
     (lambda: Schema(A).column("b"), "The schema has no column 'b'."),
@@ -223,7 +229,7 @@ MISTAKES = [
     (lambda: _read({"kind": "category", "values": 5}), "Column 'a': Category needs a list"),
     (lambda: _read({"kind": "number", "low": 2, "high": 1}), "Column 'a': Number needs low < high."),
     (lambda: _read({"kind": "flag"}, persn="p"), "Unknown entry 'persn' in the schema. Did you mean 'person'?"),
-    (lambda: _read({"kind": "flag"}, person=3), "person must be a non-empty text."),
+    (lambda: _read({"kind": "flag"}, person=3, max_rows_per_person=1), "person must be a non-empty text."),
     (lambda: Schema.from_json("{"), "The schema is not valid JSON (line 1)."),
     (lambda: Schema.from_json("[]"), "The schema must be a JSON object."),
     (lambda: Schema.from_toml("a = "), "The schema is not valid TOML:"),
@@ -260,3 +266,14 @@ def test_schema_equal_ones_have_equal_hashes():
     one, two = Number(0, 1), Category(["a", "b"])
     assert hash(Schema({"a": one, "b": two})) == hash(Schema({"b": two, "a": one}))
     assert len({Schema({"a": one}), Schema({"a": one}), Schema({"b": one})}) == 2
+
+
+def test_schema_file_without_a_limit_loads_as_one_with_a_warning(tmp_path):
+    path = tmp_path / "old.toml"
+    path.write_text('name = "a"\nperson = "p"\n[columns.age]\nkind = "flag"\n')
+    with pytest.warns(UserWarning, match="max_rows_per_person = 3"):
+        assert Schema.load(path).max_rows_per_person == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Schema.from_json(Schema(A, person="p", max_rows_per_person=2).to_json()).max_rows_per_person == 2
+        assert Schema.from_json(Schema(A).to_json()).max_rows_per_person == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -11,7 +12,7 @@ import click
 
 from pydplib._version import __version__
 from pydplib.cli._ending import ReaderGoneError, Stop, drop_output, flush_output, plain_ends, say
-from pydplib.errors import EngineError, PydplibError, did_you_mean
+from pydplib.errors import ERROR_TYPES, EngineError, PydplibError, did_you_mean
 
 # Command -> module under pydplib.cli that defines it as `command`. Loaded only when called,
 # so that `pydplib --help` and completion answer at once. The help text is here for the same reason.
@@ -43,7 +44,20 @@ COMMANDS: dict[str, str] = {
 }
 
 
-class LazyGroup(click.Group):
+class NamedGroup(click.Group):
+    """A group that answers an unknown command with the nearest name, or with all of them."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve a command, suggesting the nearest name for a typing error."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command '{args[0]}'.{did_you_mean(args[0], known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(NamedGroup):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -69,18 +83,24 @@ class LazyGroup(click.Group):
         with plain_ends():
             return super().invoke(ctx)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command, suggesting the nearest name for a typing error."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"No such command '{args[0]}'.{did_you_mean(args[0], COMMANDS)}", ctx)
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing any of them."""
         with formatter.section("Commands"):
             formatter.write_dl(sorted(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the exit codes, which all commands share, before the epilog."""
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), words) for code, words in exit_codes().items()])
+        super().format_epilog(ctx, formatter)
+
+
+def exit_codes() -> dict[int, str]:
+    """Return the exit codes that all commands share, with what each means."""
+    found = {0: "Done.", 1: "Something failed, or what was to be shown does not hold.", 2: "The command is misspelled."}
+    for kind in ERROR_TYPES:
+        found[kind.exit_code] = (kind.__doc__ or "").strip().splitlines()[0]
+    return found | {130: "Stopped by Ctrl-C."}
 
 
 def _mark_examples(command: click.Command) -> None:
@@ -106,6 +126,14 @@ def cli() -> None:
     """Share what medical data says without giving away who is in it."""
 
 
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
+    """Write what a user must know as one line; leave developers' warnings to developers."""
+    if issubclass(category, UserWarning):
+        say(f"Warning: {message}")
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command; errors end without a traceback and with the exit code of their class."""
     arguments = list(sys.argv[1:] if args is None else args)
@@ -113,7 +141,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     options: dict[str, Any] = {"args": arguments, "prog_name": "pydplib", "standalone_mode": False}
     stop = Stop()
     try:
-        with stop.on_signals():
+        with stop.on_signals(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
             code = cli.main(**options)
             flush_output()
         sys.exit(code if isinstance(code, int) else 0)

@@ -15,7 +15,7 @@ from pydplib.anonymity import HierarchyGap
 from pydplib.errors import HierarchyError
 
 if TYPE_CHECKING:
-    from pydplib.anonymity import AnonymizationResult, Attack, Risk, SensitiveMeasures
+    from pydplib.anonymity import AnonymizationResult, Attack, ColumnFinding, Risk, SensitiveMeasures
 
 NAMES_HELP = "Columns, separated by commas; may be given several times."
 
@@ -25,6 +25,33 @@ def read_names(ctx: click.Context, param: click.Parameter, values: Sequence[str]
     import csv
 
     return tuple(name.strip() for row in csv.reader(values, skipinitialspace=True) for name in row if name.strip())
+
+
+def role_options(command: Any) -> Any:
+    """Add the options that give a role to columns which are neither quasi-identifiers nor sensitive."""
+    for flag, name, words in (
+        ("--identifier", "identifiers", "Columns that name people: their values must not be in the release."),
+        ("--insensitive", "insensitive", "Harmless columns: you vouch for them, and they are not attacked."),
+    ):
+        command = click.option(flag, name, multiple=True, callback=read_names, help=f"{words} {NAMES_HELP}")(command)
+    return command
+
+
+ROLES_HINT = "Give each a role: --quasi, --sensitive, --insensitive (harmless) or --identifier."
+
+
+def print_columns(columns: Sequence[ColumnFinding]) -> None:
+    """Print what columns give away that nobody gave a role, and how to give them one."""
+    told = [found for found in columns if found.kind != "no role"]
+    quiet = [found.column for found in columns if found.kind == "no role"]
+    if columns:
+        click.echo("\nColumns without a role:")
+    for found in told:
+        click.echo(f"  {found.sentence}")
+    if quiet:
+        click.echo(f"  Nothing stands out in {', '.join(quiet)}; not attacked.")
+    if columns:
+        click.echo(f"  {ROLES_HINT}")
 
 
 def read_pairs(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
@@ -76,8 +103,8 @@ def risk_values(risk: Risk) -> dict[str, Any]:
         "classes": risk.classes,
         "unique": risk.unique,
         "prosecutor": attack(risk.prosecutor),
-        "journalist": attack(risk.journalist),
-        "marketer": risk.marketer,
+        "journalist": attack(risk.journalist) if risk.has_population else None,
+        "marketer": risk.marketer if risk.has_population else None,
         "population_estimated": risk.estimated,
         "population_unique": dict(risk.population_unique),
         "class_sizes": dict(risk.class_sizes),
@@ -91,6 +118,7 @@ def risk_values(risk: Risk) -> dict[str, Any]:
             }
             for item in risk.contributions
         ],
+        "without_role": [found.to_dict() for found in risk.columns],
     }
 
 
@@ -161,8 +189,10 @@ def result_values(result: AnonymizationResult) -> dict[str, Any]:
     }
 
 
-def print_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str = "") -> None:
-    """Print a table that fits a terminal; all columns but the first are set right."""
+def print_table(
+    heads: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str = "", words: Sequence[str] = ()
+) -> None:
+    """Print a table that fits a terminal; all columns but the first, and those with words, are set right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -170,7 +200,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, title: s
 
     table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
     for place, head in enumerate(heads):
-        table.add_column(head, justify="left" if place == 0 else "right", overflow="fold")
+        table.add_column(head, justify="left" if place == 0 or head in words else "right", overflow="fold")
     for row in rows:
         # Text, not markup: a name with brackets is a name.
         table.add_row(*(Text(str(cell)) for cell in row))

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydplib.anonymity import (
     AlphaK,
+    AverageRisk,
     BetaLikeness,
     DeltaDisclosure,
     DeltaPresence,
@@ -18,6 +19,7 @@ from pydplib.anonymity import (
     KMap,
     LDiversity,
     Model,
+    PopulationUniqueness,
     Pseudonym,
     TCloseness,
 )
@@ -34,10 +36,12 @@ MODELS: dict[str, type[Model]] = {
     "delta-disclosure": DeltaDisclosure,
     "k-map": KMap,
     "delta-presence": DeltaPresence,
+    "average-risk": AverageRisk,
+    "population-uniqueness": PopulationUniqueness,
 }
 _ENTRIES = (
     "checked", "sheet", "schema", "person", "identifiers", "keep", "sensitive", "suppression", "method", "loss",
-    "labels", "quasi_identifiers", "pseudonyms", "models",
+    "reference", "labels", "quasi_identifiers", "pseudonyms", "models",
 )  # fmt: skip
 
 OpenTable = Callable[[Path], Any]
@@ -55,7 +59,7 @@ class Config:
         identifiers: Column -> pseudonym, or None where it is dropped.
         keep: Columns that are handed over as they are.
         person: The column that says whose row it is.
-        options: Suppression, method, loss and labels, as ``anonymize`` takes them.
+        options: Suppression, method, loss, reference and labels, as ``anonymize`` takes them.
         schema: Public facts for automatic hierarchies.
         sheet: The sheet of a workbook.
     """
@@ -136,7 +140,7 @@ def _read(values: Mapping[str, Any], folder: Path, open_table: OpenTable) -> Con
         identifiers=identifiers,
         keep=_names(values, "keep"),
         person=person,
-        options={key: values[key] for key in ("suppression", "method", "loss", "labels") if key in values},
+        options={key: values[key] for key in ("suppression", "method", "loss", "reference", "labels") if key in values},
         schema=None if schema is None else Schema.load(folder / schema),
         sheet=sheet,
         checked=checked is not False,
@@ -177,7 +181,8 @@ def _read_model(entry: Any, folder: Path, open_table: OpenTable) -> tuple[Model,
     try:
         return kind(**values), columns
     except TypeError:
-        raise ParameterError(f"{name}: needs {', '.join(known[:2] if kind is AlphaK else known[:1])}.") from None
+        needed = known[:2] if kind in (AlphaK, PopulationUniqueness) else known[:1]
+        raise ParameterError(f"{name}: needs {', '.join(needed)}.") from None
     except ParameterError as error:
         raise ParameterError(f"{name}: {error}") from None
 

@@ -8,7 +8,7 @@ from pydplib._toml import toml_key, toml_value
 from pydplib.cli._guesses import Guess, person_of
 
 _HEAD = """\
-# How `pydplib anonymize` shall treat {file}.
+# How `pydplib anonymize` treats {file}.
 #
 # EVERYTHING BELOW IS A GUESS, made from the names of the columns and from how their values look.
 # Read it line by line and change what is wrong. Only then write true here:
@@ -17,7 +17,7 @@ checked = false
 # Who can be found? Every column has one of four roles. A column without a role is dropped.
 #   identifiers         name somebody directly: dropped (or see [pseudonyms] below)
 #   quasi_identifiers   an outsider may know them (age, postcode, dates): made coarser until nobody stands out
-#   sensitive           what nobody shall learn about somebody (diagnosis, income): kept, and watched by models
+#   sensitive           what nobody may learn about somebody (diagnosis, income): kept, and watched by models
 #   keep                harmless, handed over as it is
 """
 _MODELS = """\
@@ -42,7 +42,8 @@ _OTHERS = """
 # t = 0.2
 # distance = "equal"    # or "ordered" (numbers, stages), or "hierarchical" with hierarchy = "file.csv"
 # Others: alpha-k (alpha, k), beta-likeness (beta), delta-disclosure (delta), k-map (k and fraction, or population =
-# "file.csv"), delta-presence (upper, population).
+# "file.csv"), delta-presence (upper, population), average-risk (limit = 0.05), population-uniqueness (limit = 0.01 and
+# fraction = 0.1).
 """
 _PSEUDONYMS = """
 # Instead of dropping an identifier, replace it. Consistent pseudonyms link a person's rows, and need a secret key:
@@ -68,7 +69,10 @@ def config_text(file: str, guesses: list[Guess], *, sheet: str | None = None) ->
     lines = [_HEAD.format(file=one_line(file), sheet=f"\nsheet = {toml_value(sheet)}\n" if sheet else "")]
     lines += _listed("identifiers", identifiers)
     lines += _listed("sensitive", sensitive)
-    lines += ["keep = []", ""]
+    lines += _listed("keep", [guess for guess in guesses if guess.role == "keep"])
+    empty = [one_line(guess.name) for guess in guesses if guess.role == "empty"]
+    if empty:
+        lines += [f"# No row has a value, so they have no role and are dropped: {', '.join(empty)}", ""]
     if person is None:
         lines += ["# If somebody can have several rows, name the column that says whose row it is:"]
         lines += ['# person = "patient_id"', ""]
@@ -79,10 +83,11 @@ def config_text(file: str, guesses: list[Guess], *, sheet: str | None = None) ->
         "suppression = 0.05      # at most this share of the rows may be left out",
         'method = "optimal"      # or "local", "cells", "mondrian", "microaggregation"',
         'loss = "granularity"    # what is kept small: or "precision", "entropy", "discernibility", "class_size"',
+        'reference = "output"    # what t-closeness compares with: the released rows, or "input": all rows',
         "",
-        "# How quasi-identifiers become coarser, step by step. Kinds: intervals, dates, masking, order (values),",
-        "# grouping (groups), flat (values: each value, or '*'), file (path of a CSV as ARX writes them), top-bottom,",
-        "# automatic. `pydplib hierarchy` makes, shows and checks such files.",
+        "# How quasi-identifiers become coarser, step by step. Kinds: intervals, cuts (edges), dates, masking, codes",
+        '# (system = "icd-10" or "uk-postcode"), order (values), grouping (groups), flat (values: each value, or "*"),',
+        "# file (path of a CSV as ARX writes them), top-bottom, automatic. `pydplib hierarchy` makes and checks files.",
         "# Bounds and values from the data can give something away: those are marked from_data, or automatic,",
         "# and every run reminds you of them until you have put in what is possible in the real world.",
     ]

@@ -15,7 +15,7 @@ import click
 from pydplib.errors import AnonymityError, ParameterError
 
 if TYPE_CHECKING:
-    from pydplib.anonymity import AnonymizationResult, SearchInfo
+    from pydplib.anonymity import Advice, Alternative, AnonymizationResult, SearchInfo
     from pydplib.cli._anonymize_config import Config
     from pydplib.cli._anonymize_past import Past
     from pydplib.cli._outputs import Staging
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGE = 2_000_000
 """Rows above which a table stays in DuckDB and only its distinct combinations are loaded."""
+
+_MUCH = 0.3  # loss from which on a run points to --advice
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,21 @@ class Targets:
     report: Path | None = None
     recipe: Path | None = None
     trace: Path | None = None
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What else a report holds.
+
+    Attributes:
+        frontier: What other k would cost.
+        classifier: A classifier before and after.
+        advice: What would cost less.
+    """
+
+    frontier: bool = False
+    classifier: bool = False
+    advice: Advice | None = None
 
 
 class Run:
@@ -61,7 +78,30 @@ class Run:
         self._loaded: Any = None
         self._stays = False
 
-    def go(self, targets: Targets, *, with_frontier: bool, as_json: bool) -> None:
+    def advise(self, *, as_json: bool) -> Advice:
+        """Work out what each column, model and method costs, and print it."""
+        from pydplib.anonymity import advise
+        from pydplib.cli._anonymity_words import hierarchy_gaps, print_json
+
+        config, table = self.config, self._table(self.config)
+        if self._stays:
+            raise ParameterError(
+                f"--advice runs many searches and loads the table: it takes up to {LARGE:,} rows. Try it on a sample."
+            )
+        options = {key: config.options[key] for key in ("suppression", "method", "loss") if key in config.options}
+        with hierarchy_gaps(self.file), _advice_progress() as progress:
+            found = advise(
+                table, config.quasi_identifiers, config.sensitive or None, models=config.models, person=config.person,
+                identifiers=config.identifiers, schema=config.schema, time_limit=self.time_limit or 60.0,
+                progress=progress, **options,
+            )  # fmt: skip
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            print_advice(found)
+        return found
+
+    def go(self, targets: Targets, extras: Extras, *, as_json: bool) -> None:
         """Anonymize, and write everything or nothing."""
         from pydplib.cli._anonymity_words import hierarchy_gaps, print_json, result_values
         from pydplib.cli._outputs import staged
@@ -72,7 +112,7 @@ class Run:
                 result = self._anonymize(self.config, "Searching", earlier)
             proven = result.certificate.holds
             if targets.report is not None:
-                staging.write_text(targets.report, self._report(result, earlier, with_frontier), private=True)
+                staging.write_text(targets.report, self._report(result, earlier, extras), private=True)
             if proven:
                 self._write(result, targets.output, staging)
                 if targets.recipe is not None:
@@ -84,9 +124,12 @@ class Run:
             name: path for name, path in vars(targets).items() if path is not None and (proven or name == "report")
         }
         if as_json:
-            print_json({**result_values(result), "files": {name: str(path) for name, path in written.items()}})
+            told = {} if extras.advice is None else {"advice": extras.advice.to_dict()}
+            print_json({**result_values(result), **told, "files": {name: str(path) for name, path in written.items()}})
         else:
             _print_summary(result, written)
+            if extras.advice is None and result.loss.granularity > _MUCH:
+                click.echo("\nMuch is lost. --advice says which column or model costs most, and what would cost less.")
         if not proven:
             failed = ", ".join(statement.model for statement in result.certificate.statements if not statement.holds)
             raise AnonymityError(
@@ -150,19 +193,24 @@ class Run:
                 self._loaded = self.table.frame(wanted)
         return self._loaded
 
-    def _report(self, result: AnonymizationResult, earlier: Sequence[Any], with_frontier: bool) -> str:
-        from pydplib.anonymity import lattice_of
+    def _report(self, result: AnonymizationResult, earlier: Sequence[Any], extras: Extras) -> str:
+        from pydplib.anonymity import compare_classifier, compare_columns, lattice_of
         from pydplib.report.anonymization import anonymization_report, frontier
 
         points: tuple[Any, ...] = ()
-        if with_frontier:
+        if extras.frontier:
             kept = self.parquet.rename(self.parquet.with_suffix(".kept")) if self._stays else None
             run = partial(self._anonymize, earlier=earlier)
             points = frontier(partial(_with_k, self.config, run))
             if kept is not None:
                 kept.replace(self.parquet)
         lattice = lattice_of(result, most=300)
-        return anonymization_report(result, name=self.file.name, points=points, lattice=lattice).to_html()
+        here = not self._stays  # a table that stays in DuckDB is not loaded for this
+        return anonymization_report(
+            result, name=self.file.name, points=points, lattice=lattice, advice=extras.advice,
+            changes=compare_columns(self._loaded, result) if here else (),
+            classification=compare_classifier(self._loaded, result) if here and extras.classifier else None,
+        ).to_html()  # fmt: skip
 
     def _write(self, result: AnonymizationResult, output: Path, staging: Staging) -> None:
         from pydplib.cli._outputs import output_format, write_table
@@ -201,6 +249,55 @@ def _with_k(config: Config, run: Callable[[Config, str], AnonymizationResult], k
 
     sensitive = {name: other(own) for name, own in config.sensitive.items()}
     return run(replace(config, models=other(config.models), sensitive=sensitive), f"Trying k = {k}")
+
+
+def print_advice(found: Advice) -> None:
+    """Print what each column, model and method costs."""
+    from pydplib.cli._anonymity_words import percent, print_table
+
+    def share(value: float | None) -> str:
+        return "" if value is None else percent(value)
+
+    def won(one: Alternative) -> str:
+        gain = found.gain(one)
+        return "" if one.loss is None else f"{100 * gain:+.3g} %" if abs(gain) >= 5e-5 else "0 %"
+
+    base = found.base
+    lost = "nothing satisfies the models" if base.loss is None else f"loss {percent(base.loss)}"
+    click.echo(f"As asked: {lost}, {percent(base.suppressed)} of the rows left out.")
+    if found.columns:
+        rows = [[one.subject, one.what, share(one.others), share(one.loss), won(one)] for one in found.columns]
+        heads = ["column", "change", "loss of the others", "loss in total", "others win"]
+        print_table(heads, rows, words=("change",))
+    if found.models:
+        print_table(
+            ["model left out", "loss", "won"], [[one.subject, share(one.loss), won(one)] for one in found.models]
+        )
+    if found.methods:
+        rows = [[one.subject, share(one.loss) or "none", won(one), one.words] for one in found.methods]
+        print_table(["method", "loss", "won", "labels"], rows, words=("labels",))
+    for sentence in found.sentences:
+        click.echo(sentence)
+    if found.skipped:
+        click.echo(f"There was no time for: {', '.join(found.skipped)}. Give --time-limit.")
+    click.echo("")
+
+
+@contextmanager
+def _advice_progress() -> Iterator[Callable[[int, int, str], None]]:
+    """Show on a terminal which search runs."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total, name: None
+        return
+    with Progress(
+        TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), console=console, transient=True
+    ) as bar:
+        task = bar.add_task("searching", total=None)
+        yield lambda done, total, name: bar.update(task, completed=done, total=total, description=name or "done")
 
 
 @contextmanager

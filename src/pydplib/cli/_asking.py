@@ -11,9 +11,17 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from pydplib.cli._tables import input_file
 from pydplib.errors import ParameterError, PolicyError, SchemaError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _roles(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from pydplib.policy import ROLES
+
+    return [name for name in ROLES if name.startswith(incomplete)]
+
 
 _OPTIONS = [
     click.argument("file"),
@@ -26,12 +34,27 @@ _OPTIONS = [
         "--delta", type=float, help="Needed for 'by' free text, e.g. 1e-6: only values that many people have are shown."
     ),
     click.option("--recipient", required=True, help="Who gets the answer and pays for it."),
-    click.option("--role", default="third_party", show_default=True, help="The recipient's role."),
-    click.option("--budget", type=float, help="The recipient's epsilon in all; by default the role's."),
+    click.option(
+        "--role", default="third_party", show_default=True, shell_complete=_roles, help="The recipient's role."
+    ),
+    click.option("--budget", type=float, help="The recipient's epsilon in total; by default the role's."),
+    click.option(
+        "--buy-size",
+        type=float,
+        metavar="EPSILON",
+        help="Buy the noisy number of rows, once, for this epsilon: prices by margin or noise factor need it.",
+    ),
+    click.option(
+        "--buy-limit",
+        type=float,
+        metavar="EPSILON",
+        help="Buy the noisy histogram of rows per person, once: answers then say what is beyond the limit.",
+    ),
     click.option("--ledger", "ledger_file", required=True, help="The ledger (SQLite); the first release makes it."),
     click.option("--policy", "policy_file", help="The owner's policy (TOML); by default the built-in one."),
     click.option("--snapshot", default="current", show_default=True, help="The published state of the table."),
     click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook."),
+    click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines."),
     click.option("--memory-limit", help="DuckDB's memory limit, e.g. 4GB."),
 ]
 
@@ -56,10 +79,12 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
     from pydplib.guarantee import ApproxDP, PureDP
     from pydplib.release import Session
     from pydplib.release.grammar import parse_question
+    from pydplib.release.resolved import resolve
 
     check_payment(given)
     schema = named_schema(given["schema_file"])
     question = parse_question(given["question"], schema, unknown_keys=given["delta"] is not None)
+    resolve(question, schema)  # what does not fit the schema is refused before a ledger is made
     policy = read_policy(given["policy_file"])
     budget: PureDP | ApproxDP | None = None
     if given["budget"] is not None:
@@ -67,7 +92,13 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
         budget = ApproxDP(given["budget"], policy.delta_for(schema.size)) if unknown else PureDP(given["budget"])
     new = preview and not Path(given["ledger_file"]).exists()
     with (
-        load(given["file"], schema, table=given["table"], memory_limit=given["memory_limit"]) as table,
+        load(
+            input_file(given["file"]),
+            schema,
+            table=given["table"],
+            memory_limit=given["memory_limit"],
+            multiline=given["multiline"],
+        ) as table,
         nullcontext(MemoryLedger()) if new else SqliteLedger(given["ledger_file"]) as ledger,
     ):
         session = Session(
@@ -78,9 +109,23 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
             ledger=ledger,
             policy=policy,
             snapshot=given["snapshot"],
+            size_epsilon=given["buy_size"],
+            limit_epsilon=given["buy_limit"],
             preview=preview,
         )
+        if not preview:
+            _buy(session, given)
         yield session, question
+
+
+def _buy(session: Any, given: dict[str, Any]) -> None:
+    """Buy what prices and answers are to know, and say what it cost, on standard error."""
+    for option, what in (("buy_size", "number of rows"), ("buy_limit", "histogram of rows per person")):
+        if given[option] is None:
+            continue
+        bought = session.buy_size() if option == "buy_size" else session.buy_limit()
+        if not any("nothing was charged" in remark for remark in bought.remarks):
+            click.echo(f"The noisy {what} was bought, once, for {bought.cost}.", err=True)
 
 
 def price_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +139,7 @@ def check_payment(given: dict[str, Any]) -> None:
     source = click.get_current_context().get_parameter_source("role")
     if all(given[name] is None for name in ways) and source is ParameterSource.DEFAULT:
         raise ParameterError(
-            "Say what the answer may cost: --epsilon 0.2, or --margin 3, or --noise-factor high; or name the --role, "
+            "Choose --epsilon 0.2, --margin 3 or --noise-factor high, or name the --role, "
             "whose noise factor is then used. Nothing was spent."
         )
 

@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "plot": ("plotly", "kaleido"),
     "notebook": ("pandas",),
     "tables": ("pyarrow",),
+    "utility": ("scikit-learn",),
     "excel": ("openpyxl",),
     "postgres": ("psycopg",),
     "spark": ("pyspark",),

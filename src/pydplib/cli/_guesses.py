@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from pydplib._names import meaning_of, person_column, words_of
-from pydplib.cli._sql import identifier
+from pydplib.cli._sql import identifier, literal
 from pydplib.cli._tables import Kind, TableFile, engine_errors
 from pydplib.errors import DataError, looks_like_names
 
-Role: TypeAlias = Literal["identifier", "quasi", "sensitive"]
+Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "keep", "empty"]
 
 _MANY = 1_000_000  # rows above which distinct values are estimated
 _FREE_TEXT = 40  # letters on average
@@ -28,7 +28,12 @@ _WORDS: dict[Role, str] = {
     "sensitive": (
         "diagnos~ icd~ disease~ krankheit~ illness~ ill symptom~ therap~ treatment~ behandlung~ medic~ drug~ result~ "
         "befund~ score~ pirads gleason psa stage stadium tumor~ tumour~ cancer~ krebs~ hiv lab labor~ salary~ income~ "
-        "einkommen~ gehalt~ lohn death~ died mortality outcome~ prostatitis bph turp lesion~ allerg~ smok~ rauch~"
+        "einkommen~ gehalt~ lohn death~ died mortality outcome~ prostatitis bph turp lesion~ allerg~ smok~ rauch~ "
+        # Values of a laboratory: few outsiders know them, and nobody else's are as telling.
+        "hemoglobin~ haemoglobin~ haematocrit hematocrit hb hba creatin~ kreatinin~ sodium natrium potassium kalium "
+        "glucose glukose crp wbc rbc leuko~ leuco~ thrombo~ platelet~ lymphocyt~ neutrophil~ alt ast ggt ldh "
+        "bilirubin~ albumin~ urea harnstoff bun cholest~ ldl hdl triglycer~ tsh inr ferritin~ troponin~ lactat~ "
+        "laktat~ gfr egfr calcium magnesium phosphat~ viral~"
     ),
     "quasi": (
         "age alter birth~ born geburt~ geb dob sex gender geschlecht zip~ plz post~ city town ort wohnort region~ "
@@ -38,7 +43,21 @@ _WORDS: dict[Role, str] = {
         "visit~ besuch~ height groesse weight gewicht language~ sprache~ children kinder modified"
     ),
 }
+_PLACE_WORDS = (
+    "clinic klinik hospital krankenhaus department abteilung station ward unit practice praxis site centre center "
+    "zentrum facility einrichtung trust lab laboratory labor school schule employer arbeitgeber company firma"
+)
+_PLACES = frozenset(_PLACE_WORDS.split())
+_PAIRS = (
+    ("0", "1"), ("1", "2"), ("f", "m"), ("female", "male"), ("m", "w"), ("no", "yes"), ("n", "y"), ("ja", "nein"),
+    ("j", "n"), ("false", "true"), ("f", "t"), ("negative", "positive"), ("non", "oui"), ("no", "si"),
+)  # fmt: skip
+_QUANTILES = "quantiles of the data: fine for anonymizing, but each says where some share of the rows lies"
 _CODE = re.compile(r"(^|_)(zip|plz|post|code|icd)")
+_ICD = r"[A-TV-Z][0-9][0-9A-Z](\.[0-9A-Z]{1,4})?[*+!]?"
+_UK = r"[A-Za-z]{1,2}[0-9][A-Za-z0-9]? ?[0-9][A-Za-z]{2}"
+_SLASHED = r"([0-9]{1,2})[/.]([0-9]{1,2})[/.][0-9]{4}(?:[ ,T]+[0-9]{1,2}:[0-9]{2}.*)?"
+_EIGHTHS = [part / 8 for part in range(9)]
 _AGE = re.compile(r"(^|_)(age|alter)($|_)")
 
 
@@ -92,6 +111,14 @@ class _Look:
     length: float
     mails: int
     digits: int
+    icd: int
+    uk: int
+    slashed: int
+    first: int
+    second: int
+    least: str
+    most: str
+    eighths: list[float] | None
 
     def __repr__(self) -> str:
         return "_Look(private)"
@@ -112,6 +139,14 @@ def _look(table: TableFile, rows: int) -> dict[str, _Look]:
             f"coalesce(avg(length({text})), 0)",
             f"count(*) FILTER (regexp_matches({text}, '^[^@ ]+@[^@ ]+[.][a-zA-Z]+$'))",
             f"count(*) FILTER (regexp_matches({text}, '^[0-9]+$'))",
+            f"count(*) FILTER (regexp_full_match(trim({text}), {literal(_ICD)}))",
+            f"count(*) FILTER (regexp_full_match(trim({text}), {literal(_UK)}))",
+            f"count(*) FILTER (regexp_full_match(trim({text}), {literal(_SLASHED)}))",
+            f"coalesce(max(TRY_CAST(regexp_extract({text}, {literal(_SLASHED)}, 1) AS INTEGER)), 0)",
+            f"coalesce(max(TRY_CAST(regexp_extract({text}, {literal(_SLASHED)}, 2) AS INTEGER)), 0)",
+            f"coalesce(min(lower(trim({text}))), '')",
+            f"coalesce(max(lower(trim({text}))), '')",
+            f"quantile_disc({cell}, {_EIGHTHS})" if kind in ("whole", "number", "comma") else "NULL",
         ]
     with engine_errors(table.format):
         (found,) = table.relation.query("looked_at", f"SELECT {', '.join(parts)} FROM looked_at").fetchall()
@@ -124,6 +159,8 @@ def _words(name: str) -> str:
 
 
 def _role_of_name(name: str) -> Role | None:
+    if meaning_of(name) == "identifier" and _PLACES & set(words_of(name)) and not _is_of_person(name):
+        return "quasi"  # the name of a clinic, not of somebody
     if meaning_of(name) not in (None, "birth"):  # a birth date can be made coarser: a quasi-identifier
         return "identifier"
     words = words_of(name)
@@ -133,6 +170,11 @@ def _role_of_name(name: str) -> Role | None:
             if any(word == start or (pattern.endswith("~") and word.startswith(start)) for word in words):
                 return role
     return None
+
+
+def _is_of_person(name: str) -> bool:
+    """Whether a name with a place in it still is somebody's: the phone of a clinic, its doctor's name."""
+    return not set(words_of(name)) <= _PLACES | {"name", "names", "code", "of", "the", "der", "des", "full", "short"}
 
 
 def _guess(name: str, kind: Kind, look: _Look, rows: int) -> Guess:
@@ -145,6 +187,8 @@ def _guess(name: str, kind: Kind, look: _Look, rows: int) -> Guess:
 
 
 def _role(name: str, kind: Kind, look: _Look, rows: int) -> tuple[Role, str]:
+    if not look.present:
+        return "empty", "no row has a value"
     if look.mails and look.mails > look.present / 2:
         return "identifier", "looks like mail addresses"
     named = _role_of_name(name)
@@ -152,16 +196,39 @@ def _role(name: str, kind: Kind, look: _Look, rows: int) -> tuple[Role, str]:
         return named, "the name says so"
     if kind == "text" and look.length > _FREE_TEXT:
         return "identifier", "free text, which may name people"
+    if look.distinct == 1 and look.present == rows and rows > 1:
+        return "keep", "every row has the same value"
     if named is not None:
         return named, "the name says so"
+    if _mostly(look.icd, look) and look.distinct > 2:
+        return "sensitive", "looks like ICD-10 codes"
+    if _mostly(look.uk, look):
+        return "quasi", "looks like UK postcodes"
+    if _mostly(look.slashed, look):
+        return "quasi", "looks like dates"
     if rows >= 20 and kind in ("text", "whole") and look.distinct > 0.95 * look.present:
         return "identifier", "nearly every row has another value"
     return "quasi", "nothing is known about it: counted as a quasi-identifier to be on the safe side"
 
 
+def _mostly(count: int, look: _Look) -> bool:
+    return look.present > 0 and count == look.present
+
+
 def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]:
     from pydplib.anonymity.automatic import nested_widths
 
+    if look.distinct <= 2 and (look.least, look.most) in _PAIRS:
+        values: list[Any] = [look.least, look.most]
+        if kind == "whole":
+            return {"kind": "flat", "values": [int(value) for value in values]}, "one of two values, or '*'"
+        return {"kind": "automatic"}, "one of two values, or '*'"
+    if kind == "text" and _mostly(look.icd, look) and look.distinct > 2:
+        return {"kind": "codes", "system": "icd-10"}, "code, category, block, chapter"
+    if kind == "text" and _mostly(look.uk, look):
+        return {"kind": "codes", "system": "uk-postcode"}, "postcode, sector, district, area"
+    if kind == "text" and _mostly(look.slashed, look) and min(look.first, look.second) <= 12:
+        return _slashed_dates(name, look)
     digits = look.present > 0 and look.digits == look.present and 3 <= look.shortest == look.longest <= 12
     if digits and (kind == "text" or _CODE.search(_words(name))):
         return {"kind": "masking", "length": look.longest}, "digits are masked from the right"
@@ -170,16 +237,81 @@ def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]
         if _AGE.search(_words(name)) and low >= 0 and high <= 120:
             return {"kind": "intervals", "low": 0, "high": 120, "widths": [5, 10, 20, 40]}, ""
         whole = kind == "whole"
+        edges = _long_tail(look, whole=whole)
+        if edges is not None:
+            return {"kind": "cuts", "edges": edges, "from_data": True}, _QUANTILES
         low, high = _round_bounds(low, high, whole=whole)
         widths = [width for width in nested_widths(low, high, whole=whole) if not whole or width > 1]
         show = int if whole else float
         spec: dict[str, Any] = {"kind": "intervals", "low": show(low), "high": show(high), "widths": widths}
         return {**spec, "from_data": True}, _BOUNDS.format(what="rounded")
     if kind in ("date", "german date", "time") and look.present:
-        low_day, high_day = dt.date(look.low.year, 1, 1), dt.date(look.high.year, 12, 31)
-        spec = {"kind": "dates", "low": low_day, "high": high_day, "units": ["month", "quarter", "year"]}
+        first, last = look.low.year, look.high.year
+        if _is_birth(name):
+            spec = _birth_dates(first, last)
+            return spec, "" if not spec.get("from_data") else _BOUNDS.format(what="whole decades")
+        units = ["month", "quarter", "year", *(["decade"] if last - first >= 15 else [])]
+        spec = {"kind": "dates", "low": dt.date(first, 1, 1), "high": dt.date(last, 12, 31), "units": units}
         return {**spec, "from_data": True}, _BOUNDS.format(what="whole years")
     return {"kind": "automatic"}, "each value, or '*'; give groups or a file for steps between"
+
+
+def _is_birth(name: str) -> bool:
+    return meaning_of(name) == "birth" or any(word.startswith(("birth", "geburt")) for word in words_of(name))
+
+
+def _birth_dates(first: int, last: int) -> dict[str, Any]:
+    """Birth dates by month, year and decade, between bounds that hold for everybody alive."""
+    this = dt.date.today().year
+    low, high = (this // 10 - 12) * 10, this // 10 * 10 + 9
+    spec: dict[str, Any] = {"kind": "dates", "low": dt.date(low, 1, 1), "high": dt.date(high, 12, 31)}
+    if first < low or last > high:
+        spec |= {"low": dt.date(first // 10 * 10, 1, 1), "high": dt.date(last // 10 * 10 + 9, 12, 31)}
+        spec["from_data"] = True
+    return {**spec, "units": ["month", "year", "decade"]}
+
+
+def _slashed_dates(name: str, look: _Look) -> tuple[dict[str, Any], str]:
+    """Dates with slashes: the month comes first in the US, the day elsewhere and before a dot; one is at most 12."""
+    order = "dmy" if look.first > 12 or (look.second <= 12 and "." in look.least) else "mdy"
+    units = ["month", "year", "decade"] if _is_birth(name) else ["month", "quarter", "year", "decade"]
+    sure = max(look.first, look.second) > 12
+    hint = f"{'month' if order == 'mdy' else 'day'} first" if sure else "CHECK: month first (mdy) or day first (dmy)?"
+    return {"kind": "dates", "order": order, "units": units}, f"{hint}; give low and high, what is possible"
+
+
+def _long_tail(look: _Look, *, whole: bool) -> list[list[float]] | None:
+    """Return edges near the eighths of a column whose values crowd at one end; None where equal widths serve."""
+    if not look.eighths or look.distinct < 9:
+        return None
+    parts = [float(part) for part in look.eighths]
+    span = parts[8] - parts[0]
+    if span <= 0 or (parts[7] - parts[1]) > 0.25 * span:
+        return None
+    low, high = _round_bounds(parts[0], parts[8], whole=whole)
+    edges = [low, *(_two_digits(part, whole=whole) for part in parts[1:8]), high]
+    levels: list[list[float]] = []
+    for step in (1, 2, 4):
+        level: list[float] = []
+        for edge in [*edges[::step], high]:
+            if not level or edge > level[-1]:
+                level.append(edge)
+        if (
+            len(level) > 2
+            and (not levels or len(level) < len(levels[-1]))
+            and (not levels or set(level) <= set(levels[-1]))
+        ):
+            levels.append([int(edge) if whole else edge for edge in level])
+    return levels or None
+
+
+def _two_digits(value: float, *, whole: bool) -> float:
+    """Round to two digits, so that an edge is not somebody's own value."""
+    if value == 0:
+        return 0.0
+    places = 1 - math.floor(math.log10(abs(value)))
+    out = round(value, places)
+    return float(round(out)) if whole else out
 
 
 def _round_bounds(low: float, high: float, *, whole: bool) -> tuple[float, float]:

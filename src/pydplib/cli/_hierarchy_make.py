@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pydplib.cli._tables import InputFile
 from pydplib.errors import DataError, HierarchyError, ParameterError
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Hierarchy, TableHierarchy
 
 _DAY = click.DateTime(["%Y-%m-%d"])
-_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PATH = InputFile()
 _MOST = 1_000_000
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -67,6 +68,73 @@ def intervals(
     else:
         leaves = [round(leaf, 10) for leaf in leaves]
     _finish(Intervals(low, high, widths), leaves, output, force=force)
+
+
+@make.command("cuts")
+@click.option(
+    "--edges",
+    "levels",
+    multiple=True,
+    required=True,
+    metavar="A,B,C",
+    help="From the smallest possible value to the largest; once per level, each with some of those before.",
+)
+@click.option(
+    "--step", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True, help="Between values."
+)
+@_output_options
+def cuts(levels: tuple[str, ...], step: float, output: Path | None, force: bool) -> None:
+    """Numbers between edges, for long tails: 17, 10-49, 0-49, *.
+
+    \b
+    Examples:
+      pydplib hierarchy make cuts --edges 0,10,50,365 --edges 0,50,365 -o days.csv
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.anonymity import Cuts
+
+    edges = [[_number(part) for part in level.split(",")] for level in levels]
+    hierarchy = Cuts(edges)
+    low, high = edges[0][0], edges[0][-1]
+    leaves: list[Any] = [low + place * step for place in range(_count(low, high, step))]
+    if all(isinstance(edge, int) for level in edges for edge in level) and step.is_integer():
+        leaves = [int(leaf) for leaf in leaves]
+    else:
+        leaves = [round(leaf, 10) for leaf in leaves]
+    _finish(hierarchy, leaves, output, force=force)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise click.UsageError(f"'{text.strip()}' is not a number. Give edges as --edges 0,10,100.") from None
+    return int(number) if number.is_integer() else number
+
+
+@make.command("codes", short_help="Codes of a public system: E11.9, E11, E10-, E00-E90.")
+@click.option("--system", type=click.Choice(["icd-10", "uk-postcode"]), required=True, help="Which system.")
+@click.option("--values", help="The codes, separated by commas.")
+@_source_options
+@_output_options
+def codes(
+    system: str,
+    values: str | None,
+    table: Path | None,
+    column: str | None,
+    sheet: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Codes of a public system along its own groups: E11.9, E11, E10-, E00-E90, *.
+
+    \b
+    Examples:
+      pydplib hierarchy make codes --system icd-10 --table visits.csv --column diagnosis -o diagnosis.csv
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.anonymity import Codes
+
+    listed = [str(value) for value in _values(values, table, column, sheet)]
+    _finish(Codes(system), listed, output, force=force, from_table=table is not None)
 
 
 def _count(low: float, high: float, step: float) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydplib.anonymity import Dates, Hierarchy, Intervals, Masking, TableHierarchy, TopBottom
+from pydplib.anonymity import Codes, Cuts, Dates, Hierarchy, Intervals, Masking, TableHierarchy, TopBottom
 from pydplib.errors import HierarchyError, ParameterError, PydplibError, did_you_mean
 
 # Kind -> entries that it must have, entries that it may have.
@@ -14,8 +14,10 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "automatic": ((), ()),
     "file": (("path",), ("separator",)),
     "intervals": (("low", "high", "widths"), ("outside", "whole", "from_data")),
+    "cuts": (("edges",), ("outside", "from_data")),
+    "codes": (("system",), ()),
     "masking": (("length",), ("step", "side", "character", "alphabet")),
-    "dates": ((), ("low", "high", "units", "outside", "from_data")),
+    "dates": ((), ("low", "high", "units", "outside", "order", "from_data")),
     "order": (("values",), ("group",)),
     "grouping": (("groups",), ()),
     "flat": (("values",), ()),
@@ -65,6 +67,10 @@ def _build(name: str, kind: str, values: dict[str, Any], folder: Path) -> Hierar
         return Hierarchy.from_csv(folder / str(values["path"]), separator=values.get("separator"))
     if kind == "intervals":
         return Intervals(values.pop("low"), values.pop("high"), values.pop("widths"), **values)
+    if kind == "cuts":
+        return Cuts(values.pop("edges"), **values)
+    if kind == "codes":
+        return Codes(**values)
     if kind == "masking":
         return Masking(values.pop("length"), **values)
     if kind == "dates":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pydplib.cli._tables import InputFile
 from pydplib.errors import import_extra
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("anonymize")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=InputFile())
 @click.option("--config", "config_file", type=_PATH, help="Which column is what, and what has to hold (TOML).")
 @click.option("-o", "--output", type=_PATH, help="Where the anonymized table goes: .csv, .parquet or .xlsx.")
 @click.option("--report", type=_PATH, help="Where a report on risk and loss goes: one HTML page.")
@@ -29,14 +30,14 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--previous",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(),
     metavar="TRACE_OR_FILE",
     help="An earlier release of the same people, so that the models hold across both: its trace or, if there is none, "
     "the released table. May be given several times.",
 )
 @click.option(
     "--trace-key",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(),
     help="A file with a secret of 16 bytes or more, without which traces tell nothing. Keep it elsewhere.",
 )
 @click.option("--init", "init_", is_flag=True, help="Write a configuration with guesses to --config, for you to check.")
@@ -48,6 +49,15 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     help="Take the best found until then.",
 )
 @click.option("--frontier", "with_frontier", is_flag=True, help="Also try other k, for a figure in the report.")
+@click.option(
+    "--advice",
+    "with_advice",
+    is_flag=True,
+    help="Say what each column and model costs, and what other methods lose. Without --output nothing is released.",
+)
+@click.option(
+    "--classifier", is_flag=True, help="Train a classifier before and after, for the report (needs scikit-learn)."
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Write the summary as JSON.")
 def command(
@@ -63,6 +73,8 @@ def command(
     sheet: str | None,
     time_limit: float | None,
     with_frontier: bool,
+    with_advice: bool,
+    classifier: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -77,11 +89,12 @@ def command(
     Examples:
       pydplib anonymize visits.csv --init --config anon.toml
       pydplib anonymize visits.csv --config anon.toml --output out.csv --report report.html
+      pydplib anonymize visits.csv --config anon.toml --advice
       pydplib anonymize visits.csv --config anon.toml --output 2025.csv --trace 2025.trace
       pydplib anonymize visits.csv --config anon.toml --output 2026.csv --trace 2026.trace --previous 2025.trace
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.cli._anonymize_past import Past
-    from pydplib.cli._anonymize_run import Run, Targets
+    from pydplib.cli._anonymize_run import Extras, Run, Targets
     from pydplib.cli._outputs import check_targets, output_format
     from pydplib.cli._tables import open_tables
 
@@ -92,6 +105,8 @@ def command(
         check_targets([("--config", config_file)], [file], force=force)
     elif config_file is None:
         raise click.UsageError(f"Say which column is what: --config FILE. This writes one: {_init_call(file)}")
+    elif output is None and with_advice and not (report or recipe or trace):
+        pass
     elif output is None:
         raise click.UsageError("Say where the anonymized table goes: --output FILE.")
     else:
@@ -103,16 +118,21 @@ def command(
             raise click.UsageError("--trace-key is the key of traces: give --trace or --previous as well.")
         if report is not None:
             import_extra("plotly", what="Writing a report", extra="plot")
-        elif with_frontier:
-            raise click.UsageError("--frontier adds a figure to the report: give --report as well.")
+        elif with_frontier or classifier:
+            option = "--frontier adds a figure" if with_frontier else "--classifier adds a table"
+            raise click.UsageError(f"{option} to the report: give --report as well.")
+        if classifier:
+            import_extra("sklearn", what="A classifier before and after", extra="utility")
     with open_tables() as tables:
         if init_:
             _write_config(tables, file, sheet, config_file)
             return
-        assert output is not None
         past = Past(previous, trace_key, keeps_trace=trace is not None)
         run = Run(tables, file, config_file, sheet, time_limit, past)
-        run.go(Targets(output, report, recipe, trace), with_frontier=with_frontier, as_json=as_json)
+        advice = run.advise(as_json=as_json and output is None) if with_advice else None
+        if output is not None:
+            extras = Extras(frontier=with_frontier, classifier=classifier, advice=advice)
+            run.go(Targets(output, report, recipe, trace), extras, as_json=as_json)
 
 
 def _init_call(file: Path) -> str:

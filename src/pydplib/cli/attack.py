@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pydplib.cli._anonymity_words import NAMES_HELP, percent, print_json, print_table, read_names, read_pairs
+from pydplib.cli._anonymity_words import (
+    NAMES_HELP,
+    percent,
+    print_columns,
+    print_json,
+    print_table,
+    read_names,
+    read_pairs,
+    role_options,
+)
+from pydplib.cli._tables import InputFile
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 
 if TYPE_CHECKING:
     from pydplib.attack import LeakReport
 
-_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PATH = InputFile()
 _OUT = click.Path(dir_okay=False, path_type=Path)
 _LARGE = 50_000  # rows from which on more than one process is worth its start
 _MOST_WORKERS = 4
@@ -27,7 +37,8 @@ _MOST_WORKERS = 4
 @click.argument("original", type=_PATH)
 @click.argument("released", type=_PATH)
 @click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
-@click.option("--sensitive", multiple=True, callback=read_names, help=f"What nobody shall learn. {NAMES_HELP}")
+@click.option("--sensitive", multiple=True, callback=read_names, help=f"What nobody may learn. {NAMES_HELP}")
+@role_options
 @click.option("--person", help="The column that says whose row it is, where people have several rows.")
 @click.option(
     "--noisy",
@@ -64,6 +75,8 @@ def command(
     released: Path,
     quasi: tuple[str, ...],
     sensitive: tuple[str, ...],
+    insensitive: tuple[str, ...],
+    identifiers: tuple[str, ...],
     person: str | None,
     noisy: tuple[str, ...],
     noise_factor: str | None,
@@ -80,6 +93,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Attack RELEASED with the knowledge of ORIGINAL (CSV, Excel, Parquet), and say who may get it.
+
+    Every released column needs a role. One that has none is joined with ORIGINAL: names, hashed ids, row numbers and
+    copies refuse the release or leave the verdict open. A quasi-identifier that was left out counts as '*'.
 
     \b
     Examples:
@@ -102,24 +118,25 @@ def command(
         watched = list(dict.fromkeys(sensitive))
         first.check([*watched, *noisy], "--sensitive or --noisy")
         _check_trees(trees, [*names, *watched])
-        wanted = list(dict.fromkeys([*names, *watched, *noisy]))
         second = tables.open(released)
-        second.check(wanted, "in the release")
+        second.check(noisy, "--noisy, in the release")
+        _check_overlap(second.columns, [*names, *watched])
         whose = [] if person is None else [person]
         first.check(whose, "--person")
         options: dict[str, Any] = {
             "quasi_identifiers": names or None,
             "sensitive": watched,
+            "insensitive": list(dict.fromkeys(insensitive)),
+            "identifiers": list(dict.fromkeys(identifiers)),
             "person": person,
             "noisy": dict.fromkeys(noisy, noise_factor),
             **_hierarchies(trees, names, watched),
             "population": None if population is None else _frame(tables, population, names),
-            "previous": [_frame(tables, path, [*names, *watched], whose) for path in previous],
+            "previous": [_frame(tables, path, watched, [*names, *whose]) for path in previous],
             "came": None if came is None else _frame(tables, came, [*names, *watched], whose),
             "left": None if left is None else _frame(tables, left, [*names, *watched], whose),
         }
-        shown = [name for name in whose if name in second.columns]  # rows stay linked where the release has it
-        table, data = first.frame([*wanted, *whose]), second.frame([*wanted, *shown])
+        table, data = first.frame(), second.frame()  # all columns: those without a role are joined with the original
     from pydplib.attack import leak_report
 
     processes = workers or (min(os.cpu_count() or 1, _MOST_WORKERS) if len(table) >= _LARGE else 1)
@@ -140,6 +157,13 @@ def command(
     if audience is not None and found.answer(audience) != "yes":
         raise AnonymityError(
             f"This must not go to the audience '{audience}': the verdict is '{found.answer(audience)}'."
+        )
+
+
+def _check_overlap(columns: Any, wanted: Sequence[str]) -> None:
+    if wanted and not any(name in columns for name in wanted):
+        raise ParameterError(
+            "The release has none of the columns of --quasi and --sensitive. Are these two versions of one table?"
         )
 
 
@@ -199,11 +223,15 @@ def _print(found: LeakReport) -> None:
             percent(result.success),
             percent(result.baseline),
             percent(result.exposed),
+            percent(result.due),
         ]
         for result in found.results
     ]
     if rows:
-        print_table(["attack", "on", "right", "by guessing", "exposed"], rows)
+        print_table(["attack", "on", "right", "by guessing", "certain", "exposed"], rows)
+        click.echo(
+            "Certain: people of whom it is known for sure. Exposed: those of them by this release; verdicts count it."
+        )
     for result in found.results:
         if result.exposed > 0:
             click.echo(f"{result.sentence}")
@@ -211,6 +239,7 @@ def _print(found: LeakReport) -> None:
         click.echo(f"{outcome.task.name} ({outcome.task.about}): {outcome.problem}")
     for note in found.notes:
         click.echo(note)
+    print_columns(found.columns)
     words = {"yes": "may have it", "no": "MUST NOT have it", "open": "not decided"}
     for verdict in found.verdicts:
         click.echo(f"\n{verdict.audience.title}: {words[verdict.answer]}.")

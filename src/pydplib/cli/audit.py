@@ -117,6 +117,6 @@ def _print(verdicts: dict[str, Any], planted: bool) -> None:
     seconds = sum(verdict.seconds for verdict in verdicts.values())
     sure = next(iter(verdicts.values())).confidence
     click.echo(
-        f"Each bound holds with {100 * sure:g} % confidence; {seconds:.1f} s in all. "
+        f"Each bound holds with {100 * sure:g} % confidence; {seconds:.1f} s in total. "
         "Not refuted is not proven: the proofs stand in the documentation of each mechanism."
     )

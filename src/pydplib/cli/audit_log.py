@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pydplib.cli._platform import HOME, open_platform
+from pydplib.cli._tables import InputFile
 from pydplib.errors import EngineError, LedgerError
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
@@ -24,7 +25,7 @@ def command() -> None:
 @click.option(
     "--head",
     "head_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(),
     help="A head that was exported earlier: notices a log that was rolled back or replaced.",
 )
 @_JSON
@@ -182,7 +183,8 @@ def _print(lines: list[Any]) -> None:
         table.add_column(name, justify="right" if name == "Line" else "left", overflow="fold")
     for line in reversed(lines):
         shown = show(line)
-        cells = (f"{shown.time:%Y-%m-%d %H:%M:%S}", shown.actor, shown.words, shown.subject, shown.facts)
+        facts = "".join(text for text, _ in shown.facts)
+        cells = (f"{shown.time:%Y-%m-%d %H:%M:%S}", shown.actor, shown.words, shown.subject, facts)
         # Text: what users typed is never read as markup.
         table.add_row(str(shown.number), *(Text(cell) for cell in cells))
     Console().print(table)

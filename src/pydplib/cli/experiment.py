@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pydplib.cli import NamedGroup
+
 if TYPE_CHECKING:
     from pydplib.experiments._result import Experiment
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-@click.group("experiment")
+@click.group("experiment", cls=NamedGroup)
 def command() -> None:
     """Run an experiment again, on synthetic data: tables beside the paper's values and the theory, and figures."""
 

@@ -8,9 +8,10 @@ import click
 
 from pydplib.cli._anonymity_words import print_json, print_table
 from pydplib.cli._hierarchy_make import distinct_values, make
+from pydplib.cli._tables import InputFile
 from pydplib.errors import HierarchyError
 
-_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PATH = InputFile()
 
 
 @click.group("hierarchy")

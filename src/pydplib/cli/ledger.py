@@ -12,6 +12,7 @@ import click
 from pydplib._csv_text import csv_pieces
 from pydplib.budget import Account, Entry, Head, SqliteLedger, remaining, spent
 from pydplib.budget.units import show_atto, show_nano
+from pydplib.cli import NamedGroup
 from pydplib.cli._platform import HOME, open_platform
 from pydplib.errors import LedgerError
 
@@ -20,7 +21,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 _CSV = click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
 
 
-@click.group("ledger")
+@click.group("ledger", cls=NamedGroup)
 def command() -> None:
     """Show, verify or export the ledger: who was told how much, and what is left."""
 
@@ -181,7 +182,7 @@ def export(
     elif as_csv:
         text = _to_csv([_entry(entry, {}) for entry in entries], _ENTRY_COLUMNS)
     else:
-        text = json.dumps([entry.to_dict() for entry in entries], indent=2) + "\n"
+        text = json.dumps([_exported(entry, for_recipient=recipient is not None) for entry in entries], indent=2) + "\n"
     if output is None:
         click.echo(text, nl=False)
         return
@@ -252,8 +253,17 @@ def _entry(entry: Entry, questions: Mapping[str, str]) -> dict[str, Any]:
         "mechanism": None if entry.cost is None else entry.cost.mechanism,
         "cost": None if entry.cost is None else str(entry.cost),
         "release": entry.release,
-        "details": dict(entry.details),
+        "details": {name: value for name, value in entry.details.items() if name != "sums"},
     }
+
+
+def _exported(entry: Entry, *, for_recipient: bool) -> dict[str, Any]:
+    """Return a whole entry; for one recipient without the data set's sums, which tell what others asked."""
+    values = entry.to_dict()
+    if for_recipient and "data_set" in values["details"].get("sums", {}):
+        sums = {name: value for name, value in values["details"]["sums"].items() if name != "data_set"}
+        values["details"] = {**values["details"], "sums": sums}
+    return values
 
 
 def _asked(question: str | None) -> str | None:
@@ -331,7 +341,7 @@ def _said(column: str, value: Any) -> str:
     if column == "relation":
         return f"neighbouring tables: {_RELATIONS.get(value, value)}"
     if column == "delta":
-        return f"delta {value} in all (a part of it pays for converting Gaussian noise)"
+        return f"delta {value} in total (a part of it pays for converting Gaussian noise)"
     return f"{_HEADINGS.get(column, column)} {value}"
 
 

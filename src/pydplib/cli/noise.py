@@ -17,8 +17,9 @@ import click
 from pydplib.cli._column_files import ColumnFiles, Format, Table, format_of_name, send, spool
 from pydplib.cli._outputs import check_targets, staged
 from pydplib.cli._steps import show_steps
+from pydplib.cli._tables import InputFile
 from pydplib.errors import ParameterError, PydplibError
-from pydplib.paper.words import DATA_TYPES, NOISE_METRICS, ON_MISSING, ROLES, SELECTORS
+from pydplib.paper.words import NOISE_METRICS, ON_MISSING, ROLES, SELECTORS, parse_data_type
 from pydplib.policy.noise_factors import NOISE_FACTORS
 
 _QUERIES = ["count", "histogram", "mean", "average", "median", "variance", "1", "2", "3", "4"]
@@ -38,8 +39,18 @@ def _read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) 
     raise click.BadParameter(f"'{value}' is not LOW,HIGH, such as 18,100 or 2010-01-01,2024-12-31.")
 
 
+def _read_data_type(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return a data type by any name that the library takes."""
+    if value is None:
+        return None
+    try:
+        return parse_data_type(value)
+    except ParameterError as error:
+        raise click.BadParameter(str(error).replace("Unknown data_type ", "Unknown data type ")) from None
+
+
 @click.command("noise")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("file", type=InputFile(reads_dash=False, path_type=str))
 @click.option("--column", required=True, help="The column that gets noise.")
 @click.option(
     "--query",
@@ -59,7 +70,12 @@ def _read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) 
     "--bounds", metavar="LOW,HIGH", callback=_read_bounds, help="Public limits, e.g. 18,100; values beyond are clamped."
 )
 @click.option("--categories", help="All values that a text column may take, in order, separated by commas.")
-@click.option("--data-type", type=click.Choice(DATA_TYPES), help="What the values are; found out if not given.")
+@click.option(
+    "--data-type",
+    callback=_read_data_type,
+    metavar="[char|string|int|numpy.int|float|numpy.float|bool|numpy.bool|date]",
+    help="What the values are, in the paper's words; found out if not given.",
+)
 @click.option(
     "--selector",
     type=click.Choice(SELECTORS),

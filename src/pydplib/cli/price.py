@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pydplib.cli._asking import asking, open_session, price_options
+from pydplib.cli._progress import waiting
 
 
 @click.command("price")
@@ -21,7 +22,7 @@ def command(as_json: bool, **given: Any) -> None:
       pydplib price reports.parquet --schema schema.toml --question "median age" \
         --noise-factor high --recipient partner --ledger ledger.db
     """
-    with open_session(given, preview=True) as (session, question):
+    with waiting("Making the price"), open_session(given, preview=True) as (session, question):
         price = session.price(question, **price_options(given))
     if not as_json:
         click.echo(str(price))

@@ -9,7 +9,10 @@ import click
 
 from pydplib.cli._asking import asking, open_session, price_options
 from pydplib.cli._outputs import check_targets
+from pydplib.cli._progress import waiting
 from pydplib.errors import ParameterError
+
+_PICTURES = ("png", "svg", "pdf")
 
 
 @click.command("release")
@@ -18,7 +21,12 @@ from pydplib.errors import ParameterError
 @click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
 @click.option("--html", "as_html", is_flag=True, help="Write a page with a figure (needs --output).")
 @click.option("--png", "as_png", is_flag=True, help="Write a picture (needs --output).")
-@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write it; the ending says as what: .json, .csv, .html, .png, .svg, .pdf or .txt.",
+)
 @click.option("--force", is_flag=True, help="Replace an output that exists.")
 def command(
     as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path | None, force: bool, **given: Any
@@ -36,11 +44,11 @@ def command(
     """
     form = _form(as_json, as_csv, as_html, as_png, output)
     _check_output(output, given, force=force)
-    with open_session(given) as (session, question):
+    with waiting(f"Reading {Path(given['file']).name}"), open_session(given) as (session, question):
         release = session.release(question, **price_options(given))
         left = session.remaining
     told = "".join(f" {remark}" for remark in release.remarks)
-    if form in ("html", "png"):
+    if form in ("html", *_PICTURES):
         _draw(release, form, output)
         click.echo(f"Wrote {output}. Cost: {release.cost}.{told} Left for '{given['recipient']}': {left}.")
         return
@@ -73,9 +81,14 @@ def _form(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path
         raise ParameterError("Choose one of --json, --csv, --html and --png.")
     if not chosen and output is not None:
         suffix = output.suffix.lower().lstrip(".")
-        chosen = [suffix] if suffix in ("json", "csv", "html", "png") else []
+        if suffix not in ("json", "csv", "html", *_PICTURES, "txt", ""):
+            raise ParameterError(
+                f"--output cannot write '.{suffix}'. Choose a name that ends in .csv, .json, .html, .png, .svg, .pdf "
+                "or .txt."
+            )
+        chosen = [suffix] if suffix not in ("txt", "") else []
     form = chosen[0] if chosen else "text"
-    if form in ("html", "png") and output is None:
+    if form in ("html", *_PICTURES) and output is None:
         raise ParameterError(f"--{form} needs a file: --output answer.{form}.")
     return form
 

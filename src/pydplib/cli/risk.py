@@ -7,19 +7,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pydplib.cli._anonymity_words import NAMES_HELP, percent, print_json, print_table, read_names, risk_values
+from pydplib.cli._anonymity_words import (
+    NAMES_HELP,
+    percent,
+    print_columns,
+    print_json,
+    print_table,
+    read_names,
+    risk_values,
+    role_options,
+)
+from pydplib.cli._tables import InputFile
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Risk
     from pydplib.cli._tables import TableFile
 
-_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PATH = InputFile()
 
 
 @click.command("risk")
 @click.argument("file", type=_PATH)
 @click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
+@role_options
+@click.option("--original", type=_PATH, help="The table that FILE was made from: other columns are joined with it.")
 @click.option("--person", help="The column that says whose row it is; then people are counted, not rows.")
 @click.option(
     "--population", type=_PATH, help="A table of everybody, with the same columns, for journalist and marketer."
@@ -37,6 +49,9 @@ _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 def command(
     file: Path,
     quasi: tuple[str, ...],
+    insensitive: tuple[str, ...],
+    identifiers: tuple[str, ...],
+    original: Path | None,
     person: str | None,
     population: Path | None,
     fraction: float | None,
@@ -61,20 +76,22 @@ def command(
     with open_tables() as tables:
         table = tables.open(file, sheet=sheet)
         names = check_quasi(table, quasi, f"pydplib risk {file}")
-        wanted = list(names)
         if person is not None:
             table.check([person], "--person")
-            wanted.append(person)
         everybody = None
         if population is not None:
             behind = tables.open(population)
             behind.check(names, "quasi-identifier, in the population")
             everybody = behind.frame(names)
-        found = risk(table.seen(wanted, names), names, everybody, person=person, fraction=fraction)
+        found = risk(
+            table.seen(list(table.columns), names), names, everybody, person=person, fraction=fraction,
+            insensitive=list(dict.fromkeys(insensitive)), identifiers=list(dict.fromkeys(identifiers)),
+            original=None if original is None else tables.open(original).frame(),
+        )  # fmt: skip
     if as_json:
         print_json({"file": str(file), "quasi_identifiers": names, "person": person, **risk_values(found)})
     else:
-        _print(found, names, people=person is not None, population=population is not None or fraction is not None)
+        _print(found, names, people=person is not None)
         if with_values:
             _print_values(found)
 
@@ -96,7 +113,7 @@ def _quoted(name: str) -> str:
     return name if name.replace("_", "").replace("-", "").isalnum() else f"'\"{name}\"'"
 
 
-def _print(found: Risk, names: list[str], *, people: bool, population: bool) -> None:
+def _print(found: Risk, names: list[str], *, people: bool) -> None:
     who = "people" if people else "records"
     p, j = found.prosecutor, found.journalist
     # One patient with two different rows is in two classes, and can be found by either.
@@ -109,18 +126,19 @@ def _print(found: Risk, names: list[str], *, people: bool, population: bool) -> 
         f"{percent(found.unique)} of the {who} are unique. Somebody who knows these columns of a person, and that she "
         f"is in the table, finds her with a chance of up to {percent(p.maximum)}, {percent(p.expected)} on average."
     )
+    known = found.has_population
     rows = [
-        ["highest chance", percent(p.maximum), percent(j.maximum), ""],
-        ["on average", percent(p.expected), percent(j.expected), percent(found.marketer)],
+        ["highest chance", percent(p.maximum), percent(j.maximum) if known else "", ""],
+        ["on average", percent(p.expected), *((percent(j.expected), percent(found.marketer)) if known else ("", ""))],
     ]
     rows += [
-        [f"{who} with a chance above {100 * tau:g} %", percent(share), percent(j.at_risk[tau]), ""]
+        [f"{who} with a chance above {100 * tau:g} %", percent(share), percent(j.at_risk[tau]) if known else "", ""]
         for tau, share in p.at_risk.items()
     ]
     print_table(["chance of being found by", "prosecutor", "journalist", "marketer"], rows)
     click.echo("Prosecutor: knows that the person is in the table. Journalist: does not. Marketer: matches everybody.")
-    if not population:
-        click.echo("Without --population or --fraction the table counts as the whole population.")
+    if not known:
+        click.echo("Journalist and marketer need the population: --population FILE or --fraction SHARE.")
     elif found.estimated:
         click.echo("The population's classes are estimated from --fraction.")
     if found.population_unique:
@@ -135,6 +153,7 @@ def _print(found: Risk, names: list[str], *, people: bool, population: bool) -> 
             f"'{worst.column}' adds most: without it {percent(worst.without)} would be unique instead of "
             f"{percent(found.unique)}. Make it coarser first."
         )
+    print_columns([one for one in found.columns if one.names_people or one.blocks])
 
 
 def _print_values(found: Risk) -> None:

@@ -81,7 +81,7 @@ def _budget(terms: Terms | None, between: str) -> str:
         return "no cap"
     each = "no cap" if terms.epsilon_cap is None else f"{terms.epsilon_cap:g}"
     in_all = "no budget" if terms.budget is None else f"{terms.budget.epsilon:g}"
-    return f"{each} per question{between}{in_all} in all"
+    return f"{each} per question{between}{in_all} in total"
 
 
 def _row(role: Role, policy: Policy) -> dict[str, object]:

@@ -10,11 +10,22 @@ from typing import Any
 
 import click
 
-from pydplib._duckdb_files import check_parquet_names, csv_source, file_or_pattern, has_pattern, parquet_source
+from pydplib._csv_lines import is_sound, read_head, write_sound
+from pydplib._duckdb_files import (
+    check_parquet_names,
+    csv_source,
+    file_or_pattern,
+    has_pattern,
+    parquet_source,
+    sql_text,
+)
 from pydplib._names import is_identifier, person_column
-from pydplib._table_text import encoding_of, sheet_to_csv, write_utf8
+from pydplib._table_text import sheet_to_csv
+from pydplib.cli import NamedGroup
 from pydplib.cli._csv_header import read_header
+from pydplib.cli._progress import waiting
 from pydplib.cli._sql import identifier
+from pydplib.cli._tables import input_file
 from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
 
 _COMMA = r"^ *[+-]?[0-9]+(,[0-9]+)? *$"  # numbers with a decimal comma
@@ -22,7 +33,7 @@ _WORDS = r"^(?i)(ja|j|nein|wahr|falsch|yes|y|no|n|true|t|false|f)$"
 _FEW = 30  # a text column with at most so many different values is proposed as a category
 
 
-@click.group("schema")
+@click.group("schema", cls=NamedGroup)
 def command() -> None:
     """Propose a schema for a file, or check a finished one."""
 
@@ -41,7 +52,8 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
     Examples:
       pydplib schema init reports.csv --output schema.toml
     """  # noqa: D301 - click needs the backspace itself
-    text = propose(file, person=person, sheet=sheet)
+    with waiting(f"Reading {Path(file).name}"):
+        text = propose(input_file(file), person=person, sheet=sheet)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -62,11 +74,14 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
 @click.argument("schema_file")
 @click.argument("file", required=False)
 @click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook.")
-def check(schema_file: str, file: str | None, table: str | None) -> None:
+@click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines.")
+def check(schema_file: str, file: str | None, table: str | None, multiline: bool) -> None:
     """Check that a schema is complete and, with FILE, that the table's columns and cells fit it.
 
-    FILE is looked at, for its owner alone: a warning says that some cells, or all, of a column cannot be read as what
-    is declared, never which or how many. That a warning is there is a fact about the data: do not hand it on.
+    FILE is looked at, for its owner alone: which columns have cells that cannot be read as what is declared, how many
+    persons have more rows than the limit, how many values lie beyond the bounds, and which limit would keep 95 % and
+    99 % of the rows. These numbers are exact: do not pass them on. A limit that is chosen after looking at them is not
+    covered by the guarantee.
 
     \b
     Examples:
@@ -74,20 +89,24 @@ def check(schema_file: str, file: str | None, table: str | None) -> None:
       pydplib schema check schema.toml reports.csv
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.engine import load
-    from pydplib.engine.readable import find_misfits
-    from pydplib.schema import Schema
+    from pydplib.schema import Schema, rows_words
 
     _check_entries(schema_file)
     schema = Schema.load(schema_file)
     if file is not None:
-        with load(file, schema, table=table) as loaded:
-            click.echo(str(loaded))
-            for misfit in find_misfits(loaded.engine):  # type: ignore[arg-type]  # files and databases speak SQL
-                click.echo(f"Warning: {misfit}", err=True)
+        with (
+            waiting(f"Reading {Path(file).name}"),
+            load(input_file(file), schema, table=table, multiline=multiline) as loaded,
+        ):
+            shown, found = str(loaded), loaded.check()
+        click.echo(shown)
+        for misfit in found.misfits:
+            click.echo(f"Warning: {misfit}", err=True)
+        click.echo(str(found))
     who = (
-        f"person '{schema.person}', at most {schema.max_rows_per_person} rows each"
+        f"person '{schema.person}', {rows_words(schema.max_rows_per_person)} each count in full"
         if schema.person
-        else ("no person column: every row counts as another person")
+        else "no person column: one row per person"
     )
     size = f"public size {schema.size}" if schema.size else "size not public"
     click.echo(f"The schema is complete: {len(schema.columns)} columns; {who}; {size}.")
@@ -96,12 +115,15 @@ def check(schema_file: str, file: str | None, table: str | None) -> None:
 def _check_entries(schema_file: str) -> None:
     """Raise with every entry that is still empty, not only the first."""
     try:
-        columns = tomllib.loads(Path(schema_file).read_text(encoding="utf-8")).get("columns", {})
+        table = tomllib.loads(Path(schema_file).read_text(encoding="utf-8"))
+        columns = table.get("columns", {})
         kinds = {name: (entry, entry.get("kind")) for name, entry in columns.items()}
     except (OSError, UnicodeDecodeError, ValueError, AttributeError, RecursionError):
         return  # Schema.load says what is wrong
     wanted = {"number": ("low", "high"), "integer": ("low", "high"), "date": ("low", "high"), "category": ("values",)}
-    empty = [
+    limit = ["max_rows_per_person: how many rows of one person count in full"]
+    empty = [] if table.get("max_rows_per_person", 1) != "" else limit
+    empty += [
         f"{name}: {', '.join(missing)}"
         for name, (entry, kind) in kinds.items()
         if (missing := [key for key in wanted.get(str(kind), ()) if entry.get(key) in (None, "", [])])
@@ -109,8 +131,8 @@ def _check_entries(schema_file: str) -> None:
     if len(empty) > 1:
         listed = "".join(f"\n  {line}" for line in empty)
         raise SchemaError(
-            f"{len(empty)} columns still need entries:{listed}\nFill in what is possible in the real world; data never "
-            "choose bounds or categories. A column that nobody shall ask about may be deleted."
+            f"{len(empty)} entries are still to be filled in:{listed}\nWrite what is possible in the real world; data "
+            "never choose limits, bounds or categories. A column that nobody will ask about may be deleted."
         )
 
 
@@ -127,7 +149,7 @@ def propose(file: str, *, person: str | None = None, sheet: str | None = None) -
     stem = Path(file).stem
     lines = [
         "# What is public about this table. Fill in the empty entries by what is possible in the real world;",
-        "# data never choose bounds or categories. A column that nobody shall ask about may be deleted.",
+        "# data never choose limits, bounds or categories. A column that nobody will ask about may be deleted.",
         f"# Then run: pydplib schema check SCHEMA.toml {_plain(Path(file).name)}",
         f'name = "{_plain(stem)}"',
     ]
@@ -136,7 +158,7 @@ def propose(file: str, *, person: str | None = None, sheet: str | None = None) -
     else:
         lines += [
             f"person = {_quoted(who)}  # whose row it is: please check",
-            "max_rows_per_person = 1  # most rows of one person that count in full: please check",
+            'max_rows_per_person = ""  # how many rows of one person count in full: what is usual, e.g. 3',
         ]
     lines.append("# size = 0  # the number of persons, only if it is public")
     for name, storage, few in columns:
@@ -192,26 +214,28 @@ def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:
             copy = Path(folder) / "table.csv"
             sheet_to_csv(Path(file), sheet, copy)
             return _read_columns(str(copy), False, Path(file).name)
-    if (
-        not is_parquet
-        and suffix != ".zst"
-        and Path(file).is_file()
-        and (encoding := encoding_of(Path(file))) != "utf-8"
-    ):
+    if not is_parquet and suffix != ".zst" and Path(file).is_file():
+        # As load reads it: the first line alone says what separates cells, and no line hides another.
+        head = read_head(Path(file))
+        if is_sound(Path(file), head):
+            return _read_columns(file, False, Path(file).name, head.separator)
         with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
             copy = Path(folder) / "table.csv"
-            write_utf8(Path(file), encoding, copy)
-            return _read_columns(str(copy), is_parquet, Path(file).name)
+            write_sound(Path(file), head, copy)
+            return _read_columns(str(copy), False, Path(file).name, head.separator)
     return _read_columns(file, is_parquet, Path(file).name)
 
 
-def _read_columns(file: str, is_parquet: bool, shown: str) -> list[tuple[str, str, bool]]:
+def _read_columns(file: str, is_parquet: bool, shown: str, separator: str | None = None) -> list[tuple[str, str, bool]]:
     import duckdb
 
     name = file_or_pattern(file)
     if not is_parquet and Path(file).is_file() and Path(file).suffix.lower() != ".zst":
         read_header(Path(file))  # DuckDB would give the second of two columns of one name a name of its own
-    source = parquet_source(name) if is_parquet else csv_source(name, options="header=true")
+    options = "header=true"
+    if separator is not None:
+        options += f", delim={sql_text(separator)}, strict_mode=false, ignore_errors=true"
+    source = parquet_source(name) if is_parquet else csv_source(name, options=options)
     found: list[tuple[str, str, bool]] | None = None
     try:
         with duckdb.connect(":memory:") as connection:

@@ -95,6 +95,8 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         application = starting.application()
         if configuration.demo:
             people = demonstration.seed(step)
+        if configuration.database_url is None:
+            starting.end_claims()  # nobody else works on this database
         starting.tidy()
         if changes and not configuration.demo:
             click.echo(f"Database: {changes} change{'s' if changes != 1 else ''} of its tables made.")

@@ -9,23 +9,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pydplib.cli._anonymity_words import NAMES_HELP, measure_values, print_json, print_table, read_names, read_pairs
+from pydplib.cli._anonymity_words import (
+    NAMES_HELP,
+    ROLES_HINT,
+    measure_values,
+    print_columns,
+    print_json,
+    print_table,
+    read_names,
+    read_pairs,
+    role_options,
+)
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
 from pydplib.cli._sql import identifier
-from pydplib.cli._tables import TableFile, engine_errors, open_tables
+from pydplib.cli._tables import InputFile, TableFile, engine_errors, open_tables
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Verification
 
-_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PATH = InputFile()
 
 
 @click.command("verify")
 @click.argument("file", type=_PATH)
 @click.option("--quasi", multiple=True, callback=read_names, help=f"What an outsider may know. {NAMES_HELP}")
-@click.option("--sensitive", multiple=True, callback=read_names, help=f"What nobody shall learn. {NAMES_HELP}")
+@click.option("--sensitive", multiple=True, callback=read_names, help=f"What nobody may learn. {NAMES_HELP}")
+@role_options
+@click.option("--original", type=_PATH, help="The table that FILE was made from: other columns are joined with it.")
 @click.option("--person", help="The column that says whose row it is; then people are counted, not rows.")
 @click.option("--linked", is_flag=True, help="An outsider sees which rows belong together (a consistent pseudonym).")
 @click.option(
@@ -56,46 +68,60 @@ _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--previous", multiple=True, type=_PATH, help="An earlier release of the same people; may be given several times."
 )
+@click.option(
+    "--safe-harbor",
+    is_flag=True,
+    help="Look for the 18 kinds of identifiers of HIPAA's Safe Harbor instead; ends with code 15 if one is found.",
+)
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
     file: Path,
     quasi: tuple[str, ...],
     sensitive: tuple[str, ...],
+    insensitive: tuple[str, ...],
+    identifiers: tuple[str, ...],
+    original: Path | None,
     person: str | None,
     linked: bool,
     demands: tuple[Demand, ...],
     trees: dict[str, str],
     orders: dict[str, str],
     previous: tuple[Path, ...],
+    safe_harbor: bool,
     sheet: str | None,
     as_json: bool,
 ) -> None:
     """Measure k, alpha, l, t, beta and delta of FILE (CSV, Excel, Parquet) as it is, whoever made it.
 
+    A column without a role that may name people (a name, a hashed id, a row number, a copied date) is reported, and
+    --require ends with code 15 until it has one.
+
     \b
     Examples:
       pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis
       pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis --require k=5 --require l=3
+      pydplib verify out.csv --safe-harbor
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
 
     with open_tables() as tables:
         table = tables.open(file, sheet=sheet)
+        if safe_harbor:
+            _check_safe_harbor(table, insensitive, as_json=as_json)
+            return
         names = check_quasi(table, quasi, f"pydplib verify {file}")
         watched = list(dict.fromkeys(sensitive))
         table.check(watched, "--sensitive")
         _check_columns(demands, trees, orders, watched, names)
-        wanted = [*names, *watched]
         if person is not None:
             table.check([person], "--person")
-            wanted.append(person)
         listed = {name: _order(text, table.columns[name]) for name, text in orders.items()}
         for name, values in listed.items():
             _check_order(table, name, values)
         read = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
         found = verify(
-            table.seen(list(dict.fromkeys(wanted)), names),
+            table.seen(list(table.columns), names),
             {name: read.get(name) for name in names},
             watched,
             person=person,
@@ -103,6 +129,9 @@ def command(
             hierarchies={name: tree for name, tree in read.items() if name in watched},
             orders=listed,
             previous=[_earlier(tables.open(path), names) for path in previous],
+            insensitive=list(dict.fromkeys(insensitive)),
+            identifiers=list(dict.fromkeys(identifiers)),
+            original=None if original is None else tables.open(original).frame(),
         )
     verdicts = judge(found, demands)
     if as_json:
@@ -112,6 +141,39 @@ def command(
     failed = [verdict["required"] for verdict in verdicts if not verdict["holds"]]
     if failed:
         raise AnonymityError(f"The table does not have what is required: {', '.join(dict.fromkeys(failed))}.")
+    if demands and found.unnamed:
+        lost = ", ".join(f"'{one.column}'" for one in found.unnamed)
+        raise AnonymityError(f"What is required holds only if these columns name nobody: {lost}. {ROLES_HINT}")
+
+
+def _check_safe_harbor(table: TableFile, ignore: Sequence[str], *, as_json: bool) -> None:
+    """Print which of the 18 kinds were found, and where; columns of --insensitive were looked at by somebody."""
+    from pydplib.anonymity import safe_harbor
+    from pydplib.anonymity.safe_harbor import KINDS
+
+    table.check(ignore, "--insensitive")
+    found = safe_harbor(table.frame(), ignore=ignore)
+    if as_json:
+        print_json({"file": str(table.path), "safe_harbor": [one.to_dict() for one in found]})
+    else:
+        where: dict[str, list[str]] = {}
+        for one in found:
+            where.setdefault(one.letter, []).append(f"{one.column} (by {one.evidence})")
+        rows = [[letter, kind, ", ".join(where.get(letter, ["none found"]))] for letter, kind in KINDS.items()]
+        print_table(["", "kind of identifier", "columns"], rows, words=("kind of identifier", "columns"))
+        for one in found:
+            click.echo(one.sentence)
+        click.echo(
+            "Years may stay, and so may '90 or older' and the first three digits of a ZIP code with more than 20,000 "
+            "people (here by the Census of 2000: check them against the current one). None found is no proof: Safe "
+            "Harbor also asks that nobody who hands the table over knows how to identify somebody in it."
+        )
+    if found:
+        letters = ", ".join(dict.fromkeys(one.letter for one in found))
+        raise AnonymityError(
+            f"The table has identifiers of these kinds: {letters}. Drop or coarsen the columns; name those that you "
+            "have looked at and that are none with --insensitive."
+        )
 
 
 def _earlier(table: TableFile, names: Sequence[str]) -> Any:
@@ -169,6 +231,7 @@ def _values(found: Verification) -> dict[str, Any]:
         "classes": found.classes,
         "k": found.k,
         "missing": found.missing,
+        "without_role": [one.to_dict() for one in found.columns],
         "sensitive": {name: measure_values(measures) for name, measures in found.sensitive.items()},
     }
     if found.across is not None:
@@ -217,3 +280,4 @@ def _print(found: Verification, verdicts: Sequence[dict[str, Any]]) -> None:
     if verdicts:
         rows = [[v["required"], v["sensitive"] or "the table", "yes" if v["holds"] else "NO"] for v in verdicts]
         print_table(["required", "of", "holds"], rows)
+    print_columns(found.unnamed)

@@ -123,7 +123,7 @@ def test_an_earlier_table_without_a_trace_is_measured(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--previous", "none.trace"], "does not exist"),
+        (["--previous", "none.trace"], "There is no file 'none.trace'"),
         (["--previous", "a.toml"], "--previous 'a.toml': The first line is empty"),
         (["--previous", "other.csv"], "--previous 'other.csv': The table has no column 'a'"),
         (["--trace", "t.csv"], "which is read"),

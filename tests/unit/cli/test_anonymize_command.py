@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pydplib.cli import _anonymize_run, main
@@ -335,3 +336,62 @@ def test_guessed_bounds_are_marked_and_every_run_reminds_of_them(tmp_path: Path,
     with pytest.raises(SystemExit):
         main(call)
     assert "The hierarchies of region were made from the data" in capsys.readouterr().out
+
+
+@pytest.fixture
+def costly(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    ages, wards = rng.integers(20, 90, 300), rng.integers(0, 60, 300)
+    table = pd.DataFrame({"age": ages, "ward": wards, "ill": ["a", "b", "c"] * 100})
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    (tmp_path / "anon.toml").write_text(
+        'checked = true\nsensitive = ["ill"]\nquasi_identifiers = ["age", "ward"]\n'
+        '[[models]]\nmodel = "k-anonymity"\nk = 60\n[[models]]\nmodel = "l-diversity"\nl = 2\n'
+    )
+    return tmp_path
+
+
+def test_advice_says_what_each_column_and_model_costs_and_releases_nothing(costly: Path, capsys) -> None:
+    call = ["anonymize", str(costly / "visits.csv"), "--config", str(costly / "anon.toml"), "--advice"]
+    with pytest.raises(SystemExit) as end:
+        main(call)
+    out = capsys.readouterr().out
+    assert not end.value.code
+    assert "column left out" in out and "model left out" in out and "mondrian" in out and "in total" in out
+    assert sorted(path.name for path in costly.iterdir()) == ["anon.toml", "visits.csv"]
+    with pytest.raises(SystemExit):
+        main([*call, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert {one["subject"] for one in found["columns"]} == {"age", "ward"} and found["sentences"]
+
+
+def test_report_holds_advice_distributions_and_a_classifier(costly: Path, capsys) -> None:
+    call = ["anonymize", str(costly / "visits.csv"), "--config", str(costly / "anon.toml"), "--output"]
+    call += [str(costly / "out.csv"), "--report", str(costly / "r.html"), "--advice", "--classifier"]
+    with pytest.raises(SystemExit) as end:
+        main(call)
+    assert not end.value.code, capsys.readouterr().err
+    page = (costly / "r.html").read_text()
+    for words in ("What would cost less", "What is still there", "A random forest predicts ill", "apart"):
+        assert words in page
+
+
+def test_much_loss_points_to_the_advice(costly: Path, capsys) -> None:
+    call = ["anonymize", costly / "visits.csv", "--config", costly / "anon.toml", "--output", costly / "out.csv"]
+    with pytest.raises(SystemExit):
+        main([str(part) for part in call])
+    assert "--advice says which column" in capsys.readouterr().out
+
+
+def test_safe_harbor_ends_with_15_where_an_identifier_is_left(costly: Path, capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["verify", str(costly / "visits.csv"), "--safe-harbor"])
+    assert not end.value.code and "none found" in capsys.readouterr().out
+    (costly / "mails.csv").write_text("reach\na@x.org\nb@y.org\n")
+    with pytest.raises(SystemExit) as end:
+        main(["verify", str(costly / "mails.csv"), "--safe-harbor"])
+    out, err = capsys.readouterr()
+    assert end.value.code == 15 and "reach (by content)" in out and "x.org" not in out + err
+    with pytest.raises(SystemExit) as end:
+        main(["verify", str(costly / "mails.csv"), "--safe-harbor", "--insensitive", "reach"])
+    assert not end.value.code

@@ -65,6 +65,13 @@ def test_every_kind_of_hierarchy_is_read(tmp_path: Path) -> None:
     inner = {kind = "intervals", low = 0, high = 120, widths = [10]}
     [quasi_identifiers.automatic]
     kind = "automatic"
+    [quasi_identifiers.cuts]
+    kind = "cuts"
+    edges = [[0, 10, 100]]
+    outside = "clamp"
+    [quasi_identifiers.codes]
+    kind = "codes"
+    system = "icd-10"
     """
     found = read(tmp_path, text + K).quasi_identifiers
     assert {name.replace("top bottom", "top-bottom") for name in found} - {"short", "auto"} == set(KINDS)
@@ -88,6 +95,8 @@ def test_every_model_is_read(tmp_path: Path) -> None:
         "delta-disclosure": "delta = 1.5",
         "k-map": 'k = 9\npopulation = "all.csv"',
         "delta-presence": 'upper = 0.5\npopulation = "all.csv"',
+        "average-risk": "limit = 0.05",
+        "population-uniqueness": "limit = 0.01\nfraction = 0.1",
     }
     assert set(entries) == set(MODELS)
     text = "".join(f'[[models]]\nmodel = "{name}"\n{values}\n' for name, values in entries.items())
@@ -95,6 +104,7 @@ def test_every_model_is_read(tmp_path: Path) -> None:
     assert [str(model) for model in config.models] == [
         "5-anonymity", "(0.5, 3)-anonymity", "recursive (4, 3)-diversity", "0.2-closeness (hierarchical)",
         "2-likeness (basic beta)", "1.5-disclosure privacy (log2)", "9-map", "(0, 0.5)-presence",
+        "average risk of at most 5 %", "population uniqueness of at most 1 % (dankar, fraction 0.1)",
     ]  # fmt: skip
     assert config.models[6].population == "everybody" and not config.needs_memory
 
@@ -161,7 +171,7 @@ def test_names_of_columns_tell_their_roles_in_two_languages(tmp_path: Path) -> N
         "patientId": "identifier", "Nachname": "identifier", "e-mail": "identifier", "Geburtsdatum": "quasi",
         "PLZ": "quasi", "marital-status": "quasi", "Diagnose": "sensitive", "icd10": "sensitive", "income": "sensitive",
     }  # fmt: skip
-    text = ";".join(roles) + "\n" + "\n".join(";".join(["x"] * len(roles)) for _ in range(3)) + "\n"
+    text = ";".join(roles) + "\n" + "\n".join(";".join([f"x{i}"] * len(roles)) for i in range(3)) + "\n"
     assert {guess.name: guess.role for guess in guesses_of(tmp_path, text)} == roles
 
 

@@ -42,7 +42,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, objec
 
 def test_page_when_run_has_no_failing_command(ran) -> None:
     _, _, codes = ran
-    assert len(codes) == 8
+    assert len(codes) == 9
     assert set(codes.values()) == {0}
     assert {line.split()[1] for line in codes} == {"risk", "anonymize", "hierarchy", "verify", "attack"}
 

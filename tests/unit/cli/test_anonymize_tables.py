@@ -61,6 +61,18 @@ def test_latin1_letter_after_a_long_plain_beginning_is_still_noticed(tables: Tab
     assert tables.open(tmp_path / "a.csv").relation.filter("b = 2").fetchall() == [("ü", 2)]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_one_line_of_another_encoding_changes_no_other(tables: Tables, tmp_path: Path, end: str) -> None:
+    plain = "".join(f"Köln;{number}{end}" for number in range(150_000)).encode()  # more than one piece of the file
+    odd = f"Würzburg €;-1{end}".encode("cp1252")
+    for name, content in (("first.csv", odd + plain), ("last.csv", plain + odd)):
+        (tmp_path / name).write_bytes(f"Straße;n{end}".encode() + content)
+        table = tables.open(tmp_path / name)
+        assert list(table.columns) == ["Straße", "n"]
+        found = table.relation.aggregate('"Straße", count(*)').fetchall()
+        assert sorted(found) == [("Köln", 150_000), ("Würzburg €", 1)]
+
+
 def test_comma_separated_file_keeps_thousands_as_text_and_points_as_decimals(tables: Tables, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('x,y,when\n2.5,"1,5",2017-01-02 10:00\n1e3,"2,5",2017-01-02T11:30:00\n')
     table = tables.open(tmp_path / "a.csv")

@@ -41,6 +41,15 @@ def table(tmp_path: Path) -> Path:
         ),
         (["masking", "--values", "80331,80333", "--step", "3"], ["80331;80***;*****", "80333;80***;*****"]),
         (["masking", "--values", "12,34", "--side", "left"], ["12;*2;**", "34;*4;**"]),
+        (
+            ["cuts", "--edges", "0,1,3", "--edges", "0,3"],
+            ["0;0;0-3;*", "1;1-3;0-3;*", "2;1-3;0-3;*", "3;1-3;0-3;*"],
+        ),
+        (
+            ["codes", "--system", "icd-10", "--values", "E11.9,C61"],
+            ["E11.9;E11;E10-;E00-E90;*", "C61;C61;C60-;C00-D48;*"],
+        ),
+        (["codes", "--system", "uk-postcode", "--values", "SW1A 1AA"], ["SW1A 1AA;SW1A 1;SW1A;SW;*"]),
         (["order", "--values", "I,II,III"], ["I;I - II;*", "II;I - II;*", "III;III;*"]),
         (["grouping", "--group", "up=arm,head", "--group", "low=leg"], ["arm;up;*", "head;up;*", "leg;low;*"]),
     ],
@@ -49,6 +58,22 @@ def test_made_hierarchies_are_in_arx_format(capsys, arguments, lines) -> None:
     code, out, err = run(capsys, "make", *arguments)
     assert (code, err) == (0, "")
     assert out.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cuts", "--edges", "0,ten"], "'ten' is not a number"),
+        (["cuts", "--edges", "0,inf"], "finite"),
+        (["cuts", "--edges", "0,5,3"], "rise"),
+        (["cuts", "--edges", "0,5,10", "--edges", "0,4,10"], "keeps some edges"),
+        (["codes", "--system", "icd-10", "--values", "hello"], "not ICD-10 codes"),
+        (["codes", "--system", "icd-10"], "--values"),
+    ],
+)
+def test_wrong_edges_and_codes_are_refused_in_words(capsys, arguments, words) -> None:
+    code, out, err = run(capsys, "make", *arguments)
+    assert code != 0 and out == "" and words in err
 
 
 def test_made_file_is_what_the_library_reads(tmp_path: Path, capsys) -> None:
@@ -108,12 +133,26 @@ def test_check_with_a_gap_ends_with_16_and_lists_only_when_asked(table: Path, tm
     assert (code, json.loads(out)) == (16, {"covers": False, "missing": 2, "unused": 0, "height": 1})
 
 
+def test_leaves_with_decimals_cover_the_same_numbers_of_a_table(tmp_path: Path, capsys) -> None:
+    path, table = tmp_path / "h.csv", tmp_path / "d.csv"
+    path.write_text("0.5;low;*\n1.0;low;*\n1.50;high;*\n")
+    table.write_text("dose\n0.5\n1.0\n1.5\n")
+    code, out, _ = run(capsys, "check", path, table, "--column", "dose", "--json")
+    assert (code, json.loads(out)["missing"]) == (0, 0)
+    table.write_text("dose;x\n0,5;1\n1,0;1\n1,5;1\n")
+    path.write_text("0,5;low;*\n1,0;low;*\n1,5;high;*\n")
+    assert run(capsys, "check", path, table, "--column", "dose")[0] == 0
+    path.write_text("1;one;*\n1.0;other;*\n")
+    table.write_text("dose\n1\n")
+    assert run(capsys, "check", path, table, "--column", "dose")[0] == 0, "the plain spelling comes first"
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ("a;x;*\nb;y\n", "Row 2 of the hierarchy has 2 levels"),
         ("a;x;*\na;y;*\n", "Row 2 of the hierarchy repeats"),
-        ("a;x;1\nb;x;2\n", "contradicts itself"),
+        ("a;x;1\nb;x;2\n", "the label 'x' at level 1 have different labels at level 2"),
         ("", "at least one row"),
     ],
 )

@@ -237,7 +237,7 @@ def test_bounds_and_record_epsilon_give_a_guarantee(run, reports) -> None:
         (["reports.csv", "--column", "age", "--query", "mean", "--record-epsilon", "1"], 11, "--bounds LOW,HIGH"),
         (["reports.csv", "--column", "age", *ASK, "-o", "reports.csv"], 11, "would replace 'reports.csv'"),
         (["reports.csv", "--column", "age", *ASK, "-o", "nowhere/out.csv"], 11, "does not exist"),
-        (["absent.csv", "--column", "age", *ASK], 2, "does not exist"),
+        (["absent.csv", "--column", "age", *ASK], 10, "There is no file"),
         (["empty.csv", "--column", "age", *ASK], 10, "empty"),
         (["ragged.csv", "--column", "a", *ASK], 10, "cannot be read"),
         (["late.csv", "--column", "a", *ASK], 10, "cannot be read"),

@@ -108,6 +108,14 @@ def test_other_encodings_are_read_and_written_as_utf_8(tmp_path, encoding) -> No
     assert [row[1] for row in table(good(path, *ASK))] == ["name", "Müller", "Größe"]
 
 
+def test_one_line_of_another_encoding_changes_no_other(tmp_path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes("größe,name\n61,Müller\n".encode() + "70,Jäger €\n".encode("cp1252"))
+    rows = table(good(path, "--column", "größe", *ASK[2:]))
+    assert rows[0] == ["größe", "name"]
+    assert [row[1] for row in rows[1:]] == ["Müller", "Jäger €"]
+
+
 # Endings
 
 

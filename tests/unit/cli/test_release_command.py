@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import pydplib as dp
-from pydplib import datasets
+from pydplib import datasets, plot
 from pydplib.cli import main
 
 
@@ -84,7 +84,21 @@ def test_release_as_page_draws_and_shows_the_guarantee(run, tmp_path):
     page = tmp_path / "answer.html"
     code, out, _ = run("release", "histogram age", "--epsilon", "0.5", "--html", "--output", str(page))
     assert code == 0 and "Wrote" in out
-    assert "Differentially private" in page.read_text()
+    text = page.read_text()
+    assert "Differentially private" in text and "Error bars: how far the noise may have moved a number" in text
+    assert "Counted: " in text
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_release_as_picture_draws_the_words_in(run, tmp_path, monkeypatch, ending):
+    drawn = []
+    monkeypatch.setattr(plot, "to_png", lambda figure, path: drawn.append((figure.drawn(), path)))
+    code, out, _ = run("release", "histogram age", "--epsilon", "0.5", "--output", str(tmp_path / f"a.{ending}"))
+    assert code == 0 and "Wrote" in out
+    (figure, path), *_ = drawn
+    words = figure.layout.annotations[-1].text.replace("<br>", " ")
+    assert path.suffix == f".{ending}" and figure.layout.title.text == "Histogram of age"
+    assert "Differentially private" in words and "Error bars: how far the noise may have moved a number" in words
 
 
 def test_release_over_budget_ends_with_code_20_and_shows_asked_and_left(run):
@@ -97,7 +111,7 @@ def test_release_over_budget_ends_with_code_20_and_shows_asked_and_left(run):
     ("question", "args", "code", "message"),
     [
         ("maen age", ["--epsilon", "0.1"], 13, "Did you mean 'mean'"),
-        ("mean age", ["--epsilon", "0.9"], 21, "at most"),
+        ("mean age", ["--epsilon", "1.5"], 21, "at most"),
         ("mean age", ["--noise-factor", "low"], 21, "much noise at most"),
         ("mean age", ["--epsilon", "0.1", "--margin", "3"], 11, "one of"),
         ("mean age", ["--epsilon", "-1"], 11, "positive"),
@@ -155,6 +169,8 @@ def test_release_never_writes_over_what_it_reads_or_over_the_ledger(run, folder,
             assert run("release", "count", *args, file="reports.csv")[0] == 11
     assert (folder / "reports.csv").read_bytes() == before
     assert not (tmp_path / "ledger.db").exists()  # refused before anything was paid
+    assert run("release", "count", "--epsilon", "0.1", "--output", str(tmp_path / "answer.docx"))[0] == 11
+    assert not (tmp_path / "ledger.db").exists() and not (tmp_path / "answer.docx").exists()
     target = tmp_path / "answer.csv"
     target.write_text("mine")
     assert run("release", "count", "--epsilon", "0.1", "--output", str(target))[0] == 11
@@ -172,7 +188,7 @@ def test_release_without_a_price_is_refused_unless_a_role_is_named(run, tmp_path
 
 def test_release_says_what_was_bought_and_what_was_paid_before(run):
     _, first, _ = run("release", "mean age", "--noise-factor", "high")
-    assert "bought as well, once, for epsilon 0.05" in first
+    assert "bought as well, once, for epsilon 0.1" in first
     _, again, _ = run("release", "mean age", "--noise-factor", "high")
     assert "Paid before: nothing was charged." in again and "Answered from the ledger" in again
 
@@ -180,7 +196,8 @@ def test_release_says_what_was_bought_and_what_was_paid_before(run):
 def test_release_of_free_text_needs_a_delta_and_then_shows_common_values(run, tmp_path):
     (tmp_path / "cities.csv").write_text("id,city\n" + "".join(f"p{i},Oslo\n" for i in range(500)))
     (tmp_path / "cities.toml").write_text(
-        'name = "cities"\nperson = "id"\n[columns.id]\nkind = "text"\n[columns.city]\nkind = "text"\nlabel = "quasi"\n'
+        'name = "cities"\nperson = "id"\nmax_rows_per_person = 1\n[columns.id]\nkind = "text"\n'
+        '[columns.city]\nkind = "text"\nlabel = "quasi"\n'
     )
     args = [
         str(tmp_path / "cities.csv"), "--schema", str(tmp_path / "cities.toml"), "-q", "count by city", "--epsilon",
@@ -218,7 +235,8 @@ def test_schema_init_proposes_kinds_and_leaves_bounds_empty(run, folder, tmp_pat
     ages = datasets.pirads(300, backend="pandas").age
     assert str(ages.max()) not in text and "chr" not in text.split("[columns", 1)[1].replace("character", "")
     code, _, err = run.call("schema", "check", str(path))
-    assert code == 12 and "still need" in err and "please check" in text.split("max_rows_per_person")[1].splitlines()[0]
+    assert code == 12 and "still to be filled in" in err
+    assert 'max_rows_per_person = ""' in text and "max_rows_per_person: how many rows of one person count" in err
     assert run.call("schema", "init", str(folder / "reports.csv"), "-o", str(path))[0] == 11  # never overwritten
 
 
@@ -229,7 +247,10 @@ def test_schema_init_reads_parquet_and_prints(run, folder):
 
 def test_schema_check_accepts_a_finished_schema_and_its_file(run, folder):
     code, out, _ = run.call("schema", "check", str(folder / "schema.toml"), str(folder / "reports.parquet"))
-    assert code == 0 and "The schema is complete: 17 columns; person 'patient_id', at most 3 rows each" in out
+    assert (
+        code == 0
+        and "The schema is complete: 17 columns; person 'patient_id', at most 3 rows each count in full" in out
+    )
 
 
 def test_schema_init_of_a_missing_or_broken_file_is_a_clear_error(run, tmp_path):
@@ -249,6 +270,8 @@ def test_filled_in_proposal_can_be_asked(run, folder, tmp_path):
             line = 'low = "2017-01-01"' if "last_modified" in column else "low = 0"
         if line.startswith("high ="):
             line = 'high = "2018-12-31"' if "last_modified" in column else "high = 3000"
+        if line.startswith("max_rows_per_person"):
+            line = "max_rows_per_person = 3"
         lines.append('values = ["a"]' if line.startswith("values") else line)
     (tmp_path / "filled.toml").write_text("\n".join(lines))
     args = ["--schema", str(tmp_path / "filled.toml"), "-q", "mean age", "--epsilon", "0.1", "--recipient", "a"]

@@ -25,7 +25,7 @@ def test_roles_table_shows_every_role_its_band_and_its_meaning() -> None:
 
 def test_roles_show_caps_and_budgets() -> None:
     shown = CliRunner().invoke(cli, ["roles"], env={"COLUMNS": "160"}).stdout
-    for words in ("0.5 per question", "2 in all", "1 per question", "6 in all", "epsilon 10 per data set"):
+    for words in ("1 per question", "2 in total", "2 per question", "4 in total", "epsilon 8 per data set"):
         assert words in shown
 
 
@@ -36,7 +36,7 @@ def test_roles_on_a_narrow_terminal_cut_no_word(columns) -> None:
     words = " ".join(shown.split())
     for role in ROLES.values():
         assert role.title in words and role.description in words
-    assert "high (2), noise 10 to 20 %; epsilon 0.5 per question, 2 in all" in words
+    assert "high (2), noise 10 to 20 %; epsilon 1 per question, 2 in total" in words
     if columns == 80:
         assert len(shown.splitlines()) <= 24
 
@@ -47,7 +47,7 @@ def test_roles_json_is_complete() -> None:
     third = next(row for row in rows if row["role"] == "third_party")
     assert third["noise_band_percent"] == [10.0, 20.0]
     assert third["aimed_at_percent"] == pytest.approx(15.0)
-    assert (third["epsilon_per_question"], third["budget_epsilon"], third["data_set_epsilon"]) == (0.5, 2.0, 10.0)
+    assert (third["epsilon_per_question"], third["budget_epsilon"], third["data_set_epsilon"]) == (1.0, 2.0, 8.0)
     assert next(row for row in rows if row["role"] == "radiologist")["noise_factor"] is None
 
 
