@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,19 +113,14 @@ def command(
     jobs = [(name, form) for name in names for form in CATALOGUE[name].forms if not forms or form in forms]
     if not jobs:
         raise click.UsageError(f"{', '.join(names)}: no such form. See --list.")
-    with nullcontext() if noise_seed is None else _repeatable(noise_seed):
+    from pydplib.experiments.figures import cohort_noise
+
+    with cohort_noise(noise_seed):
         drawn = _draw(jobs, n=n, seed=seed, level=level, epsilon=epsilon)
     if any(form == "sound" for _, form in jobs):
         click.echo(f"Sound figures: epsilon {epsilon:g} for every table. Synthetic data, so nobody pays.", err=True)
     for path in _write(drawn, output, kind, dark):
         click.echo(str(path.resolve()))
-
-
-def _repeatable(seed: int) -> AbstractContextManager[Any]:
-    """Return noise that can be drawn again; while it is lent, no ledger on disk takes an entry."""
-    from pydplib.noise.testing import seeded
-
-    return seeded(seed)
 
 
 def _names(wanted: tuple[str, ...]) -> list[str]:

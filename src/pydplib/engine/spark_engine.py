@@ -71,14 +71,25 @@ def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None =
         used = {*schema.columns, schema.person}
         kept = [_DIALECT.quote(name) for name, _ in described if name in used]
         rows = frame
-        # Written to the executors' memory and disks, and cut off from how it was computed: a second reading, or a part
-        # that is computed again, would give other rows than those that were weighed.
-        frame = guarded("Spark", lambda: rows.selectExpr(*kept).localCheckpoint(eager=True), opening=True)
+        frame = guarded("Spark", lambda: _read_once(rows.selectExpr(*kept)), opening=True)
     guarded("Spark", lambda: frame.createOrReplaceTempView(view), opening=True)
     return SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
 
 
-_IN_PLACE = {"Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "LogicalRelation"}
+def _read_once(rows: Any) -> Any:
+    """Return rows cut off from how they were computed: another reading could give other rows than those weighed.
+
+    They go to the session's checkpoint folder if it has one, else to two executors each, so that one may die.
+    """
+    context = getattr(rows.sparkSession, "sparkContext", None)  # none in Spark Connect
+    if context is not None and context.getCheckpointDir() is not None:
+        return rows.checkpoint(eager=True)
+    from pyspark import StorageLevel
+
+    return rows.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK_2)
+
+
+_IN_PLACE = {"Range", "Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "LogicalRelation"}
 
 
 def _is_pinned(frame: Any) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pydplib.errors import ParameterError, did_you_mean, shown
 from pydplib.experiments._words import PaperFigure
 from pydplib.experiments.catalogue import CATALOGUE, FigureSpec, Form
 
-__all__ = ["CATALOGUE", "FigureSpec", "PaperFigure", "figure_spec", "paper_figure"]
+__all__ = ["CATALOGUE", "FigureSpec", "PaperFigure", "cohort_noise", "figure_spec", "paper_figure"]
 
 
 def figure_spec(name: str) -> FigureSpec:
@@ -48,3 +49,15 @@ def paper_figure(
         options["form"] = form
     drawn: PaperFigure = spec.draw(data, **options)
     return drawn
+
+
+def cohort_noise(seed: int | None) -> AbstractContextManager[Any]:
+    """Return fresh noise, or with a seed the same noise again: for figures of the synthetic cohort alone.
+
+    While a seed is in use, no ledger on disk takes an entry.
+    """
+    if seed is None:
+        return nullcontext()
+    from pydplib.noise.testing import seeded
+
+    return seeded(seed)

@@ -40,13 +40,16 @@ def wait_for(condition: Any, seconds: float = 60) -> bool:
     return False
 
 
-def test_integers_stay_the_same_when_an_executor_is_killed(spark_cluster: Any, spark_session: Any) -> None:
+@pytest.mark.parametrize("is_read_once", [False, True])
+def test_integers_stay_the_same_when_an_executor_is_killed(
+    spark_cluster: Any, spark_session: Any, is_read_once: bool
+) -> None:
     expected = dp.load(duckdb.sql(f"SELECT {CELLS} FROM (SELECT range AS i FROM range({ROWS}))"), SCHEMA).aggregate(
         PLAN
     )
     frame = spark_session.range(0, ROWS, 1, 16).withColumnRenamed("id", "i").selectExpr(*CELLS.split(", "))
-    table = dp.load(frame, SCHEMA)
     assert wait_for(lambda: len(spark_cluster.executors()) == 2)
+    table = dp.load(frame.limit(ROWS).repartition(16) if is_read_once else frame, SCHEMA)
     found: list[Any] = []
     question = threading.Thread(target=lambda: found.append(table.aggregate(PLAN)))
     question.start()
