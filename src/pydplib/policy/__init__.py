@@ -5,7 +5,7 @@ Pure functions over values: nothing here reads a file, a clock or a row of data.
 
 from __future__ import annotations
 
-from pydplib.policy.flow import Audience, Decision, Output, Source, can_flow, check_flow, may_flow
+from pydplib.policy.flow import Audience, Decision, Output, Source, can_flow, check_flow, may_flow, open_names
 from pydplib.policy.labels import (
     DECLASSIFIERS,
     LABEL_MEANINGS,
@@ -92,6 +92,7 @@ __all__ = [
     "join",
     "label_of_noise_factor",
     "may_flow",
+    "open_names",
     "parse_label",
     "parse_noise_factor",
     "parse_role",

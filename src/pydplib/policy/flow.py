@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from pydplib.errors import PolicyError
 from pydplib.policy.labels import LABEL_WORDS, OutputLabel, is_within, parse_label
@@ -133,11 +134,7 @@ def may_flow(
         >>> may_flow(ages, partner, Output("raw"), "research", policy=Policy(), on=today).reason
         "Denied: 'third_party' may get statistics with much noise at most, asked raw rows."
     """
-    rules = [
-        rule
-        for rule in policy.rules
-        if rule.is_for(audience.role, audience.groups) and rule.project in (ANY, source.project)
-    ]
+    rules = _rules_for(source, audience, policy)
     if not rules:
         return Decision(False, f"Denied: no rule mentions '{audience.role}' in this project; the default is no.")
     nearest: tuple[int, str, PolicyRule] | None = None
@@ -166,6 +163,45 @@ def check_flow(
     return decision
 
 
+def open_names(
+    source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return those of a source's fields, and those of its filters, that ``may_flow`` allows one at a time.
+
+    The same answer as one ``may_flow`` per name, from one look at the rules: for forms that list what is open. Two
+    names that two different rules open may still be closed together.
+
+    Examples:
+        >>> import datetime as dt
+        >>> source = Source("pirads", fields=["age", "patient_id"], filters=["age"], identifiers=["patient_id"])
+        >>> who, what = Audience("third_party"), Output("dp_high", epsilon=0.2)
+        >>> fields, filters = open_names(source, who, what, "research", policy=Policy(), on=dt.date(2026, 1, 1))
+        >>> sorted(fields), sorted(filters)
+        (['age'], ['age'])
+    """
+    bare = Source(source.project)
+    rules = [
+        rule
+        for rule in _rules_for(source, audience, policy)
+        if _judge(rule, bare, audience, output, purpose, on)[1] is None
+    ]
+
+    def opened(names: frozenset[str], which: Literal["fields", "filters"]) -> frozenset[str]:
+        inside = (names - _beyond(names, getattr(rule, which), output) for rule in rules)
+        return frozenset[str]().union(*inside) - _identifying(names, source, output)
+
+    return opened(source.fields, "fields"), opened(source.filters, "filters")
+
+
+def _rules_for(source: Source, audience: Audience, policy: Policy) -> list[PolicyRule]:
+    """Return the rows that mention an audience in the project of a source."""
+    return [
+        rule
+        for rule in policy.rules
+        if rule.is_for(audience.role, audience.groups) and rule.project in (ANY, source.project)
+    ]
+
+
 def _judge(
     rule: PolicyRule, source: Source, audience: Audience, output: Output, purpose: str, on: dt.date
 ) -> tuple[int, str | None]:
@@ -192,22 +228,28 @@ def _judge(
 
 
 def _field_checks(rule: PolicyRule, source: Source, output: Output, who: str) -> list[tuple[bool, str]]:
-    used = source.fields | source.filters
+    identifying = _identifying(source.fields | source.filters, source, output)
     checks = [
         (
-            output.label in ("raw", "public") or not used & source.identifiers,
-            "identifiers are part of no output but raw rows: " + _names(used & source.identifiers) + ". (Free text is "
-            "one, unless the schema gives it another label.)",
+            not identifying,
+            "identifiers are part of no output but raw rows: " + _names(identifying) + ". (Free text is one, unless "
+            "the schema gives it another label.)",
         )
     ]
-    if output.label != "public":
-        for what, asked, allowed in (
-            ("fields", source.fields, rule.fields),
-            ("filters", source.filters, rule.filters),
-        ):
-            beyond = asked - set(allowed) if allowed != ALL else frozenset[str]()
-            checks.append((not beyond, f"the rule for {who} does not open the {what} {_names(beyond)}."))
+    for what, asked, allowed in (("fields", source.fields, rule.fields), ("filters", source.filters, rule.filters)):
+        beyond = _beyond(asked, allowed, output)
+        checks.append((not beyond, f"the rule for {who} does not open the {what} {_names(beyond)}."))
     return checks
+
+
+def _identifying(names: frozenset[str], source: Source, output: Output) -> frozenset[str]:
+    """Return those names that this output may not use because they identify a person."""
+    return frozenset[str]() if output.label in ("raw", "public") else names & source.identifiers
+
+
+def _beyond(names: frozenset[str], allowed: tuple[str, ...], output: Output) -> frozenset[str]:
+    """Return those names that a row does not open to this output; what is public uses none that could be closed."""
+    return frozenset[str]() if output.label == "public" or allowed == ALL else names - set(allowed)
 
 
 def _epsilon_checks(rule: PolicyRule, output: Output, who: str) -> list[tuple[bool, str]]:

@@ -6,6 +6,8 @@ import datetime as dt
 import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pydplib.errors import PolicyError
 from pydplib.policy import (
@@ -20,6 +22,7 @@ from pydplib.policy import (
     check_flow,
     is_within,
     may_flow,
+    open_names,
 )
 from pydplib.schema import Category, Number, Schema, Text
 
@@ -171,3 +174,34 @@ def test_source_of_a_schema_knows_its_identifiers() -> None:
     named = Source.of(schema, project="pirads", fields=["physician"])
     assert not can_flow(named, Audience("collaborator"), output("dp_medium"), "research", policy=Policy(), on=TODAY)
     assert can_flow(named, Audience("owner"), output("raw"), "care", policy=Policy(), on=TODAY)
+
+
+NAMES = ("age", "pirads", "patient_id", "bph")
+OPENED = st.lists(st.sampled_from(NAMES), unique=True).map(tuple) | st.just(("*",))
+RULES = st.builds(
+    PolicyRule,
+    st.sampled_from(["third_party", "group:acme", "group:other"]),
+    st.sampled_from(["dp_low", "dp_medium", "dp_high", "public"]),
+    fields=OPENED,
+    filters=OPENED,
+    epsilon_per_question=st.sampled_from([None, 0.05, 1.0]),
+    expires=st.sampled_from([None, TODAY, TODAY - dt.timedelta(days=1)]),
+    purpose=st.sampled_from(["*", "research", "care"]),
+    project=st.sampled_from(["*", "pirads", "breast"]),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(RULES, max_size=4), st.sampled_from(["dp_medium", "dp_high", "public"]))
+def test_open_names_are_those_that_flow_one_at_a_time(rules: list[PolicyRule], label: str) -> None:
+    policy, who = Policy(rules=tuple(rules)), Audience("third_party", ("acme",))
+    hidden = ("patient_id",)
+
+    def flows(**asked: tuple[str, ...]) -> bool:
+        one = Source("pirads", identifiers=hidden, **asked)
+        return can_flow(one, who, output(label), "research", policy=policy, on=TODAY)
+
+    every = Source("pirads", fields=NAMES, filters=NAMES, identifiers=hidden)
+    fields, filters = open_names(every, who, output(label), "research", policy=policy, on=TODAY)
+    assert fields == {name for name in NAMES if flows(fields=(name,))}
+    assert filters == {name for name in NAMES if flows(filters=(name,))}

@@ -16,9 +16,9 @@ from pydplib.policy import (
     Decision,
     NoiseFactor,
     Output,
-    Policy,
     Source,
     may_flow,
+    open_names,
 )
 from pydplib.schema import Column, Schema, Text
 from pydplib.web.analyses.sessions import asked_snapshot
@@ -59,43 +59,41 @@ def titles_of(schema: Schema) -> dict[str, str]:
 
 
 def offer_for(project: Any, place: Any) -> Offer:
-    """Return what a member may ask; every field is asked of the policy's one door.
+    """Return what a member may ask by the policy of this moment, read once and asked once for all fields.
 
     Raises:
         PolicyError: If nothing is published, or no rule lets the role ask.
     """
-    snapshot = asked_snapshot(project)
+    snapshot, today = asked_snapshot(project), timezone.localdate()
     schema, policy = Schema.from_json(snapshot.schema), project.policy
-    terms = policy.terms(place.role, groups=tuple(place.groups), project=project.key, on=timezone.localdate())
+    terms = policy.terms(place.role, groups=tuple(place.groups), project=project.key, on=today)
     own = ROLES[place.role].noise_factor
     if own is None:
         raise PolicyError("This role asks no statistics.")
-    open_ones = [name for name, column in schema.columns.items() if not isinstance(column, Text)]
-
-    def opens(**asked: tuple[str, ...]) -> bool:
-        return bool(decision_on(project, place, schema, policy=policy, **asked))
-
+    askable = {name: column for name, column in schema.columns.items() if not isinstance(column, Text)}
+    fields, filters = open_names(*_flow(project, place, schema, askable, askable), policy=policy, on=today)
     return Offer(
         snapshot=snapshot,
         schema=schema,
-        fields={name: schema.columns[name] for name in open_ones if opens(fields=(name,))},
-        filters={name: schema.columns[name] for name in open_ones if opens(filters=(name,))},
+        fields={name: column for name, column in askable.items() if name in fields},
+        filters={name: column for name, column in askable.items() if name in filters},
         factors=tuple(factor for factor in NOISE_FACTORS.values() if factor.number >= own.number),
         cap=terms.epsilon_cap,
     )
 
 
 def decision_on(
-    project: Any,
-    place: Any,
-    schema: Schema,
-    *,
-    fields: Iterable[str] = (),
-    filters: Iterable[str] = (),
-    policy: Policy | None = None,
+    project: Any, place: Any, schema: Schema, *, fields: Iterable[str] = (), filters: Iterable[str] = ()
 ) -> Decision:
-    """Ask the door whether any answer, however noisy, may speak of these fields to somebody today."""
+    """Ask the policy whether any answer, however noisy, may use these fields for somebody today."""
+    asked = _flow(project, place, schema, fields, filters)
+    return may_flow(*asked, policy=project.policy, on=timezone.localdate())
+
+
+def _flow(
+    project: Any, place: Any, schema: Schema, fields: Iterable[str], filters: Iterable[str]
+) -> tuple[Source, Audience, Output, str]:
+    """Return what would flow to somebody: an answer with the most noise, so that no cap closes it."""
     source = Source.of(schema, project=project.key, fields=fields, filters=filters)
     audience, output = Audience(place.role, tuple(place.groups)), Output("dp_high", epsilon=_SMALL)
-    rules = project.policy if policy is None else policy
-    return may_flow(source, audience, output, project.purpose, policy=rules, on=timezone.localdate())
+    return source, audience, output, project.purpose
