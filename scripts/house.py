@@ -34,9 +34,10 @@ late imports
 Any in web
     The word ``Any`` in code of ``web``, without import statements.
 isinstance over column kinds
-    Tests whether something is a ``Number``, ``Integer``, ``Category``, ``Flag``, ``Date`` or ``Text`` column outside
-    the kinds' home (``schema`` and ``_column_kinds``): calls of ``isinstance`` and ``issubclass`` that name one or a
-    constant made of some, ``type(x) is Kind``, and class patterns of ``match``. A call that names three kinds is one.
+    Tests whether something is a ``Number``, ``Integer``, ``Category``, ``Flag``, ``Date`` or ``Text`` column, or of
+    another class of ``schema/columns`` below ``Column``, outside the kinds' home (``schema`` and ``_column_kinds``):
+    calls of ``isinstance`` and ``issubclass`` that name one or a constant made of some, ``type(x) is Kind``, and class
+    patterns of ``match``. A call that names three kinds is one.
 public names
     The length of ``pydplib.__all__``.
 
@@ -242,32 +243,48 @@ class House:
 
     def kind_tests(self) -> list[str]:
         """Return the places outside the kinds' home that test for a kind of column."""
+        kinds = self.kinds()
         return [
             f"{module.name}:{line}"
             for module in self.modules.values()
-            if not any(module.name == home or module.name.startswith(f"{home}.") for home in HOMES)
-            for line in kind_tests(module.tree)
+            if not _is_home(module.name)
+            for line in kind_tests(module.tree, kinds)
         ]
 
+    def kinds(self) -> frozenset[str]:
+        """Return the names of the column kinds: the first six, and classes made from a kind or from ``Column``."""
+        classes = [
+            node
+            for module in self.below("schema.columns")
+            for node in module.tree.body
+            if isinstance(node, ast.ClassDef)
+        ]
+        found = set(KINDS)
+        for _ in classes:  # a class may be read before its base
+            found |= {
+                node.name for node in classes if {getattr(base, "id", "") for base in node.bases} & (found | {"Column"})
+            }
+        return frozenset(found)
 
-def kind_tests(tree: ast.Module) -> list[int]:
+
+def kind_tests(tree: ast.Module, kinds: frozenset[str] = KINDS) -> list[int]:
     """Return the lines of a module that test for a kind of column."""
     names: set[str] = set()  # local names of kinds, and of constants made of some
     homes: set[str] = set()  # local names of the kinds' home itself, as in ``schema.Number``
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and _is_home(node.module):
-            names |= {alias.asname or alias.name for alias in node.names if alias.name in KINDS}
+            names |= {alias.asname or alias.name for alias in node.names if alias.name in kinds}
             homes |= {alias.asname or alias.name for alias in node.names if _is_home(f"{node.module}.{alias.name}")}
         elif isinstance(node, ast.ImportFrom) and node.module == OURS:
             homes |= {alias.asname or alias.name for alias in node.names if _is_home(f"{OURS}.{alias.name}")}
-            names |= {alias.asname or alias.name for alias in node.names if alias.name in KINDS}
+            names |= {alias.asname or alias.name for alias in node.names if alias.name in kinds}
 
     def mentions(node: ast.AST) -> bool:
         return any(
             (isinstance(part, ast.Name) and part.id in names)
             or (
                 isinstance(part, ast.Attribute)
-                and part.attr in KINDS
+                and part.attr in kinds
                 and isinstance(part.value, ast.Name)
                 and part.value.id in homes
             )
