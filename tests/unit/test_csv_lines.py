@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pydplib import _csv_lines as csv_lines
-from pydplib._csv_lines import head_of, write_pieces
+from pydplib.tables import lines as csv_lines
+from pydplib.tables.lines import head_of, write_pieces
 
 PARTS = [b"a", b"\n", b",", b'"', b"\r", b"\0", "ä€😀".encode(), b"\xc3", b"\xe4", b"\x80", b"\x81", b"\xed\xa0\x80",
          b"\xc0\x80", b"\xf5\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xe0\x80\x80", b"\xf0\x80\x80\x80", b"\xff",

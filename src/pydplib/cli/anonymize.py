@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile
 from pydplib.errors import import_extra
 
 if TYPE_CHECKING:
-    from pydplib.cli._tables import Tables
+    from pydplib.tables import Tables
 
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
@@ -96,7 +96,7 @@ def command(
     from pydplib.cli._anonymize_past import Past
     from pydplib.cli._anonymize_run import Extras, Run, Targets
     from pydplib.cli._outputs import check_targets, output_format
-    from pydplib.cli._tables import open_tables
+    from pydplib.tables import open_tables
 
     if init_:
         if output or report or recipe or trace or previous:

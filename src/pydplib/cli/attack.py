@@ -20,7 +20,7 @@ from pydplib.cli._anonymity_words import (
     read_pairs,
     role_options,
 )
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 
@@ -103,7 +103,7 @@ def command(
       pydplib attack reports.csv noisy.csv --noisy age --noise-factor high --for third_party
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.cli._outputs import check_targets, staged
-    from pydplib.cli._tables import open_tables
+    from pydplib.tables import open_tables
 
     if noise_factor is not None and not noisy:
         raise click.UsageError("--noise-factor says how noisy the columns of --noisy are: name them.")

@@ -8,7 +8,7 @@ import click
 
 from pydplib.cli._anonymity_words import print_json, print_table
 from pydplib.cli._hierarchy_make import distinct_values, make
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile
 from pydplib.errors import HierarchyError
 
 _PATH = InputFile()

@@ -17,12 +17,12 @@ from pydplib.cli._anonymity_words import (
     risk_values,
     role_options,
 )
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Risk
-    from pydplib.cli._tables import TableFile
+    from pydplib.tables import TableFile
 
 _PATH = InputFile()
 
@@ -67,7 +67,8 @@ def command(
       pydplib risk visits.xlsx --sheet 2018 --quasi age,sex,zip --person patient_id --fraction 0.05 --json
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
-    from pydplib.cli._tables import open_tables
+    from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.tables import open_tables
 
     if population is not None and fraction is not None:
         raise click.UsageError("Choose one of --population and --fraction.")
@@ -84,7 +85,7 @@ def command(
             behind.check(names, "quasi-identifier, in the population")
             everybody = behind.frame(names)
         found = risk(
-            table.seen(list(table.columns), names), names, everybody, person=person, fraction=fraction,
+            SeenFrame.of_file(table, names), names, everybody, person=person, fraction=fraction,
             insensitive=list(dict.fromkeys(insensitive)), identifiers=list(dict.fromkeys(identifiers)),
             original=None if original is None else tables.open(original).frame(),
         )  # fmt: skip

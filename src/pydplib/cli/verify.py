@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pydplib._duckdb_files import sql_name as identifier
 from pydplib.cli._anonymity_words import (
     NAMES_HELP,
     ROLES_HINT,
@@ -21,10 +22,11 @@ from pydplib.cli._anonymity_words import (
     role_options,
 )
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
-from pydplib.cli._sql import identifier
-from pydplib.cli._tables import InputFile, TableFile, engine_errors, open_tables
+from pydplib.cli._inputs import InputFile
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
+from pydplib.tables import TableFile, open_tables
+from pydplib.tables.files import engine_errors
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Verification
@@ -104,6 +106,7 @@ def command(
       pydplib verify out.csv --safe-harbor
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
+    from pydplib.anonymity.spellings import SeenFrame
 
     with open_tables() as tables:
         table = tables.open(file, sheet=sheet)
@@ -121,7 +124,7 @@ def command(
             _check_order(table, name, values)
         read = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
         found = verify(
-            table.seen(list(table.columns), names),
+            SeenFrame.of_file(table, names),
             {name: read.get(name) for name in names},
             watched,
             person=person,
@@ -177,8 +180,10 @@ def _check_safe_harbor(table: TableFile, ignore: Sequence[str], *, as_json: bool
 
 
 def _earlier(table: TableFile, names: Sequence[str]) -> Any:
+    from pydplib.anonymity.spellings import SeenFrame
+
     table.check(names, "--quasi, in an earlier release")
-    return table.seen(list(table.columns), names)
+    return SeenFrame.of_file(table, names)
 
 
 def _check_columns(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pydplib.cli._tables import Tables, open_tables
 from pydplib.errors import DataError, EngineError, ParameterError
+from pydplib.tables import Tables, open_tables
 
 openpyxl = pytest.importorskip("openpyxl")
 

@@ -11,6 +11,7 @@ quotes a few array operations. Only lines that fail are looked at one by one.
 from __future__ import annotations
 
 import codecs
+import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,7 @@ from typing import IO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib._table_text import guess_separator, open_bytes
-from pydplib.errors import DataError
+from pydplib.errors import DataError, looks_like_names
 
 LONGEST_LINE = 2**24
 """Longer lines are left out, each by itself."""
@@ -30,6 +30,7 @@ ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "cp1252", "iso-8859-1
              "windows-1252": "cp1252", "utf-16": "utf-16"}  # fmt: skip
 """What an owner may declare -> how it is read."""
 
+_SEPARATORS = ",;\t|"
 _PIECE = 2**20
 _QUOTE, _FEED, _RETURN = 0x22, 0x0A, 0x0D
 # Windows leaves five bytes open; each stays a sign of its own, so that two cells never become one.
@@ -57,6 +58,63 @@ class Head:
     separator: str
     names: tuple[str, ...]
     has_returns: bool
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is a gzip, whatever it is called."""
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file for reading, unpacked where it is packed by gzip."""
+    return gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # type: ignore[return-value]
+
+
+def guess_separator(line: str) -> str:
+    """Return what stands most often between the names of the first line, quotes left out.
+
+    Examples:
+        >>> guess_separator('id;"age, in years";psa')
+        ';'
+    """
+    unquoted = "".join(line.split('"')[::2])
+    return max(_SEPARATORS, key=unquoted.count)
+
+
+def check_head(names: Sequence[str]) -> None:
+    """Refuse a first line in which a column has no name, or two have the same.
+
+    Examples:
+        >>> check_head(["id", "age"])
+    """
+    if "" in names:
+        raise DataError(
+            f"Column {list(names).index('') + 1} has no name in the first line. Name every column there; "
+            "a file without names needs such a line first."
+        )
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        first = seen.setdefault(name.casefold(), place)
+        if first != place:
+            # In a file without a line of names these are cells, which are not shown.
+            which = (
+                f"Two columns are named '{name}'" if looks_like_names(names) else f"Columns {first} and {place} agree"
+            )
+            raise DataError(f"{which} (large and small letters count as one). Rename one.")
+
+
+def decode_lines(raw: bytes) -> str:
+    r"""Return the text of lines, each of which is UTF-8 or else Windows-1252.
+
+    Examples:
+        >>> decode_lines(b"caf\xc3\xa9\ncaf\xe9")
+        'café\ncafé'
+    """
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(_decoded(line, None) for line in raw.splitlines(keepends=True))
 
 
 def read_head(path: Path, *, separator: str | None = None, encoding: str | None = None) -> Head:
@@ -115,7 +173,13 @@ def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
 
 
 def write_sound(
-    path: Path, head: Head, target: Path, *, instead: Instead | None = None, multiline: bool = False
+    path: Path,
+    head: Head,
+    target: Path,
+    *,
+    instead: Instead | None = None,
+    multiline: bool = False,
+    keeps_ragged: bool = False,
 ) -> None:
     """Write a private copy in UTF-8, in which every line is sound.
 
@@ -125,9 +189,11 @@ def write_sound(
         target: The copy, readable by nobody else; it must not exist yet.
         instead: Column -> what stands for a cell that is no text in the declared encoding; None leaves it empty.
         multiline: Whether quotes may reach over several lines.
+        keeps_ragged: Whether a line with too few or too many cells stays so, for a reader that refuses it. By default
+            it is left out, or cut.
     """
     with _Opened(path) as file:
-        write_pieces(file.read, head, target, instead=instead, multiline=multiline)
+        write_pieces(file.read, head, target, instead=instead, multiline=multiline, keeps_ragged=keeps_ragged)
 
 
 def write_pieces(
@@ -137,6 +203,7 @@ def write_pieces(
     *,
     instead: Instead | None = None,
     multiline: bool = False,
+    keeps_ragged: bool = False,
 ) -> None:
     """Write a private copy of what ``read`` returns, in which every line is sound."""
     replaced = [("" if instead is None else instead(name) or "") for name in head.names]
@@ -151,7 +218,7 @@ def write_pieces(
             if _is_sound_piece(lines, head, multiline):
                 out.write(lines)
             else:
-                out.writelines(_with_sound_lines(lines, head, replaced, multiline))
+                out.writelines(_with_sound_lines(lines, head, replaced, multiline, keeps_ragged))
 
 
 def cells_of(line: str, separator: str) -> list[str]:
@@ -365,7 +432,9 @@ def _from_mixed(piece: bytes, starts: NDArray[np.intp], foreign: NDArray[np.bool
     return _letters_from_windows(piece, letters[foreign[_lines_of(letters, starts)]])
 
 
-def _with_sound_lines(piece: bytes, head: Head, replaced: Sequence[str], multiline: bool) -> Iterable[bytes]:
+def _with_sound_lines(
+    piece: bytes, head: Head, replaced: Sequence[str], multiline: bool, keeps_ragged: bool
+) -> Iterable[bytes]:
     """Yield a piece in which the unsound lines are written again, and all others stand as they were."""
     starts = _starts(piece)
     foreign = _foreign_lines(piece, starts)
@@ -381,21 +450,23 @@ def _with_sound_lines(piece: bytes, head: Head, replaced: Sequence[str], multili
     for line in np.flatnonzero(unsound).tolist():
         start, end = int(starts[line]), int(starts[line + 1])
         yield piece[done:start]
-        yield _written_again(piece[start:end], head, replaced, multiline)
+        yield _written_again(piece[start:end], head, replaced, multiline, keeps_ragged)
         done = end
     yield piece[done:]
 
 
-def _written_again(raw: bytes, head: Head, replaced: Sequence[str], multiline: bool) -> bytes:
+def _written_again(raw: bytes, head: Head, replaced: Sequence[str], multiline: bool, keeps_ragged: bool) -> bytes:
     if multiline:  # where the cells begin and end is not known here: every wrong byte stays apart from every other
         return raw.decode("utf-8", "backslashreplace").encode()
     # Wrong bytes of a declared encoding become half characters, by which the cell is known.
     line = raw.decode("utf-8", "surrogateescape")
     cells = cells_of(line.rstrip("\r\n").replace("\r", " ").removeprefix("\ufeff"), head.separator)
-    if len(cells) < len(head.names):
-        return b""  # too few cells: left out, as DuckDB leaves out such a row
-    del cells[len(head.names) :]
-    cells = [cell if _is_whole(cell) else other for cell, other in zip(cells, replaced, strict=True)]
+    if not keeps_ragged:
+        if len(cells) < len(head.names):
+            return b""  # too few cells: left out, as DuckDB leaves out such a row
+        del cells[len(head.names) :]
+    others = [*replaced, *[""] * (len(cells) - len(replaced))]
+    cells = [cell if _is_whole(cell) else other for cell, other in zip(cells, others, strict=False)]
     quoted = ('"' + cell.replace('"', '""') + '"' for cell in cells)
     return (head.separator.join(quoted) + "\n").encode()
 
