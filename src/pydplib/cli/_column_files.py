@@ -71,7 +71,7 @@ class ColumnFiles:
         options: CsvOptions | None = None,
     ) -> TableFile:
         """Look at a file: its format, separator and columns. A sheet of a workbook is read as CSV."""
-        return self._tables.open(path, sheet=sheet, options=options, format=format if format == "parquet" else None)
+        return self._tables.open(path, sheet=sheet, options=options, format=format)
 
     def read(self, table: TableFile, column: str, data_type: str | None, *, public: str | None = None) -> Reading:
         """Return one column as a NumPy array of its own kind.

@@ -162,7 +162,9 @@ def command(
             steps.start("Reading")
             form = format_ if file == "-" else format_of_name(file)
             table = files.open(path, form, sheet=sheet, options=CsvOptions(decimal=decimal, multiline=multiline))
-            reading = files.read(table, column, options["data_type"], public=_public_kind(options))
+            # A missing value as a category of its own makes a text of yes and no.
+            data_type = options["data_type"] or ("string" if options["on_missing"] == "category" else None)
+            reading = files.read(table, column, data_type, public=_public_kind(options))
             steps.start("Adding noise")
             keep = None
             if options["on_missing"] == "drop":
