@@ -31,6 +31,7 @@ ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "cp1252", "iso-8859-1
 """What an owner may declare -> how it is read."""
 
 _SEPARATORS = ",;\t|"
+_LONGEST_NAME = 100_000
 _PIECE = 2**20
 _QUOTE, _FEED, _RETURN = 0x22, 0x0A, 0x0D
 # Windows leaves five bytes open; each stays a sign of its own, so that two cells never become one.
@@ -88,6 +89,8 @@ def check_head(names: Sequence[str]) -> None:
     Examples:
         >>> check_head(["id", "age"])
     """
+    if any(len(name) > _LONGEST_NAME for name in names):
+        raise DataError("The first line has no names of columns: something in it is far too long.")
     if "" in names:
         raise DataError(
             f"Column {list(names).index('') + 1} has no name in the first line. Name every column there; "
