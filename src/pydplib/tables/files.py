@@ -437,7 +437,7 @@ def format_of(path: Path) -> Format:
             raise DataError(f"The file '{path.name}' is empty: not even a line with the names of the columns.")
     if not start:
         raise DataError(f"The file '{path.name}' cannot be read. Check its name and rights.")
-    if start[:4] == b"PAR1":
+    if start[:4] == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
         return "parquet"
     if start[:4] == b"PK\x03\x04":
         return "excel"
