@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib._csv_lines import lines_as_rows
 from pydplib._duckdb_files import check_parquet_names, csv_source, exact_name, parquet_source
-from pydplib._table_text import encoding_of, is_packed, sheet_to_csv, write_utf8
+from pydplib._table_text import is_packed, sheet_to_csv
 from pydplib.cli._csv_header import read_header
 from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
 from pydplib.errors import DataError, EngineError, ParameterError, column_hint
@@ -92,20 +93,19 @@ class ColumnFiles:
         """Close the connection."""
         self._connection.close()
 
-    def open(self, path: Path, format: Format | None = None, *, sheet: str | None = None) -> Table:
+    def open(
+        self, path: Path, format: Format | None = None, *, sheet: str | None = None, multiline: bool = False
+    ) -> Table:
         """Look at a file: its format, separator and columns. A sheet of a workbook is read as CSV."""
         if format is None and _is_workbook(path):
             copy = self._workspace / "sheet.csv"
             sheet_to_csv(path, sheet, copy)
-            path, format = copy, "csv"
+            path, format, multiline = copy, "csv", True
         elif sheet is not None:
             raise ParameterError("--sheet is for Excel files; this file is none.")
         kind = format or _guess(path)
         if kind == "csv":
-            if (encoding := encoding_of(path)) != "utf-8":
-                copy = self._workspace / "utf-8.csv"
-                write_utf8(path, encoding, copy)
-                path = copy
+            path = lines_as_rows(path, self._workspace / "utf-8.csv", multiline=multiline)
             names, delimiter = read_header(path)
             table = Table(path, kind, delimiter, dict.fromkeys(names, "VARCHAR"))
             self._fetch(f"SELECT * FROM {table.scan} LIMIT 0", kind)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pydplib.cli._tables import InputFile
+from pydplib.cli._tables import InputFile, multiline_option
 from pydplib.errors import DataError, HierarchyError, ParameterError
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def _output_options(function: _F) -> _F:
 def _source_options(function: _F) -> _F:
     table = click.option("--table", type=_PATH, help="Take the values from a column of this table. They are its cells!")
     column = click.option("--column", help="The column of --table.")
-    return table(column(click.option("--sheet", help="The sheet of an Excel file that has several.")(function)))
+    sheet = click.option("--sheet", help="The sheet of an Excel file that has several.")
+    return table(column(sheet(multiline_option(function))))
 
 
 @make.command("intervals")

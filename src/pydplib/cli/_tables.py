@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
 
 from pydplib._duckdb_files import check_parquet_names, csv_source, exact_name, parquet_source
-from pydplib._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
+from pydplib._table_text import header_of, sheet_to_csv
 from pydplib.cli._sql import identifier, literal
 from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, column_hint, import_extra
 
 Format: TypeAlias = Literal["csv", "parquet", "excel"]
+_F = TypeVar("_F", bound=Callable[..., Any])
+_MULTILINE = f"{__name__}.multiline"  # where a command's context keeps it
 Kind: TypeAlias = Literal["whole", "number", "comma", "date", "german date", "time", "text"]
 
 # Codes such as 01067 are texts: as a number they would lose their zeros.
@@ -59,6 +61,16 @@ def input_file(name: str) -> str:
         copy.write(start)
         shutil.copyfileobj(stream, copy)
     return str(path)
+
+
+def multiline_option(function: _F) -> _F:
+    """Add ``--multiline`` to a command whose CSV files ``open_tables`` opens."""
+
+    def remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+        context.meta[_MULTILINE] = value
+
+    said = "CSV: quoted cells may reach over several lines."
+    return click.option("--multiline", is_flag=True, expose_value=False, callback=remember, help=said)(function)
 
 
 class InputFile(click.Path):
@@ -151,11 +163,13 @@ class Tables:
 
     Args:
         workspace: A private folder for copies in UTF-8 and for whatever does not fit into memory.
+        multiline: Whether quoted cells of a CSV may reach over several lines.
     """
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, *, multiline: bool = False) -> None:
         import duckdb
 
+        self._multiline = multiline
         self.workspace = workspace
         self.connection = duckdb.connect()
         self.connection.execute(f"SET temp_directory={literal(str(workspace / 'spill'))}")
@@ -186,10 +200,9 @@ class Tables:
             text = self._copy()
             sheet_to_csv(path, sheet, text)
         else:
-            encoding = encoding_of(path)
-            if encoding != "utf-8":
-                text = self._copy()
-                write_utf8(path, encoding, text)
+            from pydplib._csv_lines import lines_as_rows
+
+            text = lines_as_rows(path, self._copy(), multiline=self._multiline)
         header, separator = header_of(text, "," if kind == "excel" else None)
         scan = _scan(text, len(header), separator)
         with engine_errors(kind):
@@ -239,7 +252,8 @@ class Tables:
 def open_tables() -> Iterator[Tables]:
     """Yield a ``Tables`` with a private folder that disappears afterwards; Ctrl-C ends a query of DuckDB's too."""
     with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder))
+        context = click.get_current_context(silent=True)
+        tables = Tables(Path(folder), multiline=context is not None and context.meta.get(_MULTILINE, False))
         try:
             yield tables
         except RuntimeError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pydplib.cli._tables import InputFile
+from pydplib.cli._tables import InputFile, multiline_option
 from pydplib.errors import import_extra
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--init", "init_", is_flag=True, help="Write a configuration with guesses to --config, for you to check.")
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@multiline_option
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),

@@ -20,7 +20,7 @@ from pydplib.cli._anonymity_words import (
     read_pairs,
     role_options,
 )
-from pydplib.cli._tables import InputFile
+from pydplib.cli._tables import InputFile, multiline_option
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 
@@ -68,6 +68,7 @@ _MOST_WORKERS = 4
 )
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds; what is not done then is open.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default as many as the table is worth.")
+@multiline_option
 @click.option("--force", is_flag=True, help="Replace an existing report.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(

@@ -109,6 +109,7 @@ def _read_data_type(ctx: click.Context, param: click.Parameter, value: str | Non
 )
 @click.option("--force", is_flag=True, help="Replace an output that exists.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
+@click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines.")
 @click.option("--json", "as_json", is_flag=True, help="Summary as JSON: to standard output if that is free.")
 def command(
     file: str,
@@ -118,6 +119,7 @@ def command(
     only_column: bool,
     force: bool,
     sheet: str | None,
+    multiline: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -155,7 +157,7 @@ def command(
         files = ColumnFiles(workspace, steps.percent)
         try:
             steps.start("Reading")
-            table = files.open(path, format_ if file == "-" else format_of_name(file), sheet=sheet)
+            table = files.open(path, format_ if file == "-" else format_of_name(file), sheet=sheet, multiline=multiline)
             reading = files.read(table, column, options["data_type"], public=_public_kind(options))
             steps.start("Adding noise")
             keep = None

@@ -17,7 +17,7 @@ from pydplib.cli._anonymity_words import (
     risk_values,
     role_options,
 )
-from pydplib.cli._tables import InputFile
+from pydplib.cli._tables import InputFile, multiline_option
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _PATH = InputFile()
     help="Without such a table: the share of everybody who is in FILE, e.g. 0.05.",
 )
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@multiline_option
 @click.option(
     "--values", "with_values", is_flag=True, help="Also print rare values. They are cells: for the owner only."
 )

@@ -43,7 +43,8 @@ def command() -> None:
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
-def init(file: str, output: Path | None, person: str | None, sheet: str | None) -> None:
+@click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines.")
+def init(file: str, output: Path | None, person: str | None, sheet: str | None, multiline: bool) -> None:
     """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
 
     Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
@@ -53,7 +54,7 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
       pydplib schema init reports.csv --output schema.toml
     """  # noqa: D301 - click needs the backspace itself
     with waiting(f"Reading {Path(file).name}"):
-        text = propose(input_file(file), person=person, sheet=sheet)
+        text = propose(input_file(file), person=person, sheet=sheet, multiline=multiline)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -63,7 +64,7 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
         output.write_text(text, encoding="utf-8")
     except OSError:
         raise ParameterError(f"'{output}' cannot be written.") from None
-    which = "" if sheet is None else f" --sheet {shlex.quote(sheet)}"
+    which = ("" if sheet is None else f" --sheet {shlex.quote(sheet)}") + (" --multiline" if multiline else "")
     click.echo(
         f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {shlex.quote(str(output))} "
         f"{shlex.quote(file)}{which}"
@@ -136,12 +137,12 @@ def _check_entries(schema_file: str) -> None:
         )
 
 
-def propose(file: str, *, person: str | None = None, sheet: str | None = None) -> str:
+def propose(file: str, *, person: str | None = None, sheet: str | None = None, multiline: bool = False) -> str:
     """Return a schema file for a CSV, Parquet or Excel file, its bounds and categories left empty.
 
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
     """
-    columns = _describe(file, sheet)
+    columns = _describe(file, sheet, multiline)
     names = [name for name, _, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
@@ -199,7 +200,7 @@ def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
     ]
 
 
-def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:
+def _describe(file: str, sheet: str | None, multiline: bool) -> list[tuple[str, str, bool]]:
     """Return name, storage type and whether there are few different values, for every column."""
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
@@ -217,11 +218,11 @@ def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:
     if not is_parquet and suffix != ".zst" and Path(file).is_file():
         # As load reads it: the first line alone says what separates cells, and no line hides another.
         head = read_head(Path(file))
-        if is_sound(Path(file), head):
+        if is_sound(Path(file), head, multiline=multiline):
             return _read_columns(file, False, Path(file).name, head.separator)
         with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
             copy = Path(folder) / "table.csv"
-            write_sound(Path(file), head, copy)
+            write_sound(Path(file), head, copy, multiline=multiline)
             return _read_columns(str(copy), False, Path(file).name, head.separator)
     return _read_columns(file, is_parquet, Path(file).name)
 

@@ -22,7 +22,7 @@ from pydplib.cli._anonymity_words import (
 )
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
 from pydplib.cli._sql import identifier
-from pydplib.cli._tables import InputFile, TableFile, engine_errors, open_tables
+from pydplib.cli._tables import InputFile, TableFile, engine_errors, multiline_option, open_tables
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
 
@@ -74,6 +74,7 @@ _PATH = InputFile()
     help="Look for the 18 kinds of identifiers of HIPAA's Safe Harbor instead; ends with code 15 if one is found.",
 )
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@multiline_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
     file: Path,

@@ -145,18 +145,19 @@ def _unpacked(connection: Any, path: str) -> bytes:
     """Return the lines of a file that only DuckDB can open: an address, or one packed by Zstandard."""
     packing = ", compression='zstd'" if os.path.exists(path) else ""
     name = exact_name(path) if os.path.exists(path) else path
-    # Latin-1 has a letter for every byte: nothing is lost, and nothing can be wrong.
+    # Latin-1 has a letter for every byte: nothing is lost, and nothing can be wrong. With new_line, every return and
+    # every feed ends a line, so that both together leave an empty one.
     scan = (
         f"SELECT line FROM read_csv({sql_text(name)}, auto_detect=false, header=false, columns={{'line': 'VARCHAR'}}, "
-        f"delim='\x1c\x1d\x1e\x1f', quote='', escape='', comment='', skip=0, encoding='latin-1', strict_mode=false, "
-        f"ignore_errors=true, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}{packing})"
+        f"delim='\x1c\x1d\x1e\x1f', quote='', escape='', comment='', skip=0, encoding='latin-1', new_line='\\n', "
+        f"strict_mode=false, ignore_errors=true, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}{packing})"
     )
     found: list[bytes] = []
 
     def read() -> None:
         rows = connection.execute(scan)
         while lines := rows.fetchmany(100_000):
-            found.append("\n".join([line or "" for (line,) in lines]).encode("latin-1", "replace"))
+            found.extend(line.encode("latin-1", "replace") for (line,) in lines if line)
 
     guarded("DuckDB", read, opening=True)
     return b"\n".join([*found, b""])
