@@ -6,12 +6,17 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from pydplib.errors import DataError
+from pydplib.tables import CsvOptions
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_SAID = f"{__name__}.csv"  # where a command's context keeps what was said
 
 
 def input_file(name: str) -> str:
@@ -55,3 +60,32 @@ class InputFile(click.Path):
         if not Path(path).exists():
             raise DataError(f"There is no file '{value}'. Check its name.")
         return super().convert(path, param, ctx)
+
+
+def csv_options(function: _F) -> _F:
+    """Add ``--multiline`` and ``--decimal`` to a command that reads CSV files; see ``said_options``."""
+
+    def remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        context.meta.setdefault(_SAID, {})[parameter.name] = value
+
+    lines = click.option(
+        "--multiline",
+        is_flag=True,
+        expose_value=False,
+        callback=remember,
+        help="CSV: quoted cells may reach over several lines.",
+    )
+    decimal = click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        expose_value=False,
+        callback=remember,
+        help="CSV: what stands before decimals, if the file could mean either.",
+    )
+    return lines(decimal(function))
+
+
+def said_options() -> CsvOptions:
+    """Return what the command's user says of CSV files."""
+    context = click.get_current_context(silent=True)
+    return CsvOptions(**({} if context is None else context.meta.get(_SAID, {})))

@@ -20,7 +20,7 @@ from pydplib.cli._anonymity_words import (
     read_pairs,
     role_options,
 )
-from pydplib.cli._inputs import InputFile
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 
@@ -68,6 +68,7 @@ _MOST_WORKERS = 4
 )
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds; what is not done then is open.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default as many as the table is worth.")
+@csv_options
 @click.option("--force", is_flag=True, help="Replace an existing report.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
@@ -111,7 +112,7 @@ def command(
     check_targets([("--report", report)], inputs, force=force)
     if report is not None:
         import_extra("plotly", what="Writing a report", extra="plot")
-    with open_tables() as tables:
+    with open_tables(said_options()) as tables:
         first = tables.open(original)
         call = f"pydplib attack {original} {released}"
         names = check_quasi(first, quasi, call) if quasi or not noisy else []

@@ -15,13 +15,13 @@ from typing import Any
 import click
 
 from pydplib.cli._column_files import ColumnFiles, Format, format_of_name, send, spool
-from pydplib.cli._inputs import InputFile
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.cli._outputs import check_targets, staged
 from pydplib.cli._steps import show_steps
 from pydplib.errors import ParameterError, PydplibError
 from pydplib.paper.words import NOISE_METRICS, ON_MISSING, ROLES, SELECTORS, parse_data_type
 from pydplib.policy.noise_factors import NOISE_FACTORS
-from pydplib.tables import CsvOptions, TableFile
+from pydplib.tables import TableFile
 
 _QUERIES = ["count", "histogram", "mean", "average", "median", "variance", "1", "2", "3", "4"]
 
@@ -110,8 +110,7 @@ def _read_data_type(ctx: click.Context, param: click.Parameter, value: str | Non
 )
 @click.option("--force", is_flag=True, help="Replace an output that exists.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
-@click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines.")
-@click.option("--decimal", type=click.Choice([".", ","]), help="CSV: what stands before decimals.")
+@csv_options
 @click.option("--json", "as_json", is_flag=True, help="Summary as JSON: to standard output if that is free.")
 def command(
     file: str,
@@ -121,8 +120,6 @@ def command(
     only_column: bool,
     force: bool,
     sheet: str | None,
-    multiline: bool,
-    decimal: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -161,7 +158,7 @@ def command(
         try:
             steps.start("Reading")
             form = format_ if file == "-" else format_of_name(file)
-            table = files.open(path, form, sheet=sheet, options=CsvOptions(decimal=decimal, multiline=multiline))
+            table = files.open(path, form, sheet=sheet, options=said_options())
             # A missing value as a category of its own makes a text of yes and no.
             data_type = options["data_type"] or ("string" if options["on_missing"] == "category" else None)
             reading = files.read(table, column, data_type, public=_public_kind(options))

@@ -17,7 +17,7 @@ from pydplib.cli._anonymity_words import (
     risk_values,
     role_options,
 )
-from pydplib.cli._inputs import InputFile
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _PATH = InputFile()
     help="Without such a table: the share of everybody who is in FILE, e.g. 0.05.",
 )
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@csv_options
 @click.option(
     "--values", "with_values", is_flag=True, help="Also print rare values. They are cells: for the owner only."
 )
@@ -74,7 +75,7 @@ def command(
         raise click.UsageError("Choose one of --population and --fraction.")
     if with_values and as_json:
         raise click.UsageError("--values is for the screen; leave --json out.")
-    with open_tables() as tables:
+    with open_tables(said_options()) as tables:
         table = tables.open(file, sheet=sheet)
         names = check_quasi(table, quasi, f"pydplib risk {file}")
         if person is not None:

@@ -11,7 +11,7 @@ import click
 from pydplib._duckdb_files import sql_name
 from pydplib._names import is_identifier, person_column
 from pydplib.cli import NamedGroup
-from pydplib.cli._inputs import input_file
+from pydplib.cli._inputs import csv_options, input_file, said_options
 from pydplib.cli._progress import waiting
 from pydplib.errors import DataError, ParameterError, SchemaError, looks_like_names
 from pydplib.tables import CsvOptions, open_tables
@@ -31,8 +31,8 @@ def command() -> None:
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
-@click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines.")
-def init(file: str, output: Path | None, person: str | None, sheet: str | None, multiline: bool) -> None:
+@csv_options
+def init(file: str, output: Path | None, person: str | None, sheet: str | None) -> None:
     """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
 
     Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
@@ -42,7 +42,7 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None, 
       pydplib schema init reports.csv --output schema.toml
     """  # noqa: D301 - click needs the backspace itself
     with waiting(f"Reading {Path(file).name}"):
-        text = propose(input_file(file), person=person, sheet=sheet, options=CsvOptions(multiline=multiline))
+        text = propose(input_file(file), person=person, sheet=sheet, options=said_options())
     if output is None:
         click.echo(text, nl=False)
         return
@@ -52,7 +52,9 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None, 
         output.write_text(text, encoding="utf-8")
     except OSError:
         raise ParameterError(f"'{output}' cannot be written.") from None
+    said = said_options()
     which = "" if sheet is None else f" --sheet {shlex.quote(sheet)}"
+    which += " --multiline" if said.multiline else ""
     click.echo(
         f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {shlex.quote(str(output))} "
         f"{shlex.quote(file)}{which}"

@@ -22,7 +22,7 @@ from pydplib.cli._anonymity_words import (
     role_options,
 )
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
-from pydplib.cli._inputs import InputFile
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
 from pydplib.tables import TableFile, open_tables
@@ -76,6 +76,7 @@ _PATH = InputFile()
     help="Look for the 18 kinds of identifiers of HIPAA's Safe Harbor instead; ends with code 15 if one is found.",
 )
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@csv_options
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
     file: Path,
@@ -108,7 +109,7 @@ def command(
     from pydplib.anonymity import Hierarchy, verify
     from pydplib.anonymity.spellings import SeenFrame
 
-    with open_tables() as tables:
+    with open_tables(said_options()) as tables:
         table = tables.open(file, sheet=sheet)
         if safe_harbor:
             _check_safe_harbor(table, insensitive, as_json=as_json)

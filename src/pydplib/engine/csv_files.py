@@ -41,7 +41,7 @@ def csv_table(connection: Any, path: str, schema: Schema, options: CsvOptions, f
 
     try:
         texts = open_texts(
-            connection, path, options, copy, check=check, instead=partial(instead, schema), keeps_ragged=False
+            connection, path, options, copy, check=check, instead=partial(instead, schema), is_strict=False
         )
         text = _select(texts, schema)
         name = f"pydplib_rows_{uuid.uuid4().hex}"

@@ -33,6 +33,7 @@ from pydplib.tables.lines import (
     check_head,
     head_of,
     is_sound,
+    lines_as_rows,
     read_head,
     write_pieces,
     write_sound,
@@ -113,7 +114,7 @@ def open_texts(
     *,
     check: Callable[[Sequence[str]], None] = check_head,
     instead: Instead | None = None,
-    keeps_ragged: bool = True,
+    is_strict: bool = True,
 ) -> Texts:
     """Look at a CSV file, or a pattern of them, and copy what has unsound lines.
 
@@ -124,7 +125,8 @@ def open_texts(
         copy: Returns where a copy may be written.
         check: Looks at the names of the columns before anything else is read.
         instead: Column -> what stands for a cell that is no text.
-        keeps_ragged: Whether rows with too few or too many cells stay, for a reader that refuses them.
+        is_strict: Whether a line that opens a quote and does not close it is an error. Otherwise the quote ends with
+            its line, and a row with too few cells is left out.
     """
     found = [str(path)] if os.path.exists(path) else sorted(glob.glob(str(path), recursive=True))
     if not found and "://" not in str(path):
@@ -132,7 +134,7 @@ def open_texts(
     first: Head | None = None
     texts: list[Path] = []
     said = {"separator": options.separator, "encoding": options.encoding}
-    more: dict[str, Any] = {"instead": instead, "multiline": options.multiline, "keeps_ragged": keeps_ragged}
+    more: dict[str, Any] = {"instead": instead, "multiline": options.multiline}
     for file in found or [str(path)]:
         is_plain = bool(found) and not _is_zstd(Path(file))
         unpacked = None if is_plain else _unpacked(connection, file)
@@ -142,14 +144,16 @@ def open_texts(
             first = head
         elif (head.names, head.separator) != (first.names, first.separator):
             raise DataError("The files of the pattern begin with different lines. Load files of the same columns.")
-        if unpacked is None and is_sound(Path(file), head, multiline=options.multiline):
-            texts.append(Path(file))
-            continue
-        texts.append(copy())
-        if unpacked is None:
-            write_sound(Path(file), head, texts[-1], **more)
-        else:
+        if unpacked is not None:
+            texts.append(copy())
             write_pieces(_reader(unpacked), head, texts[-1], **more)
+        elif is_strict:
+            texts.append(lines_as_rows(Path(file), head, copy, multiline=options.multiline))
+        elif is_sound(Path(file), head, multiline=options.multiline):
+            texts.append(Path(file))
+        else:
+            texts.append(copy())
+            write_sound(Path(file), head, texts[-1], **more)
     assert first is not None
     return Texts(first, tuple(texts), decimals_of(first.separator, options.decimal))
 
@@ -172,18 +176,19 @@ def _unpacked(connection: Any, path: str) -> bytes:
     """Return the lines of a file that only DuckDB can open: an address, or one packed by Zstandard."""
     packing = ", compression='zstd'" if os.path.exists(path) else ""
     name = exact_name(path) if os.path.exists(path) else path
-    # Latin-1 has a letter for every byte: nothing is lost, and nothing can be wrong.
+    # Latin-1 has a letter for every byte: nothing is lost, and nothing can be wrong. With new_line, every return and
+    # every feed ends a line, so that both together leave an empty one.
     scan = (
         f"SELECT line FROM read_csv({sql_text(name)}, auto_detect=false, header=false, columns={{'line': 'VARCHAR'}}, "
-        f"delim='\x1c\x1d\x1e\x1f', quote='', escape='', comment='', skip=0, encoding='latin-1', strict_mode=false, "
-        f"ignore_errors=true, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}{packing})"
+        f"delim='\x1c\x1d\x1e\x1f', quote='', escape='', comment='', skip=0, encoding='latin-1', new_line='\\n', "
+        f"strict_mode=false, ignore_errors=true, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}{packing})"
     )
     found: list[bytes] = []
     failed = False
     try:
         rows = connection.execute(scan)
         while lines := rows.fetchmany(100_000):
-            found.append("\n".join([line or "" for (line,) in lines]).encode("latin-1", "replace"))
+            found.extend(line.encode("latin-1", "replace") for (line,) in lines if line)
     except Exception:  # its text may quote the file
         failed = True
     if failed:
@@ -274,12 +279,13 @@ class Tables:
     Args:
         workspace: A private folder for copies of files with unsound lines and for what does not fit into memory.
         connection: A connection of the caller's; by default a new one.
+        options: What the owner says of CSV files, unless ``open`` is told otherwise.
     """
 
-    def __init__(self, workspace: Path, connection: Any = None) -> None:
+    def __init__(self, workspace: Path, connection: Any = None, *, options: CsvOptions | None = None) -> None:
         import duckdb
 
-        self.workspace = workspace
+        self.workspace, self.options = workspace, options or CsvOptions()
         self.connection = connection
         if connection is None:
             self.connection = duckdb.connect()
@@ -319,11 +325,11 @@ class Tables:
                 relation = self.connection.sql(f"FROM {parquet_source(name)}")
                 types = zip(relation.columns, map(str, relation.types), strict=True)
                 return TableFile(path, kind, relation, {name: _parquet_kind(word) for name, word in types})
-        said, source = options or CsvOptions(), path
+        said, source = options or self.options, path
         if kind == "excel":
             source = self._copy()
             said = replace(open_sheet(path, sheet, source), decimal=said.decimal)
-        texts = open_texts(self.connection, source, said, self._copy, keeps_ragged=not skips_ragged)
+        texts = open_texts(self.connection, source, said, self._copy, is_strict=not skips_ragged)
         return self._typed(path, kind, texts, sheet, skips_ragged)
 
     def _typed(self, path: Path, kind: Format, texts: Texts, sheet: str | None, skips_ragged: bool) -> TableFile:
@@ -371,10 +377,10 @@ class Tables:
 
 
 @contextmanager
-def open_tables() -> Iterator[Tables]:
+def open_tables(options: CsvOptions | None = None) -> Iterator[Tables]:
     """Yield a ``Tables`` with a private folder that disappears afterwards; Ctrl-C ends a query of DuckDB's too."""
     with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder))
+        tables = Tables(Path(folder), options=options)
         try:
             yield tables
         except RuntimeError as error:

@@ -1,8 +1,9 @@
 """CSV line by line: a line is a row, and no line decides how another one is read.
 
-The first line is public: it says what separates cells, what ends lines and what the columns are called. Every other
-line is somebody's. A file whose lines are all sound (UTF-8, quotes that open and close within their line) is read as it
-stands; of any other a copy is made in which the unsound lines, and only they, are written again.
+The first line is public: it says what separates cells and what the columns are called. Every other line is somebody's.
+A line ends with a line feed, a carriage return or both, whatever ends the lines around it. A file whose lines are all
+sound (UTF-8, quotes that open and close within their line, ends like the first one's) is read as it stands; of any
+other a copy is made in which all lines end alike, and the unsound ones, and only they, are written again.
 
 Most lines of most files are sound, so the check works on pieces of 1 MB: one decoding, two counts, and where there are
 quotes a few array operations. Only lines that fail are looked at one by one.
@@ -13,8 +14,9 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -34,6 +36,7 @@ _SEPARATORS = ",;\t|"
 _LONGEST_NAME = 100_000
 _PIECE = 2**20
 _QUOTE, _FEED, _RETURN = 0x22, 0x0A, 0x0D
+_END = re.compile(rb"\r?\n|\r")
 # Windows leaves five bytes open; each stays a sign of its own, so that two cells never become one.
 _WINDOWS = [bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(256)]
 _WINDOWS_BYTES = np.array([[*sign.encode("utf-8").ljust(3, b"\0")] for sign in _WINDOWS], np.uint8)
@@ -46,19 +49,19 @@ Instead: TypeAlias = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first bytes and the first line of a file say.
+    r"""What the first bytes and the first line of a file say.
 
     Attributes:
         encoding: ``"utf-8"``, ``"cp1252"`` or ``"utf-16"`` for the whole file; None: line by line.
         separator: What stands between cells.
         names: The names of the columns, stripped of blanks.
-        has_returns: Whether a lone carriage return ends a line, as on old Macintosh computers.
+        end: What ends the first line: ``"\n"``, ``"\r\n"`` or, as on old Macintosh computers, ``"\r"``.
     """
 
     encoding: str | None
     separator: str
     names: tuple[str, ...]
-    has_returns: bool
+    end: str
 
 
 def is_packed(path: Path) -> bool:
@@ -132,11 +135,11 @@ def read_head(path: Path, *, separator: str | None = None, encoding: str | None 
 
 
 def head_of(start: bytes, *, separator: str | None = None, encoding: str | None = None) -> Head:
-    """Return what the first line of a file's beginning says.
+    r"""Return what the first line of a file's beginning says.
 
     Examples:
-        >>> head_of(b"id;age")
-        Head(encoding=None, separator=';', names=('id', 'age'), has_returns=False)
+        >>> head_of(b"id;age\r\n1;64\n")
+        Head(encoding=None, separator=';', names=('id', 'age'), end='\r\n')
     """
     if encoding is not None:
         encoding = ENCODINGS[encoding.lower()]
@@ -144,12 +147,10 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
         encoding = "utf-16"
     if encoding == "utf-16":
         start = codecs.getincrementaldecoder("utf-16")("surrogatepass").decode(start).encode("utf-8", "replace")
-    first_feed, first_return = start.find(b"\n"), start.find(b"\r")
-    has_returns = first_return >= 0 and start[first_return + 1 : first_return + 2] not in (b"", b"\n")
-    has_returns = has_returns and (first_feed < 0 or first_return < first_feed)
-    end = first_return if has_returns else first_feed
-    line = _decoded(start if end < 0 else start[:end], None if encoding == "utf-16" else encoding)
-    line = line.removeprefix("\ufeff").removesuffix("\r")
+    found = _END.search(start)
+    end = "\n" if found is None else found[0].decode()
+    line = _decoded(start if found is None else start[: found.start()], None if encoding == "utf-16" else encoding)
+    line = line.removeprefix("\ufeff")
     if not line.strip():
         raise DataError("The first line is empty. It must have the names of the columns.")
     separator = separator or guess_separator(line)
@@ -158,7 +159,7 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
         raise DataError(
             "The first line opens a quote and does not close it. Write the names of the columns without line breaks."
         )
-    return Head(encoding, separator, tuple(name.strip() for name in names), has_returns)
+    return Head(encoding, separator, tuple(name.strip() for name in names), end)
 
 
 def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
@@ -169,7 +170,7 @@ def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
         head: From ``read_head``.
         multiline: Whether quotes may reach over several lines: then only the encoding is looked at.
     """
-    if head.encoding not in (None, "utf-8") or head.has_returns:
+    if head.encoding not in (None, "utf-8"):
         return False
     with _Opened(path) as file:
         return all(piece and _is_sound_piece(piece, head, multiline) for piece in _pieces(file.read))
@@ -182,7 +183,6 @@ def write_sound(
     *,
     instead: Instead | None = None,
     multiline: bool = False,
-    keeps_ragged: bool = False,
 ) -> None:
     """Write a private copy in UTF-8, in which every line is sound.
 
@@ -192,11 +192,9 @@ def write_sound(
         target: The copy, readable by nobody else; it must not exist yet.
         instead: Column -> what stands for a cell that is no text in the declared encoding; None leaves it empty.
         multiline: Whether quotes may reach over several lines.
-        keeps_ragged: Whether a line with too few or too many cells stays so, for a reader that refuses it. By default
-            it is left out, or cut.
     """
     with _Opened(path) as file:
-        write_pieces(file.read, head, target, instead=instead, multiline=multiline, keeps_ragged=keeps_ragged)
+        write_pieces(file.read, head, target, instead=instead, multiline=multiline)
 
 
 def write_pieces(
@@ -206,22 +204,61 @@ def write_pieces(
     *,
     instead: Instead | None = None,
     multiline: bool = False,
-    keeps_ragged: bool = False,
 ) -> None:
     """Write a private copy of what ``read`` returns, in which every line is sound."""
     replaced = [("" if instead is None else instead(name) or "") for name in head.names]
     if head.encoding == "utf-16":
         read = _from_utf16(read)
     handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    head = replace(head, end="\n")
+    is_open = False
     with os.fdopen(handle, "wb") as out:
-        for piece in _pieces(read, feed=b"\r" if head.has_returns else b"\n"):
-            lines = piece.replace(b"\r", b"\n") if head.has_returns else piece
+        for piece in _pieces(read):
+            lines, is_open = _with_feeds(piece, is_open, multiline)
             if head.encoding == "cp1252":
                 lines = _from_windows(lines)
             if _is_sound_piece(lines, head, multiline):
                 out.write(lines)
             else:
-                out.writelines(_with_sound_lines(lines, head, replaced, multiline, keeps_ragged))
+                out.writelines(_with_sound_lines(lines, head, replaced, multiline))
+
+
+def lines_as_rows(path: Path, head: Head, copy: Callable[[], Path], *, multiline: bool = False) -> Path:
+    """Return a file in UTF-8 whose lines all end alike: this one or, where it is another, a private copy.
+
+    This is for readers that refuse a file with a row that does not fit: no cell is written again.
+
+    Args:
+        path: The file.
+        head: From ``read_head``.
+        copy: Returns where a copy may be written; nothing must be there yet.
+        multiline: Whether quotes may reach over several lines.
+
+    Raises:
+        DataError: A line opens a quote and does not close it, and ``multiline`` is not declared.
+    """
+    if is_sound(path, head, multiline=multiline):
+        return path
+    if not is_sound(path, head, multiline=True):
+        target = copy()
+        write_sound(path, head, target, multiline=True)
+        path = target
+    if not multiline and _has_open_lines(path, head):
+        raise DataError(
+            "A line of the file opens a quote and does not close it. Close it, or say --multiline if cells of this "
+            "file have line breaks."
+        )
+    return path
+
+
+def _has_open_lines(path: Path, head: Head) -> bool:
+    with _Opened(path) as file:
+        for piece in _pieces(file.read):
+            starts = _starts(piece)
+            for line in np.flatnonzero(_misquoted_lines(piece, head, starts)).tolist():
+                if _split(piece[starts[line] : starts[line + 1]].decode().rstrip("\r\n"), head.separator)[1]:
+                    return True
+    return False
 
 
 def cells_of(line: str, separator: str) -> list[str]:
@@ -231,7 +268,12 @@ def cells_of(line: str, separator: str) -> list[str]:
         >>> cells_of('1,"a, b",c"d', ",")
         ['1', 'a, b', 'c"d']
     """
-    cells, at, end = [], 0, len(line)
+    return _split(line, separator)[0]
+
+
+def _split(line: str, separator: str) -> tuple[list[str], bool]:
+    """Return the cells of one line, and whether it ends within a quote."""
+    cells, at, end, is_open = [], 0, len(line), False
     while True:
         start = at
         while start < end and line[start] == " " and separator != " ":
@@ -242,7 +284,7 @@ def cells_of(line: str, separator: str) -> list[str]:
                 close = line.find('"', at)
                 if close < 0:
                     found.append(line[at:])
-                    at = end
+                    at, is_open = end, True
                     break
                 found.append(line[at:close])
                 at = close + 1
@@ -259,7 +301,7 @@ def cells_of(line: str, separator: str) -> list[str]:
             stop = end if stop < 0 else stop
             cells.append(line[at:stop])
         if stop >= end:
-            return cells
+            return cells, is_open
         at = stop + 1
 
 
@@ -292,12 +334,14 @@ class _Opened:
             raise DataError("The file cannot be read. Check that it is complete and that you may read it.") from None
 
 
-def _pieces(read: Callable[[int], bytes], *, feed: bytes = b"\n") -> Iterator[bytes]:
+def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """Yield whole lines, about 1 MB at a time; nothing (b"") for a line that is left out, being far too long."""
     rest: list[bytes] = []
     size, too_long = 0, False
     while chunk := read(_PIECE):
-        end = chunk.rfind(feed) + 1
+        while chunk.endswith(b"\r") and (more := read(1)):
+            chunk += more  # a return and a feed are one end of a line
+        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
         if not end:
             size += len(chunk)
             if size > LONGEST_LINE and not too_long:
@@ -306,7 +350,9 @@ def _pieces(read: Callable[[int], bytes], *, feed: bytes = b"\n") -> Iterator[by
             rest = [] if too_long else [*rest, chunk]
             continue
         if too_long:
-            first = chunk.find(feed) + 1
+            found = _END.search(chunk)
+            assert found is not None
+            first = found.end()
             chunk, end, rest, too_long = chunk[first:], end - first, [], False
         if end:
             yield b"".join([*rest, chunk[:end]])
@@ -344,16 +390,45 @@ def _letters_from_windows(lines: bytes, letters: NDArray[np.intp]) -> bytes:
     return np.insert(signs, after, more).tobytes()
 
 
+def _with_feeds(piece: bytes, is_open: bool, multiline: bool) -> tuple[bytes, bool]:
+    """Return lines that all end with a feed, and whether a quote is open after them.
+
+    Args:
+        piece: Whole lines.
+        is_open: Whether a quote was open before them.
+        multiline: Whether breaks inside quotes belong to their cell: these stay as they are.
+    """
+    if not multiline:
+        return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in piece else piece, False
+    is_open_after = is_open ^ bool(piece.count(b'"') & 1)
+    if b"\r" not in piece:
+        return piece, is_open_after
+    signs = np.frombuffer(piece, np.uint8).copy()
+    returns = np.flatnonzero(signs == _RETURN)
+    within = (np.searchsorted(np.flatnonzero(signs == _QUOTE), returns) + is_open) & 1
+    returns = returns[within == 0]
+    has_feed = np.append(signs, 0)[returns + 1] == _FEED
+    signs[returns] = _FEED
+    return np.delete(signs, returns[has_feed]).tobytes(), is_open_after
+
+
+def _has_sound_ends(piece: bytes, head: Head) -> bool:
+    """Tell whether all lines end as the first one does: DuckDB takes other ends for more rows, or for fewer."""
+    if head.end == "\r\n":
+        return piece.count(b"\r") == piece.count(b"\n") == piece.count(b"\r\n")
+    return head.end == "\n" and b"\r" not in piece
+
+
 def _is_sound_piece(piece: bytes, head: Head, multiline: bool) -> bool:
     if not piece.isascii():
         try:
             piece.decode("utf-8")
         except UnicodeDecodeError:
             return False
+    if not _has_sound_ends(piece, head):
+        return False
     if multiline:
         return True
-    if b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n"):
-        return False
     return b'"' not in piece or (head.separator.isascii() and _has_sound_quotes(piece, head))
 
 
@@ -412,13 +487,10 @@ def _foreign_lines(piece: bytes, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _misquoted_lines(piece: bytes, head: Head, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell which lines have quotes or carriage returns that would be read otherwise."""
+    """Tell which lines have quotes that would be read otherwise."""
     signs = np.frombuffer(piece, np.uint8)
     count = len(starts) - 1
     bad = np.zeros(count, bool)
-    returns = np.flatnonzero(signs == _RETURN)
-    following = np.where(returns + 1 < len(signs), signs[np.minimum(returns + 1, len(signs) - 1)], 0)
-    bad[_lines_of(returns[following != _FEED], starts)] = True
     quotes = np.flatnonzero(signs == _QUOTE)
     lines = _lines_of(quotes, starts)
     number = np.arange(len(quotes)) - np.searchsorted(lines, lines)  # within its line
@@ -435,9 +507,7 @@ def _from_mixed(piece: bytes, starts: NDArray[np.intp], foreign: NDArray[np.bool
     return _letters_from_windows(piece, letters[foreign[_lines_of(letters, starts)]])
 
 
-def _with_sound_lines(
-    piece: bytes, head: Head, replaced: Sequence[str], multiline: bool, keeps_ragged: bool
-) -> Iterable[bytes]:
+def _with_sound_lines(piece: bytes, head: Head, replaced: Sequence[str], multiline: bool) -> Iterable[bytes]:
     """Yield a piece in which the unsound lines are written again, and all others stand as they were."""
     starts = _starts(piece)
     foreign = _foreign_lines(piece, starts)
@@ -453,23 +523,21 @@ def _with_sound_lines(
     for line in np.flatnonzero(unsound).tolist():
         start, end = int(starts[line]), int(starts[line + 1])
         yield piece[done:start]
-        yield _written_again(piece[start:end], head, replaced, multiline, keeps_ragged)
+        yield _written_again(piece[start:end], head, replaced, multiline)
         done = end
     yield piece[done:]
 
 
-def _written_again(raw: bytes, head: Head, replaced: Sequence[str], multiline: bool, keeps_ragged: bool) -> bytes:
+def _written_again(raw: bytes, head: Head, replaced: Sequence[str], multiline: bool) -> bytes:
     if multiline:  # where the cells begin and end is not known here: every wrong byte stays apart from every other
         return raw.decode("utf-8", "backslashreplace").encode()
     # Wrong bytes of a declared encoding become half characters, by which the cell is known.
     line = raw.decode("utf-8", "surrogateescape")
-    cells = cells_of(line.rstrip("\r\n").replace("\r", " ").removeprefix("\ufeff"), head.separator)
-    if not keeps_ragged:
-        if len(cells) < len(head.names):
-            return b""  # too few cells: left out, as DuckDB leaves out such a row
-        del cells[len(head.names) :]
-    others = [*replaced, *[""] * (len(cells) - len(replaced))]
-    cells = [cell if _is_whole(cell) else other for cell, other in zip(cells, others, strict=False)]
+    cells = cells_of(line.removesuffix("\n"), head.separator)
+    if len(cells) < len(head.names):
+        return b""  # too few cells: left out, as DuckDB leaves out such a row
+    del cells[len(head.names) :]
+    cells = [cell if _is_whole(cell) else other for cell, other in zip(cells, replaced, strict=True)]
     quoted = ('"' + cell.replace('"', '""') + '"' for cell in cells)
     return (head.separator.join(quoted) + "\n").encode()
 
