@@ -13,10 +13,10 @@ import pydplib as dp
 from pydplib._duckdb_files import csv_source, exact_name, file_or_pattern, parquet_source
 from pydplib.anonymity.frames import open_relation
 from pydplib.cli import cli
-from pydplib.cli._tables import open_tables
 from pydplib.cli.schema import propose
 from pydplib.engine import Measure, Plan
 from pydplib.errors import DataError, PydplibError, SchemaError, column_hint
+from pydplib.tables import open_tables
 
 NAMES = ("data[1].csv", "a*b.csv", "a?b.csv", "[!x].csv", "~x.csv", "it's [a-z].csv", "a\\b.csv", "file:[x].csv")
 PERSON = "Zaphod Canary"

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pydplib._duckdb_files import csv_source, file_or_pattern, parquet_source
 from pydplib.anonymity.resolved import Ints
 from pydplib.errors import DataError, ParameterError, column_hint, import_extra
+from pydplib.tables import open_relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,25 +137,6 @@ def _collected(table: Any) -> Any:
                 continue
         import_extra("pyarrow", what="Loading a relation into memory", extra="tables")
     return None
-
-
-def is_csv(path: str | Path) -> bool:
-    """Return whether a file is read as CSV, by its name."""
-    return str(path).lower().endswith((".csv", ".tsv", ".txt", ".csv.gz"))
-
-
-def open_relation(path: str | Path, connection: Any = None) -> Any:
-    """Open a Parquet or CSV file (or a glob of them) as a DuckDB relation; nothing is loaded."""
-    import duckdb
-
-    text = str(path)
-    name = file_or_pattern(path)
-    source = csv_source(name, options="header=true") if is_csv(path) else parquet_source(name)
-    connection = connection or duckdb.connect()
-    try:
-        return connection.sql(f"FROM {source}")
-    except duckdb.Error:
-        raise DataError(f"The file '{text}' cannot be read as CSV or Parquet.") from None
 
 
 def encode(name: str, series: Any) -> Coded:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from pydplib.anonymity.automatic import hierarchy_from_values, hierarchy_of
-from pydplib.anonymity.frames import Coded, Frame, check_names, open_relation
+from pydplib.anonymity.frames import Coded, Frame, check_names
 from pydplib.anonymity.grouping import combine, group
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.models import DeltaPresence, KMap, Model
@@ -21,6 +21,7 @@ from pydplib.anonymity.resolved import Ints, Resolved, cell_key
 from pydplib.anonymity.verification import names_of, person_codes
 from pydplib.errors import DataError, ParameterError, shown
 from pydplib.schema import Column, Schema
+from pydplib.tables import open_relation
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from pydplib._duckdb_files import exact_name, parquet_source
 from pydplib.anonymity.engine_counts import Counts, one_spelling, places, renumber, text
 from pydplib.anonymity.engine_persons import Numbering, People
 from pydplib.anonymity.engine_release import Roles, certify_file, own_connection, write_release
-from pydplib.anonymity.frames import Coded, open_relation
+from pydplib.anonymity.frames import Coded
 from pydplib.anonymity.grouping import combine, group
 from pydplib.anonymity.leaves import released_hierarchies
 from pydplib.anonymity.models import Model
@@ -37,6 +37,7 @@ from pydplib.anonymity.search import SearchInfo
 from pydplib.anonymity.verification import names_of
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Schema
+from pydplib.tables import open_relation
 
 
 def anonymize_relation(

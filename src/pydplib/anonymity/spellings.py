@@ -5,15 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pydplib._duckdb_files import csv_source, file_or_pattern, sql_text
-from pydplib.anonymity.frames import Coded, Frame, is_csv, is_missing, open_relation
+from pydplib.anonymity.frames import Coded, Frame, is_missing
 from pydplib.anonymity.resolved import Ints
 from pydplib.errors import DataError
+from pydplib.tables import TableFile, open_tables
 
 
 class SeenFrame(Frame):
@@ -23,7 +24,8 @@ class SeenFrame(Frame):
     could tell them apart.
 
     Args:
-        table: A table, as ``verify`` takes it. The path of a CSV file is read twice: as values, and as it stands.
+        table: A table, as ``verify`` takes it. The path of a CSV file or a sheet is read twice: as values, and as it
+            stands.
         spellings: A data frame of the same rows, with columns as texts as they stand in a file.
     """
 
@@ -33,14 +35,21 @@ class SeenFrame(Frame):
             super().__init__(table.native)
             self._spellings = table._spellings
             return
-        if spellings is None and isinstance(table, str | Path) and is_csv(table):
-            table, spellings = _read_csv(table)
+        if spellings is None and isinstance(table, str | Path):
+            with open_tables() as tables:
+                file = tables.open(table)
+                table, spellings = file.frame(), file.spelled(list(file.columns))
         super().__init__(table)
         if spellings is None:
             return
         self._spellings = Frame(spellings)
         if len(self._spellings) != len(self):
             raise DataError("The spellings have another number of rows than the table.")
+
+    @classmethod
+    def of_file(cls, table: TableFile, apart: Sequence[str]) -> SeenFrame:
+        """Load an open file; cells of ``apart`` are alike only if they are written alike."""
+        return cls(table.frame(), table.spelled(apart))
 
     def seen(self, name: str) -> Coded:
         """Return one column as codes that are equal only where nobody can tell the cells apart."""
@@ -119,24 +128,3 @@ def _kind(cell: Any) -> Any:
     if isinstance(cell, dt.datetime):
         return type(cell).__name__, str(cell.tzinfo), cell.utcoffset()
     return type(cell).__name__
-
-
-def _read_csv(path: str | Path) -> tuple[Any, Any]:
-    """Return a CSV file as values and as texts, row by row the same; a quoted nothing is not a missing cell."""
-    import duckdb
-
-    connection = duckdb.connect()
-    values = open_relation(path, connection)
-    name = file_or_pattern(path)
-    try:
-        sniffed = f"SELECT Delimiter FROM sniff_csv({sql_text(name)}, header=true, quote='\"', escape='\"')"  # noqa: S608
-        [(separator,)] = connection.execute(sniffed).fetchall()
-        options = f"header=true, all_varchar=true, allow_quoted_nulls=false, delim={sql_text(separator)}"
-        texts = connection.sql(f"FROM {csv_source(name, options=options)}")
-    except duckdb.Error:
-        raise DataError(f"The file '{path}' cannot be read as CSV or Parquet.") from None
-    if texts.columns != values.columns:
-        raise DataError(
-            f"The separator of '{path}' cannot be told for sure. Load the file yourself and pass the frame."
-        )
-    return values, texts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydplib.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from pydplib.cli._tables import Tables
+    from pydplib.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Past:
     def read(self, tables: Tables, quasi: Sequence[str]) -> list[Any]:
         """Return the earlier releases as ``anonymize`` takes them."""
         from pydplib.anonymity import Trace
+        from pydplib.anonymity.spellings import SeenFrame
         from pydplib.anonymity.traces import is_trace
 
         out: list[Any] = []
@@ -57,7 +58,7 @@ class Past:
             try:
                 table = tables.open(path)
                 table.check(quasi, "quasi-identifier")
-                out.append(table.seen(list(table.columns), list(quasi)))
+                out.append(SeenFrame.of_file(table, list(quasi)))
             except (DataError, ParameterError) as error:
                 raise type(error)(f"--previous '{path.name}': {error}") from None
         return out

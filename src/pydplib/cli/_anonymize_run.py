@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydplib.cli._anonymize_config import Config
     from pydplib.cli._anonymize_past import Past
     from pydplib.cli._outputs import Staging
-    from pydplib.cli._tables import TableFile, Tables
+    from pydplib.tables import TableFile, Tables
 
 LARGE = 2_000_000
 """Rows above which a table stays in DuckDB and only its distinct combinations are loaded."""
@@ -186,7 +186,7 @@ class Run:
                 not can_load() or self.table.rows() > LARGE
             )
             if self._stays:
-                from pydplib.cli._sql import identifier
+                from pydplib._duckdb_files import sql_name as identifier
 
                 self._loaded = self.table.relation.project(", ".join(map(identifier, wanted)))
             else:

@@ -1,6 +1,6 @@
 """One column of a CSV, Excel or Parquet file, read and replaced through DuckDB; all other columns stay as they are."""
 
-# Names and paths enter SQL through identifier() and literal() only.
+# Names and paths enter SQL through sql_name() and sql_text() only.
 # ruff: noqa: S608
 from __future__ import annotations
 
@@ -15,58 +15,29 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib._duckdb_files import check_parquet_names, csv_source, exact_name, parquet_source
-from pydplib._table_text import encoding_of, is_packed, sheet_to_csv, write_utf8
-from pydplib.cli._csv_header import read_header
-from pydplib.cli._sql import SQL_TYPES, asked_kind, fits, identifier, literal, parquet_kind, sql_ready
+from pydplib._duckdb_files import sql_name, sql_text
 from pydplib.errors import DataError, EngineError, ParameterError, column_hint
+from pydplib.tables import CsvOptions, TableFile, Tables
+from pydplib.tables.cells import NUMBER_PATTERN, Decimals, day_sql, number_sql, truth_sql
 
 Format: TypeAlias = Literal["csv", "parquet"]
 Progress: TypeAlias = Callable[[float], None]
 """Told how far a query is, in percent."""
 
-_BLANK_TO_NULL = "nullif(trim({}), '')"
-_IS_TRUE = (
-    "CASE WHEN lower(trim({0})) IN ('true', 'yes', 'y', '1') THEN true "
-    "WHEN lower(trim({0})) IN ('false', 'no', 'n', '0') THEN false END"
-)
-_WHOLE = r"\s*[+-]?[0-9]{1,18}\s*"
-_COMMA = r"\s*[+-]?[0-9]+(,[0-9]+)?\s*"
-_DATE = r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*"
+_SQL_TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "text": "VARCHAR"}
+_KINDS = {"whole": "int", "number": "float", "comma": "float", "flag": "bool", "text": "text"}  # all else: dates
+_IN_WORDS = {"int": "a whole number", "float": "a number", "bool": "true/false (or yes/no, y/n, 1/0)"}
 
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A file that was looked at: how to read it, and which columns it has.
-
-    Attributes:
-        path: Where it is.
-        format: CSV or Parquet.
-        delimiter: What separates the columns of a CSV.
-        columns: Name -> type in DuckDB's words; text for everything in a CSV.
-    """
-
-    path: Path
-    format: Format
-    delimiter: str
-    columns: dict[str, str]
-
-    @property
-    def scan(self) -> str:
-        """The SQL that reads the file; a CSV is read as text, so that `007` stays `007` and `""` stays `""`."""
-        name = exact_name(self.path)
-        if self.format == "parquet":
-            return parquet_source(name)
-        # By places, since DuckDB would trim the names.
-        places = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.columns)))
-        packed = ", compression='gzip'" if is_packed(self.path) else ""
-        source = csv_source(
-            name,
-            options=f"auto_detect=false, header=true, columns={{{places}}}, delim={literal(self.delimiter)}, "
-            f"allow_quoted_nulls=false, max_line_size=20000000{packed}",
-        )
-        named = ", ".join(f"c{i} AS {identifier(name)}" for i, name in enumerate(self.columns))
-        return f"(SELECT {named} FROM {source})"
+_WHOLE_NUMBERS = {
+    "TINYINT": 8,
+    "SMALLINT": 16,
+    "INTEGER": 32,
+    "BIGINT": 64,
+    "UTINYINT": -8,
+    "USMALLINT": -16,
+    "UINTEGER": -32,
+    "UBIGINT": -64,
+}
 
 
 class ColumnFiles:
@@ -81,40 +52,28 @@ class ColumnFiles:
         import duckdb
 
         self._duckdb = duckdb
-        self._workspace = workspace
-        self._connection = duckdb.connect()
+        self._tables = Tables(workspace)
+        self._connection = self._tables.connection
         self._progress = progress
-        self._execute(f"SET temp_directory={literal(str(workspace / 'spill'))}")
         self._execute("SET enable_progress_bar=true")
         self._execute("SET enable_progress_bar_print=false")
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._tables.close()
 
-    def open(self, path: Path, format: Format | None = None, *, sheet: str | None = None) -> Table:
+    def open(
+        self,
+        path: Path,
+        format: Format | None = None,
+        *,
+        sheet: str | None = None,
+        options: CsvOptions | None = None,
+    ) -> TableFile:
         """Look at a file: its format, separator and columns. A sheet of a workbook is read as CSV."""
-        if format is None and _is_workbook(path):
-            copy = self._workspace / "sheet.csv"
-            sheet_to_csv(path, sheet, copy)
-            path, format = copy, "csv"
-        elif sheet is not None:
-            raise ParameterError("--sheet is for Excel files; this file is none.")
-        kind = format or _guess(path)
-        if kind == "csv":
-            if (encoding := encoding_of(path)) != "utf-8":
-                copy = self._workspace / "utf-8.csv"
-                write_utf8(path, encoding, copy)
-                path = copy
-            names, delimiter = read_header(path)
-            table = Table(path, kind, delimiter, dict.fromkeys(names, "VARCHAR"))
-            self._fetch(f"SELECT * FROM {table.scan} LIMIT 0", kind)
-            return table
-        described = self._fetch(f"DESCRIBE SELECT * FROM {Table(path, kind, ',', {}).scan}", kind)
-        check_parquet_names(self._connection, exact_name(path))
-        return Table(path, kind, ",", {row[0]: row[1] for row in described})
+        return self._tables.open(path, sheet=sheet, options=options, format=format)
 
-    def read(self, table: Table, column: str, data_type: str | None, *, public: str | None = None) -> Reading:
+    def read(self, table: TableFile, column: str, data_type: str | None, *, public: str | None = None) -> Reading:
         """Return one column as a NumPy array of its own kind.
 
         Args:
@@ -125,62 +84,32 @@ class ColumnFiles:
         """
         if column not in table.columns:
             raise ParameterError(f"The file has no column '{column}'.{column_hint(column, table.columns)}")
-        name = identifier(column)
-        kind, comma = self._kind(table, column, data_type, public)
-        if table.format == "csv" or kind != "text":
-            text = f"replace({name}, ',', '.')" if comma else name
-            cell = _BLANK_TO_NULL.format(text) if table.format == "csv" else name
-            of_words = kind == "bool" and table.format == "csv"
-            name = f"({_IS_TRUE.format(cell)})" if of_words else f"CAST({cell} AS {SQL_TYPES[kind]})"
-        values = self._run(f"SELECT {name} AS value FROM {table.scan}", "fetchnumpy")["value"]
-        return Reading(values, kind, comma)
-
-    def _kind(self, table: Table, column: str, data_type: str | None, public: str | None) -> tuple[str, bool]:
-        if table.format == "parquet":
-            found = parquet_kind(table.columns[column])
-            return (asked_kind(data_type) or found) if found == "text" else found, False
-        name = identifier(column)
-        text = _BLANK_TO_NULL.format(name)
-        present, whole, number, flag, date, comma, flag_words, either = self._run(
-            f"SELECT count({text}), "
-            f"count(*) FILTER (regexp_full_match({text}, '{_WHOLE}')), "
-            f"count(TRY_CAST({text} AS DOUBLE)), "
-            f"count(*) FILTER (lower({text}) IN ('true', 'false')), "
-            f"count(*) FILTER (regexp_full_match({text}, '{_DATE}') AND TRY_CAST({text} AS DATE) IS NOT NULL), "
-            f"count(*) FILTER (regexp_full_match({text}, '{_COMMA}')), "
-            f"count({_IS_TRUE.format(text)}), "
-            f"count(TRY_CAST(replace({text}, ',', '.') AS DOUBLE)) FROM {table.scan}",
-            "fetchone",
-        )
-        counts = {"int": whole, "float": number, "bool": flag, "date": date}
-        # A decimal comma is looked for only where columns are not separated by commas themselves.
-        has_comma = table.delimiter != "," and comma == present and number < present
-        asked = asked_kind(data_type) or public
-        if asked == "text":
-            return "text", False
-        if public is not None and asked == "float":
-            # No value may decide how decimals are written either: semicolons go with commas.
-            has_comma = table.delimiter == ";"
-            counts["float"] = either if has_comma else number
-        if asked is not None:
-            counts["bool"] = flag_words
-            if counts[asked] < present and not (asked == "float" and has_comma and public is None):
-                if asked == public == "bool":
-                    raise ParameterError(
-                        "A guarantee needs public facts: --bounds LOW,HIGH for numbers and dates, --categories A,B,C "
-                        "for text. Only true/false needs none."
-                    )
-                words = {"int": "a whole number", "float": "a number", "bool": "true/false (or yes/no, y/n, 1/0)"}
-                hint = "--data-type says what it is" if public else "Leave --data-type out, or use string"
-                raise DataError(f"Not every value of the column can be read as {words.get(asked, 'a date')}. {hint}.")
-            return asked, has_comma and asked == "float"
-        if has_comma:
-            return "float", True
-        return next((kind for kind, count in counts.items() if count == present), "text") if present else "float", False
+        cell, found = sql_name(column), table.columns[column]
+        asked = _asked_kind(data_type) or public
+        if table.texts is None:
+            native = _parquet_kind(_native_type(table, column))
+            kind = asked if native == "text" and asked is not None else native
+            check = native == "text" and kind != "text"
+            value = _value_sql(cell, kind, ".") if check else f"CAST({cell} AS {_SQL_TYPES[kind]})"
+        else:
+            kind = asked or _KINDS.get(found, "date")
+            value, check = _value_sql(cell, kind, table.decimals), kind != "text"
+        source = _scan(table)
+        if check:
+            text = f"nullif(trim({cell}), '')"
+            present, read = self._run(f"SELECT count({text}), count({value}) FROM {source}", "fetchone")
+            if not present and asked is None:
+                kind, value = "float", _value_sql(cell, "float", table.decimals)
+            if read < present:
+                _refuse(kind, public)
+        values = self._run(f"SELECT {value} AS value FROM {source}", "fetchnumpy")["value"]
+        # No value may decide how decimals are written either, where a guarantee is claimed: semicolons go with commas.
+        comma = found == "comma" if public is None else table.decimals != "." and table.separator == ";"
+        return Reading(values, kind, comma and kind == "float" and table.texts is not None)
 
     def write(
         self,
-        table: Table,
+        table: TableFile,
         column: str,
         reading: Reading,
         values: NDArray[Any],
@@ -206,34 +135,37 @@ class ColumnFiles:
             delimiter: What separates the columns of a CSV, if not what the input has.
             packed: Whether a CSV is compressed.
         """
-        released: dict[str, NDArray[Any]] = {"value": sql_ready(values, keep)}
+        released: dict[str, NDArray[Any]] = {"value": _sql_ready(values, keep)}
         if keep is not None:
             released["keep"] = keep
         self._connection.register("released", released)
-        name = identifier(column)
+        name = sql_name(column)
         value = self._value(table, column, reading, values, format)
         columns = f"{value} AS {name}" if only_column else f"source.* REPLACE ({value} AS {name})"
         query = (
-            f"SELECT {columns} FROM {table.scan} AS source POSITIONAL JOIN released"
+            f"SELECT {columns} FROM {_scan(table)} AS source POSITIONAL JOIN released"
             f"{' WHERE released.keep' if keep is not None else ''}"
         )
-        csv = f"FORMAT csv, HEADER, DELIMITER {literal(delimiter or table.delimiter)}"
+        csv = f"FORMAT csv, HEADER, DELIMITER {sql_text(delimiter or table.separator)}"
         options = f"{csv}, COMPRESSION {'gzip' if packed else 'none'}" if format == "csv" else "FORMAT parquet"
         try:
-            self._run(f"COPY ({query}) TO {literal(str(output))} ({options})")
+            self._run(f"COPY ({query}) TO {sql_text(str(output))} ({options})")
         except DataError:
             # The file was read to its end before.
             raise EngineError("The noisy column cannot be written in this format. Try another one.") from None
 
-    def _value(self, table: Table, column: str, reading: Reading, values: NDArray[Any], format: Format) -> str:
+    def _value(self, table: TableFile, column: str, reading: Reading, values: NDArray[Any], format: Format) -> str:
         if reading.kind == "text" or values.dtype == object or (reading.kind == "int" and values.dtype.kind == "f"):
             return "released.value"  # whole numbers beyond 64 bits too, as decimals
         if reading.comma:
             return "replace(CAST(released.value AS VARCHAR), '.', ',')"
-        if table.format == "csv":
-            return f"CAST(released.value AS {SQL_TYPES[reading.kind]})"
-        native = table.columns[column]
-        if reading.kind == "int" and not fits(values, native):
+        if table.texts is not None:
+            if reading.kind == "bool" and column in table.words:
+                yes, no = table.words[column]
+                return f"CASE WHEN released.value THEN {sql_text(yes or 'true')} ELSE {sql_text(no or 'false')} END"
+            return f"CAST(released.value AS {_SQL_TYPES[reading.kind]})"
+        native = _native_type(table, column)
+        if reading.kind == "int" and not _fits(values, native):
             native = "BIGINT"
         return f"CAST(released.value AS {'DOUBLE' if native.startswith('DECIMAL') else native})"
 
@@ -275,16 +207,6 @@ class ColumnFiles:
             raise failed[0]
         return found[0]
 
-    def _fetch(self, sql: str, kind: Format) -> list[tuple[Any, ...]]:
-        try:
-            return self._connection.execute(sql).fetchall()
-        except self._duckdb.Error:
-            # DuckDB quotes the line that it could not read, so its own words are not repeated.
-            raise DataError(
-                f"The file cannot be read as {'CSV' if kind == 'csv' else 'Parquet'}. Check that it is one, complete, "
-                "in UTF-8 and with the names of the columns in its first line; --format says which format it has."
-            ) from None
-
     def _execute(self, sql: str, fetch: str = "fetchall") -> Any:
         try:
             return getattr(self._connection.execute(sql), fetch)()
@@ -294,8 +216,8 @@ class ColumnFiles:
             raise EngineError("A file cannot be read or written. Check that its folder exists and is yours.") from None
         except self._duckdb.Error:
             raise DataError(
-                "The file cannot be read to its end: some lines have more or fewer columns than the first, a quote is "
-                "not closed, or the text is not UTF-8. Correct the file first."
+                "The file cannot be read to its end: some lines have more or fewer columns than the first. Correct the "
+                "file first; if quoted cells reach over several lines, say so with --multiline."
             ) from None
 
 
@@ -311,14 +233,84 @@ class Reading:
         return f"Reading({self.kind}, {len(self.values)} values)"
 
 
-def _guess(path: Path) -> Format:
-    with path.open("rb") as file:
-        return "parquet" if file.read(4) == b"PAR1" else "csv"
+def _scan(table: TableFile) -> str:
+    """Return the SQL that reads a file; a CSV is read as text, so that `007` stays `007` and `""` stays `""`."""
+    return table.texts or f"({table.relation.sql_query()})"
 
 
-def _is_workbook(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PK\x03\x04"
+def _native_type(table: TableFile, column: str) -> str:
+    return str(table.relation.types[table.relation.columns.index(column)])
+
+
+def _value_sql(cell: str, kind: str, decimals: Decimals) -> str:
+    """Return the SQL of a text as a value of a kind; what is none is missing."""
+    word = f"nullif(trim({cell}), '')"
+    if kind == "bool":
+        return truth_sql(cell)
+    if kind == "date":
+        return f"TRY_CAST({day_sql(word)} AS DATE)"
+    if kind == "text":
+        return f"CAST({word} AS VARCHAR)"
+    number = f"({number_sql(word, decimals)})"
+    pattern = r"[+-]?[0-9]{1,18}" if kind == "int" else NUMBER_PATTERN
+    return (
+        f"CASE WHEN regexp_full_match({number}, {sql_text(pattern)}) THEN TRY_CAST({number} AS {_SQL_TYPES[kind]}) END"
+    )
+
+
+def _refuse(kind: str, public: str | None) -> None:
+    if kind == public == "bool":
+        raise ParameterError(
+            "A guarantee needs public facts: --bounds LOW,HIGH for numbers and dates, --categories A,B,C for text. "
+            "Only true/false needs none."
+        )
+    hint = "--data-type says what it is" if public else "Leave --data-type out, or use string"
+    raise DataError(f"Not every value of the column can be read as {_IN_WORDS.get(kind, 'a date')}. {hint}.")
+
+
+def _asked_kind(data_type: str | None) -> str | None:
+    """Return the kind that a data type of the paper asks for."""
+    if data_type is None:
+        return None
+    return {"char": "text", "string": "text"}.get(data_type, data_type.removeprefix("numpy ").replace("integer", "int"))
+
+
+def _parquet_kind(sql_type: str) -> str:
+    """Return the kind of values that a Parquet column holds."""
+    if sql_type in _WHOLE_NUMBERS:
+        return "int"
+    if sql_type in ("FLOAT", "DOUBLE") or sql_type.startswith("DECIMAL"):
+        return "float"
+    if sql_type == "BOOLEAN":
+        return "bool"
+    if sql_type == "DATE" or sql_type in ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return "date"
+    if sql_type == "VARCHAR" or sql_type.startswith("ENUM"):
+        return "text"
+    raise DataError(
+        f"Columns of type {sql_type.split('(')[0]} are not supported. Convert it to numbers, text, true/false or dates."
+    )
+
+
+def _fits(values: NDArray[Any], sql_type: str) -> bool:
+    """Tell whether whole numbers fit a column's type; noise can need a wider one."""
+    bits = _WHOLE_NUMBERS[sql_type]
+    low, high = (0, 2**-bits - 1) if bits < 0 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return not len(values) or (low <= int(values.min()) and int(values.max()) <= high)
+
+
+def _sql_ready(values: NDArray[Any], keep: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Return values as DuckDB takes them, with a filler at the rows that are left out."""
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")
+    if values.dtype == object and len(values) and isinstance(values[0], int):
+        values = values.astype(np.float64)  # whole numbers beyond 64 bits
+    if keep is None:
+        return values
+    full = np.empty(len(keep), dtype=values.dtype)
+    full[~keep] = "" if values.dtype == object else np.zeros((), dtype=values.dtype)
+    full[keep] = values
+    return full
 
 
 def format_of_name(name: str) -> Format | None:

@@ -10,10 +10,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from pydplib._duckdb_files import sql_name as identifier
+from pydplib._duckdb_files import sql_text as literal
 from pydplib._names import meaning_of, person_column, words_of
-from pydplib.cli._sql import identifier, literal
-from pydplib.cli._tables import Kind, TableFile, engine_errors
 from pydplib.errors import DataError, looks_like_names
+from pydplib.tables import TableFile
+from pydplib.tables.cells import Kind
+from pydplib.tables.files import engine_errors
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "keep", "empty"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.errors import DataError, HierarchyError, ParameterError
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def _output_options(function: _F) -> _F:
 def _source_options(function: _F) -> _F:
     table = click.option("--table", type=_PATH, help="Take the values from a column of this table. They are its cells!")
     column = click.option("--column", help="The column of --table.")
-    return table(column(click.option("--sheet", help="The sheet of an Excel file that has several.")(function)))
+    sheet = click.option("--sheet", help="The sheet of an Excel file that has several.")
+    return table(column(sheet(csv_options(function))))
 
 
 @make.command("intervals")
@@ -291,10 +292,11 @@ def _values(listed: str | None, table: Path | None, column: str | None, sheet: s
 
 def distinct_values(path: Path, column: str, sheet: str | None) -> list[Any]:
     """Return the different values of a column, in order, without the missing one."""
-    from pydplib.cli._sql import identifier
-    from pydplib.cli._tables import engine_errors, open_tables
+    from pydplib._duckdb_files import sql_name as identifier
+    from pydplib.tables import open_tables
+    from pydplib.tables.files import engine_errors
 
-    with open_tables() as tables:
+    with open_tables(said_options()) as tables:
         table = tables.open(path, sheet=sheet)
         table.check([column], "--column")
         with engine_errors(table.format):

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydplib._duckdb_files import exact_name, parquet_source
-from pydplib.cli._sql import identifier, literal
+from pydplib._duckdb_files import sql_name as identifier
+from pydplib._duckdb_files import sql_text as literal
 from pydplib.errors import EngineError, ParameterError, PydplibError, import_extra
 
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel"}

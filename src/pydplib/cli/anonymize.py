@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.errors import import_extra
 
 if TYPE_CHECKING:
-    from pydplib.cli._tables import Tables
+    from pydplib.tables import Tables
 
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
@@ -42,6 +42,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--init", "init_", is_flag=True, help="Write a configuration with guesses to --config, for you to check.")
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@csv_options
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
@@ -96,7 +97,7 @@ def command(
     from pydplib.cli._anonymize_past import Past
     from pydplib.cli._anonymize_run import Extras, Run, Targets
     from pydplib.cli._outputs import check_targets, output_format
-    from pydplib.cli._tables import open_tables
+    from pydplib.tables import open_tables
 
     if init_:
         if output or report or recipe or trace or previous:
@@ -123,7 +124,7 @@ def command(
             raise click.UsageError(f"{option} to the report: give --report as well.")
         if classifier:
             import_extra("sklearn", what="A classifier before and after", extra="utility")
-    with open_tables() as tables:
+    with open_tables(said_options()) as tables:
         if init_:
             _write_config(tables, file, sheet, config_file)
             return

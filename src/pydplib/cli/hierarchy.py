@@ -8,7 +8,7 @@ import click
 
 from pydplib.cli._anonymity_words import print_json, print_table
 from pydplib.cli._hierarchy_make import distinct_values, make
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile, csv_options
 from pydplib.errors import HierarchyError
 
 _PATH = InputFile()
@@ -58,6 +58,7 @@ def show(file: Path, rows: int, as_json: bool) -> None:
 @click.argument("table", type=_PATH)
 @click.option("--column", required=True, help="The column of TABLE that the hierarchy is for.")
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@csv_options
 @click.option("--list", "list_", is_flag=True, help="Print the values that are missing. They are cells of TABLE!")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def check(file: Path, table: Path, column: str, sheet: str | None, list_: bool, as_json: bool) -> None:

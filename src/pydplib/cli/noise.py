@@ -14,13 +14,14 @@ from typing import Any
 
 import click
 
-from pydplib.cli._column_files import ColumnFiles, Format, Table, format_of_name, send, spool
+from pydplib.cli._column_files import ColumnFiles, Format, format_of_name, send, spool
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.cli._outputs import check_targets, staged
 from pydplib.cli._steps import show_steps
-from pydplib.cli._tables import InputFile
 from pydplib.errors import ParameterError, PydplibError
 from pydplib.paper.words import NOISE_METRICS, ON_MISSING, ROLES, SELECTORS, parse_data_type
 from pydplib.policy.noise_factors import NOISE_FACTORS
+from pydplib.tables import TableFile
 
 _QUERIES = ["count", "histogram", "mean", "average", "median", "variance", "1", "2", "3", "4"]
 
@@ -109,6 +110,7 @@ def _read_data_type(ctx: click.Context, param: click.Parameter, value: str | Non
 )
 @click.option("--force", is_flag=True, help="Replace an output that exists.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
+@csv_options
 @click.option("--json", "as_json", is_flag=True, help="Summary as JSON: to standard output if that is free.")
 def command(
     file: str,
@@ -155,8 +157,11 @@ def command(
         files = ColumnFiles(workspace, steps.percent)
         try:
             steps.start("Reading")
-            table = files.open(path, format_ if file == "-" else format_of_name(file), sheet=sheet)
-            reading = files.read(table, column, options["data_type"], public=_public_kind(options))
+            form = format_ if file == "-" else format_of_name(file)
+            table = files.open(path, form, sheet=sheet, options=said_options())
+            # A missing value as a category of its own makes a text of yes and no.
+            data_type = options["data_type"] or ("string" if options["on_missing"] == "category" else None)
+            reading = files.read(table, column, data_type, public=_public_kind(options))
             steps.start("Adding noise")
             keep = None
             if options["on_missing"] == "drop":
@@ -256,5 +261,6 @@ def _input(file: str, workspace: Path) -> Path:
     return path
 
 
-def _output_format(output: str, asked: Format | None, table: Table) -> Format:
-    return (None if output == "-" else format_of_name(output)) or asked or table.format
+def _output_format(output: str, asked: Format | None, table: TableFile) -> Format:
+    own: Format = "parquet" if table.format == "parquet" else "csv"
+    return (None if output == "-" else format_of_name(output)) or asked or own

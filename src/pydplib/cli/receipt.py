@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from pydplib.cli._inputs import InputFile
 from pydplib.cli._platform import HOME, open_platform
-from pydplib.cli._tables import InputFile
 from pydplib.errors import ReceiptError
 
 _EXISTING = InputFile()

@@ -17,12 +17,12 @@ from pydplib.cli._anonymity_words import (
     risk_values,
     role_options,
 )
-from pydplib.cli._tables import InputFile
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Risk
-    from pydplib.cli._tables import TableFile
+    from pydplib.tables import TableFile
 
 _PATH = InputFile()
 
@@ -42,6 +42,7 @@ _PATH = InputFile()
     help="Without such a table: the share of everybody who is in FILE, e.g. 0.05.",
 )
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@csv_options
 @click.option(
     "--values", "with_values", is_flag=True, help="Also print rare values. They are cells: for the owner only."
 )
@@ -67,13 +68,14 @@ def command(
       pydplib risk visits.xlsx --sheet 2018 --quasi age,sex,zip --person patient_id --fraction 0.05 --json
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
-    from pydplib.cli._tables import open_tables
+    from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.tables import open_tables
 
     if population is not None and fraction is not None:
         raise click.UsageError("Choose one of --population and --fraction.")
     if with_values and as_json:
         raise click.UsageError("--values is for the screen; leave --json out.")
-    with open_tables() as tables:
+    with open_tables(said_options()) as tables:
         table = tables.open(file, sheet=sheet)
         names = check_quasi(table, quasi, f"pydplib risk {file}")
         if person is not None:
@@ -84,7 +86,7 @@ def command(
             behind.check(names, "quasi-identifier, in the population")
             everybody = behind.frame(names)
         found = risk(
-            table.seen(list(table.columns), names), names, everybody, person=person, fraction=fraction,
+            SeenFrame.of_file(table, names), names, everybody, person=person, fraction=fraction,
             insensitive=list(dict.fromkeys(insensitive)), identifiers=list(dict.fromkeys(identifiers)),
             original=None if original is None else tables.open(original).frame(),
         )  # fmt: skip

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import click
 
-from pydplib._csv_lines import is_sound, read_head, write_sound
-from pydplib._duckdb_files import (
-    check_parquet_names,
-    csv_source,
-    file_or_pattern,
-    has_pattern,
-    parquet_source,
-    sql_text,
-)
+from pydplib._duckdb_files import sql_name
 from pydplib._names import is_identifier, person_column
-from pydplib._table_text import sheet_to_csv
 from pydplib.cli import NamedGroup
-from pydplib.cli._csv_header import read_header
+from pydplib.cli._inputs import csv_options, input_file, said_options
 from pydplib.cli._progress import waiting
-from pydplib.cli._sql import identifier
-from pydplib.cli._tables import input_file
-from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
+from pydplib.errors import DataError, ParameterError, SchemaError, looks_like_names
+from pydplib.tables import CsvOptions, open_tables
+from pydplib.tables.cells import Kind
+from pydplib.tables.files import engine_errors
 
-_COMMA = r"^ *[+-]?[0-9]+(,[0-9]+)? *$"  # numbers with a decimal comma
-_WORDS = r"^(?i)(ja|j|nein|wahr|falsch|yes|y|no|n|true|t|false|f)$"
 _FEW = 30  # a text column with at most so many different values is proposed as a category
 
 
@@ -43,6 +31,7 @@ def command() -> None:
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
+@csv_options
 def init(file: str, output: Path | None, person: str | None, sheet: str | None) -> None:
     """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
 
@@ -53,7 +42,7 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
       pydplib schema init reports.csv --output schema.toml
     """  # noqa: D301 - click needs the backspace itself
     with waiting(f"Reading {Path(file).name}"):
-        text = propose(input_file(file), person=person, sheet=sheet)
+        text = propose(input_file(file), person=person, sheet=sheet, options=said_options())
     if output is None:
         click.echo(text, nl=False)
         return
@@ -63,7 +52,9 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
         output.write_text(text, encoding="utf-8")
     except OSError:
         raise ParameterError(f"'{output}' cannot be written.") from None
+    said = said_options()
     which = "" if sheet is None else f" --sheet {shlex.quote(sheet)}"
+    which += " --multiline" if said.multiline else ""
     click.echo(
         f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {shlex.quote(str(output))} "
         f"{shlex.quote(file)}{which}"
@@ -136,12 +127,14 @@ def _check_entries(schema_file: str) -> None:
         )
 
 
-def propose(file: str, *, person: str | None = None, sheet: str | None = None) -> str:
+def propose(
+    file: str, *, person: str | None = None, sheet: str | None = None, options: CsvOptions | None = None
+) -> str:
     """Return a schema file for a CSV, Parquet or Excel file, its bounds and categories left empty.
 
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
     """
-    columns = _describe(file, sheet)
+    columns = _describe(file, sheet, options or CsvOptions())
     names = [name for name, _, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
@@ -161,32 +154,22 @@ def propose(file: str, *, person: str | None = None, sheet: str | None = None) -
             'max_rows_per_person = ""  # how many rows of one person count in full: what is usual, e.g. 3',
         ]
     lines.append("# size = 0  # the number of persons, only if it is public")
-    for name, storage, few in columns:
-        lines += ["", f"[columns.{_quoted(name)}]", *_entry(name, storage, few, name == who)]
+    for name, kind, few in columns:
+        lines += ["", f"[columns.{_quoted(name)}]", *_entry(name, kind, few, name == who)]
     return "\n".join(lines) + "\n"
 
 
-def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
+def _entry(name: str, kind: Kind, few: bool, is_person: bool) -> list[str]:
     if is_person or is_identifier(name):
         return ['kind = "text"  # an identifier: never released', 'label = "identifier"']
-    if storage == "BOOLEAN":
+    if kind == "flag":
         return ['kind = "flag"']
-    if storage.startswith(("DATE", "TIMESTAMP")):
+    if kind in ("date", "german date", "time"):
         return ['kind = "date"', 'low = ""  # first possible day, e.g. "2017-01-01"', 'high = ""  # last possible day']
-    if storage in (
-        "TINYINT",
-        "SMALLINT",
-        "INTEGER",
-        "BIGINT",
-        "HUGEINT",
-        "UTINYINT",
-        "USMALLINT",
-        "UINTEGER",
-        "UBIGINT",
-    ):
+    if kind == "whole":
         hint = '  # or "category" with values = [1, 2, 3]' if few else ""
         return [f'kind = "integer"{hint}', 'low = ""  # smallest possible value', 'high = ""  # largest possible value']
-    if storage in ("FLOAT", "DOUBLE", "REAL") or storage.startswith("DECIMAL"):
+    if kind in ("number", "comma"):
         return [
             'kind = "number"', 'low = ""  # smallest possible value', 'high = ""  # largest possible value',
             '# unit = ""', "# step = 1  # the grid of medians and sums, if the values have one",
@@ -199,73 +182,20 @@ def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
     ]
 
 
-def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:
-    """Return name, storage type and whether there are few different values, for every column."""
+def _describe(file: str, sheet: str | None, options: CsvOptions) -> list[tuple[str, Kind, bool]]:
+    """Return name, kind of its cells and whether there are few different values, for every column."""
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
         raise ParameterError(f"schema init reads .csv, .parquet and .xlsx files. Got '{Path(file).name}'.")
-    if sheet is not None and suffix != ".xlsx":
-        raise ParameterError(f"--sheet is for Excel files; '{Path(file).name}' is none.")
-    if not has_pattern(file) and not Path(file).exists():
-        raise DataError(f"There is no file '{file}'.")
-    is_parquet = suffix in (".parquet", ".pq")
-    if suffix == ".xlsx":
-        with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-            copy = Path(folder) / "table.csv"
-            sheet_to_csv(Path(file), sheet, copy)
-            return _read_columns(str(copy), False, Path(file).name)
-    if not is_parquet and suffix != ".zst" and Path(file).is_file():
-        # As load reads it: the first line alone says what separates cells, and no line hides another.
-        head = read_head(Path(file))
-        if is_sound(Path(file), head):
-            return _read_columns(file, False, Path(file).name, head.separator)
-        with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-            copy = Path(folder) / "table.csv"
-            write_sound(Path(file), head, copy)
-            return _read_columns(str(copy), False, Path(file).name, head.separator)
-    return _read_columns(file, is_parquet, Path(file).name)
-
-
-def _read_columns(file: str, is_parquet: bool, shown: str, separator: str | None = None) -> list[tuple[str, str, bool]]:
-    import duckdb
-
-    name = file_or_pattern(file)
-    if not is_parquet and Path(file).is_file() and Path(file).suffix.lower() != ".zst":
-        read_header(Path(file))  # DuckDB would give the second of two columns of one name a name of its own
-    options = "header=true"
-    if separator is not None:
-        options += f", delim={sql_text(separator)}, strict_mode=false, ignore_errors=true"
-    source = parquet_source(name) if is_parquet else csv_source(name, options=options)
-    found: list[tuple[str, str, bool]] | None = None
-    try:
-        with duckdb.connect(":memory:") as connection:
-            if is_parquet:
-                check_parquet_names(connection, name)
-            described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 - quoted above
-            names = [str(row[0]) for row in described]
-            counts = ", ".join(f"approx_count_distinct({identifier(name)})" for name in names)
-            few: Any = connection.execute(f"SELECT {counts} FROM {source}").fetchone()  # noqa: S608 - quoted above
-            kinds = {str(row[0]): str(row[1]) for row in described}
-            for column in [column for column in names if kinds[column] == "VARCHAR" and not is_parquet]:
-                cell = identifier(column)
-                tests = ", ".join(f"BOOL_AND(REGEXP_MATCHES({cell}, '{pattern}'))" for pattern in (_COMMA, _WORDS))
-                query = f"SELECT {tests} FROM {source} WHERE {cell} <> ''"  # noqa: S608 - quoted above
-                comma, words = connection.execute(query).fetchone() or (None, None)
-                kinds[column] = "DOUBLE" if comma else "BOOLEAN" if words else kinds[column]
-            found = [(name, kinds[name], int(count) <= _FEW) for name, count in zip(names, few, strict=True)]
-    except DataError:
-        raise
-    except Exception:
-        found = None
-    if found is None:
-        # DuckDB's own message may quote a row.
-        raise EngineError(f"'{shown}' could not be read as {'Parquet' if is_parquet else 'CSV'}.")
-    if not found:
-        raise SchemaError("The file has no columns.")
-    if not looks_like_names(name for name, _, _ in found):
-        # A file without names has its first row in their place, and a schema is public.
-        raise DataError("The first line does not look like names of columns: some are empty, numbers or dates.")
-    return found
+    with open_tables() as tables:
+        table = tables.open(file, sheet=sheet, options=options, skips_ragged=True)
+        if not looks_like_names(table.columns):
+            # A file without names has its first row in their place, and a schema is public.
+            raise DataError("The first line does not look like names of columns: some are empty, numbers or dates.")
+        counts = ", ".join(f"approx_count_distinct({sql_name(name)})" for name in table.columns)
+        with engine_errors(table.format):
+            [few] = table.relation.aggregate(counts).fetchall()
+    return [(name, kind, int(n) <= _FEW) for (name, kind), n in zip(table.columns.items(), few, strict=True)]
 
 
 def _plain(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pydplib._duckdb_files import sql_name as identifier
 from pydplib.cli._anonymity_words import (
     NAMES_HELP,
     ROLES_HINT,
@@ -21,10 +22,11 @@ from pydplib.cli._anonymity_words import (
     role_options,
 )
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
-from pydplib.cli._sql import identifier
-from pydplib.cli._tables import InputFile, TableFile, engine_errors, open_tables
+from pydplib.cli._inputs import InputFile, csv_options, said_options
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
+from pydplib.tables import TableFile, open_tables
+from pydplib.tables.files import engine_errors
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Verification
@@ -74,6 +76,7 @@ _PATH = InputFile()
     help="Look for the 18 kinds of identifiers of HIPAA's Safe Harbor instead; ends with code 15 if one is found.",
 )
 @click.option("--sheet", help="The sheet of an Excel file that has several.")
+@csv_options
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
     file: Path,
@@ -104,8 +107,9 @@ def command(
       pydplib verify out.csv --safe-harbor
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
+    from pydplib.anonymity.spellings import SeenFrame
 
-    with open_tables() as tables:
+    with open_tables(said_options()) as tables:
         table = tables.open(file, sheet=sheet)
         if safe_harbor:
             _check_safe_harbor(table, insensitive, as_json=as_json)
@@ -121,7 +125,7 @@ def command(
             _check_order(table, name, values)
         read = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
         found = verify(
-            table.seen(list(table.columns), names),
+            SeenFrame.of_file(table, names),
             {name: read.get(name) for name in names},
             watched,
             person=person,
@@ -177,8 +181,10 @@ def _check_safe_harbor(table: TableFile, ignore: Sequence[str], *, as_json: bool
 
 
 def _earlier(table: TableFile, names: Sequence[str]) -> Any:
+    from pydplib.anonymity.spellings import SeenFrame
+
     table.check(names, "--quasi, in an earlier release")
-    return table.seen(list(table.columns), names)
+    return SeenFrame.of_file(table, names)
 
 
 def _check_columns(

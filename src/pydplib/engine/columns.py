@@ -12,9 +12,7 @@ from pydplib.engine.dialects import Dialect, Storage
 from pydplib.engine.measures import number_bounds
 from pydplib.errors import SchemaError
 from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Text
-
-TRUE_WORDS = ("true", "t", "yes", "y", "ja", "j", "wahr", "1")
-FALSE_WORDS = ("false", "f", "no", "n", "nein", "falsch", "0")
+from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, truth_of
 
 _HOLD_VALUES: tuple[Storage, ...] = ("integer", "float", "decimal", "text", "flag", "dynamic")
 _HOLD_DAYS: tuple[Storage, ...] = ("date", "timestamp", "text", "dynamic")
@@ -68,8 +66,7 @@ def number_of(value: Scalar) -> float | None:
 def flag_of(value: Scalar) -> bool | None:
     """Return the truth value that means a public value in a column stored as flags, if any."""
     if isinstance(value, str):
-        word = value.lower()
-        return True if word in TRUE_WORDS else False if word in FALSE_WORDS else None
+        return truth_of(value)
     return {0.0: False, 1.0: True}.get(float(value))
 
 

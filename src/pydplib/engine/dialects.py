@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from pydplib.engine.bounding import PRIME
+from pydplib.tables.cells import NUMBER_PATTERN
 
 Storage: TypeAlias = Literal[
     "integer", "float", "decimal", "text", "flag", "date", "timestamp", "dynamic", "unsupported"
 ]
 """How a database stores a column; ``dynamic`` is SQLite, where each cell has its own type."""
-
-NUMBER_PATTERN = r"^[ ]*[+-]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][+-]?[0-9]{1,2})?[ ]*$"
-"""Texts that count as numbers, on every engine alike; short enough never to overflow a double."""
 
 DAY_PATTERN = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T].*)?$"
 """Texts that may be days."""

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._duckdb_files import EXTENSIONS_OFF, confine, file_or_pattern, parquet_names, parquet_source
-from pydplib._table_text import sheet_to_csv
-from pydplib.engine.csv_files import CsvOptions, csv_table
+from pydplib.engine.csv_files import csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
 from pydplib.engine.reading import check_unique
@@ -25,6 +24,8 @@ from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError
 from pydplib.schema import Schema
+from pydplib.tables import CsvOptions
+from pydplib.tables.files import open_sheet
 
 _DIALECT = Dialect()
 _FOREIGN = ForeignDuckDBDialect()
@@ -134,10 +135,8 @@ def _tolerant(connection: Any, source: str, path: str, schema: Schema) -> Callab
 def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, options: CsvOptions) -> str:
     copy = Path(spill_folder()) / f"{uuid.uuid4().hex}.csv"
     try:
-        sheet_to_csv(path, sheet, copy, said_by="table= (in the shell --sheet)", halves=True)
-        # Written by ourselves: all quotes are closed, and a cell may hold several lines.
-        said = replace(options, separator=",", encoding="utf-8", multiline=True)
-        return csv_table(connection, str(copy), schema, said, spill_folder)
+        said = open_sheet(path, sheet, copy, said_by="table= (in the shell --sheet)")
+        return csv_table(connection, str(copy), schema, replace(said, decimal=options.decimal), spill_folder)
     finally:
         copy.unlink(missing_ok=True)
 

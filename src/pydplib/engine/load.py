@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._duckdb_files import has_pattern
-from pydplib.engine.csv_files import CsvOptions
 from pydplib.engine.protocol import Engine
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError, SchemaError
 from pydplib.schema import Schema
+from pydplib.tables import CsvOptions
 
 
 def load(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.engine.columns import category_code, flag_of, number_of, spellings
 from pydplib.engine.conditions import Condition, day_number
-from pydplib.engine.dialects import DAY_PATTERN, DOTTED_DAY_PATTERN, NUMBER_PATTERN, Storage
+from pydplib.engine.dialects import DAY_PATTERN, DOTTED_DAY_PATTERN, Storage
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys
 from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Schema
+from pydplib.tables.cells import NUMBER_PATTERN
 
 if TYPE_CHECKING:
     import polars as pl

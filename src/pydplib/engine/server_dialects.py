@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydplib.engine.dialects import NUMBER_PATTERN, Dialect, Storage, iso_of_dotted
+from pydplib.engine.dialects import Dialect, Storage, iso_of_dotted
+from pydplib.tables.cells import NUMBER_PATTERN
 
 
 class PostgresDialect(Dialect):

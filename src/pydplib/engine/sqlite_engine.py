@@ -11,13 +11,13 @@ from typing import Any
 from urllib.parse import quote
 
 from pydplib.engine.bounding import fold_text
-from pydplib.engine.dialects import NUMBER_PATTERN
 from pydplib.engine.protocol import guarded
 from pydplib.engine.server_dialects import SqliteDialect
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import DataError, EngineError
 from pydplib.schema import Schema
+from pydplib.tables.cells import NUMBER_PATTERN
 
 _DIALECT = SqliteDialect()
 _NUMBER = re.compile(NUMBER_PATTERN)

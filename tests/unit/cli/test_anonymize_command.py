@@ -207,7 +207,7 @@ def test_frontier_adds_a_figure_over_k(folder: Path, capsys) -> None:
 def test_large_tables_stay_in_the_engine_and_give_the_same_result(folder: Path, capsys, monkeypatch) -> None:
     assert run(capsys, "visits.csv", "--config", "anon.toml", "-o", "small.csv")[0] == 0
     monkeypatch.setattr(_anonymize_run, "LARGE", 10)
-    monkeypatch.setattr("pydplib.cli._tables.TableFile.frame", lambda *_: pytest.fail("the table was loaded"))
+    monkeypatch.setattr("pydplib.tables.TableFile.frame", lambda *_: pytest.fail("the table was loaded"))
     code, _, err = run(capsys, "visits.csv", "--config", "anon.toml", "-o", "large.csv", "--report", "r.html")
     assert (code, err) == (0, "")
     names = ["age", "sex", "ill"]
@@ -218,7 +218,7 @@ def test_large_tables_stay_in_the_engine_and_give_the_same_result(folder: Path, 
 
 def test_light_installation_without_data_frames_works_in_the_engine(folder: Path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(_anonymize_run, "find_spec", lambda name: None)
-    monkeypatch.setattr("pydplib.cli._tables.TableFile.frame", lambda *_: pytest.fail("the table was loaded"))
+    monkeypatch.setattr("pydplib.tables.TableFile.frame", lambda *_: pytest.fail("the table was loaded"))
     assert run(capsys, "visits.csv", "--config", "anon.toml", "-o", "out.csv")[0] == 0
     assert min(classes(folder / "out.csv", ["age", "sex"]).values()) >= 4
 

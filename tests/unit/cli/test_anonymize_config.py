@@ -14,8 +14,8 @@ from pydplib.cli._anonymize_config import MODELS, read_config
 from pydplib.cli._anonymize_init import config_text
 from pydplib.cli._guesses import Guess, guess_columns, person_of
 from pydplib.cli._hierarchy_specs import KINDS, to_table
-from pydplib.cli._tables import open_tables
 from pydplib.errors import DataError, ParameterError, PydplibError
+from pydplib.tables import open_tables
 
 K = '[[models]]\nmodel = "k-anonymity"\nk = 5\n'
 

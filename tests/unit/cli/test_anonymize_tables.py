@@ -6,10 +6,12 @@ import datetime as dt
 import gzip
 from pathlib import Path
 
+import click
 import pytest
 
-from pydplib.cli._tables import Tables, open_tables
+from pydplib.cli._inputs import csv_options, said_options
 from pydplib.errors import DataError, EngineError, ParameterError
+from pydplib.tables import Tables, open_tables
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -54,6 +56,25 @@ def test_same_text_in_any_encoding_is_read_the_same(tables: Tables, tmp_path: Pa
     table = tables.open(tmp_path / "a.csv")
     assert list(table.columns) == ["Straße", "n"]
     assert table.relation.fetchall() == [("Äußere Allee", 1)]
+
+
+def test_every_line_is_a_row_unless_cells_of_several_lines_are_declared(tables: Tables, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'n,note\n1,"two\nlines"\r2,one\r\n3,\xe4\n')
+    with pytest.raises(DataError, match="--multiline"):
+        tables.open(path)
+    with open_tables() as plain, pytest.raises(DataError, match="--multiline"):
+        plain.open(path)
+    declared = click.Command("x", params=[*csv_options(click.Command("y")).params])
+    with declared.make_context("x", ["--multiline"]), open_tables(said_options()) as several:
+        found = several.open(path).relation.fetchall()
+    assert found == [(1, "two\nlines"), (2, "one"), (3, "ä")]
+
+
+@pytest.mark.parametrize("ends", [b"\r", b"\n", b"\r\n"])
+def test_lines_end_each_by_itself(tables: Tables, tmp_path: Path, ends: bytes) -> None:
+    (tmp_path / "a.csv").write_bytes(b"a;b" + ends + b"1;x\r2;y\n3;z\r\n4;w")
+    assert tables.open(tmp_path / "a.csv").relation.fetchall() == [(1, "x"), (2, "y"), (3, "z"), (4, "w")]
 
 
 def test_latin1_letter_after_a_long_plain_beginning_is_still_noticed(tables: Tables, tmp_path: Path) -> None:
@@ -130,11 +151,11 @@ def test_parquet_keeps_its_types(tables: Tables, tmp_path: Path) -> None:
         (b"a,A\n1,2\n", "Two columns are named 'A'"),
         (b"a,b\n1,CANARY\n3\n", "more or fewer columns"),
         (b"a,b\n1,CANARY\n3,4,5\n", "more or fewer columns"),
-        (b'a,b\n1,"CANARY\n', "quote is not closed"),
+        (b'a,b\n1,"CANARY\n', "opens a quote"),
         (b"PAR1CANARY", "cannot be read as Parquet"),
         (b"PK\x03\x04CANARY", "cannot be read as an Excel file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1CANARY", "Excel's old format"),
-        (b"\xff\xfea", "damaged"),
+        (b"\xff\xfea", "first line is empty"),
     ],
 )
 def test_broken_files_are_explained_without_their_content(

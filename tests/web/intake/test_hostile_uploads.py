@@ -120,7 +120,7 @@ def test_sheet_with_cells_at_the_far_right_of_every_row_is_refused_at_the_first(
 
 
 def test_sheet_whose_rows_are_numbered_beyond_excel_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pydplib._table_text._MOST_SHEET_ROWS", 1000)
+    monkeypatch.setattr("pydplib.tables.sheets._MOST_SHEET_ROWS", 1000)
     row = b'<row r="999999999"><c r="A999999999"><v>1</v></c></row></sheetData>'
 
     assert "more rows than Excel" in refused(workbook(lambda text: text.replace(b"</sheetData>", row)))
@@ -146,21 +146,27 @@ def test_response_nested_to_the_limit_of_the_reader_ends_in_words(project: Any, 
     assert not ImportBatch.objects.filter(problem__contains="our side").exists()
 
 
-def test_dot_before_three_digits_is_a_thousand_where_the_column_has_decimal_commas() -> None:
+def test_dot_before_three_digits_is_asked_about_where_the_column_has_decimal_commas() -> None:
     from pydplib.capture import Question, Template
     from pydplib.web.intake.reading import Reader
 
     volume = Question(id="volume", kind="decimal", title="Volume", low=0, high=5000, decimals=3)
     template = Template(id="visit", version="1", title="Visit", items=(volume,))
 
-    def read(cells: list[str], *, separator: str = ";") -> list[Any]:
-        rows = "".join(f"P{n}{separator}{cell}\n" for n, cell in enumerate(cells))
-        found = receive(f"number{separator}volume\n{rows}".encode())
+    def rows(cells: list[str], *, separator: str = ";") -> list[Any]:
+        lines = "".join(f"P{n}{separator}{cell}\n" for n, cell in enumerate(cells))
+        found = receive(f"number{separator}volume\n{lines}".encode())
         batch = ImportBatch(key="0123456789abcdef", format=found.format, comma=found.comma)
         batch.columns, batch.mapping = list(found.columns), ["", "volume"]
-        return [row.answers.get("volume") for row in Reader(batch, template).rows()]
+        return list(Reader(batch, template).rows())
 
-    assert read(["3,5", "1.234", "0.123", "1.234,5"]) == [3.5, 1234, 0.123, 1234.5]
+    def read(cells: list[str], *, separator: str = ";") -> list[Any]:
+        return [row.answers.get("volume") for row in rows(cells, separator=separator)]
+
+    unclear = rows(["3,5", "1.234", "0.123", "1.234,5"])
+    assert [row.ok for row in unclear] == [True, False, True, True]
+    assert [problem.code for problem in unclear[1].problems] == ["ambiguous"]
+    assert [row.answers["volume"] for row in unclear if row.ok] == [3.5, 0.123, 1234.5]
     assert read(["3.5", "1.234"]) == [3.5, 1.234]
     assert read(["3.5", "1.234"], separator=",") == [3.5, 1.234]
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydplib.capture import Problem, Question, Template, answers_from_fields, evaluate, field_name, response_from_fhir
-from pydplib.engine.columns import FALSE_WORDS, TRUE_WORDS
 from pydplib.errors import DataError
+from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, day_text, has_decimal_comma, is_ambiguous, number_text
 from pydplib.web.intake import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
 
 _DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it, in templates that have one
-_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
-_GERMAN_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
-_DAY_AND_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d.*")
 _WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}
 
 
@@ -60,11 +54,11 @@ class Reader:
         self.readers = {
             name: _converter(question, batch.comma) for name, question in self.questions.items() if question is not None
         }
-        self.readers |= dict.fromkeys(self._with_decimal_comma(), _number_with_thousands)
+        self.commas = self._with_decimal_comma()
         self.is_flat = batch.format != "fhir" and not any("/" in name for name in batch.mapping)
 
     def _with_decimal_comma(self) -> set[str]:
-        """Return the fields of a CSV file whose column has a decimal comma somewhere: there 1.234 is a thousand."""
+        """Return the fields of a CSV file whose column has a decimal comma somewhere: there 1.234 may be 1234."""
         if self.batch.format != "csv" or not self.batch.comma:
             return set()
         decimals = {name for name, asked in self.questions.items() if asked is not None and asked.kind == "decimal"}
@@ -72,7 +66,7 @@ class Reader:
         found: set[str] = set()
         if places and uploads.path_of(self.batch.key).exists():
             for cells in uploads.table_rows(self.batch.key):
-                found |= {name for place, name in places.items() if _COMMA.fullmatch(cells[place].strip())}
+                found |= {name for place, name in places.items() if has_decimal_comma(cells[place])}
                 if len(found) == len(places):
                     break
         return found
@@ -107,7 +101,17 @@ class Reader:
         else:
             answers = answers_from_fields(self.template, read)
         evaluation = evaluate(self.template, answers, purpose="import")
-        return FileRow(number, fields, evaluation.answers, evaluation.problems, special)
+        unclear = tuple(self._unclear(name) for name in fields if name in self.commas and is_ambiguous(fields[name]))
+        return FileRow(number, fields, evaluation.answers, (*unclear, *evaluation.problems), special)
+
+    def _unclear(self, name: str) -> Problem:
+        question = self.questions[name]
+        assert question is not None
+        message = (
+            f"{question.text}: the point may stand for thousands or for decimals, and this column has decimal commas. "
+            "Write 1234 or 1,234."
+        )
+        return Problem("ambiguous", question.id, message, (question.id,))
 
     def resource(self, number: int, resource: Any) -> FileRow:
         """Evaluate a FHIR response; its subject names the patient where no item does."""
@@ -187,9 +191,9 @@ def _flat(answers: Mapping[str, Any], path: tuple[Any, ...] = ()) -> dict[str, s
 def _converter(question: Question, comma: bool) -> Callable[[str], str]:
     """Return how cells of a question's column are read; what fits no spelling stays as it is, and is refused later."""
     if question.kind == "decimal" or question.kind == "integer":
-        return _number if comma else str.strip
+        return lambda text: number_text(text, "either" if comma else ".")
     if question.kind == "date":
-        return _day
+        return day_text
     if question.kind == "boolean":
         return lambda text: _WORDS.get(text.strip().casefold(), text)
     if question.kind == "choice":
@@ -205,27 +209,3 @@ def _converter(question: Question, comma: bool) -> Callable[[str], str]:
 
         return choose
     return str
-
-
-def _number(text: str) -> str:
-    word = text.strip()
-    return word.replace(".", "").replace(",", ".") if _COMMA.fullmatch(word) else word
-
-
-def _number_with_thousands(text: str) -> str:
-    """Read a number of a column that has decimal commas: a dot before three digits stands for thousands."""
-    word = text.strip()
-    return word.replace(".", "") if _THOUSANDS.fullmatch(word) else _number(text)
-
-
-def _day(text: str) -> str:
-    word = text.strip()
-    if found := _GERMAN_DAY.fullmatch(word):
-        day, month, year = map(int, found.groups())
-        try:
-            return dt.date(year, month, day).isoformat()
-        except ValueError:
-            return word
-    if found := _DAY_AND_TIME.fullmatch(word):
-        return found[1]
-    return word

@@ -18,8 +18,9 @@ from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadhandler import FileUploadHandler
 from django.utils import timezone
 
-from pydplib._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
 from pydplib.errors import DataError, PydplibError
+from pydplib.tables.lines import check_head, is_sound, read_head, write_sound
+from pydplib.tables.sheets import sheet_to_csv
 from pydplib.web.room import FullDiskError, check_room, reason_of
 
 MOST_BYTES = 200_000_000
@@ -188,16 +189,18 @@ def _plain_form(raw: Path, text: Path, plain: Path, sheet: str | None) -> Receiv
     if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
         rows, ignored = _plain_fhir(raw, plain)
         return Received("fhir", rows, ignored=ignored)
-    encoding = encoding_of(raw)
-    if encoding != "utf-16" and b"\0" in start:
+    head = read_head(raw)
+    if head.encoding != "utf-16" and b"\0" in start:
         raise DataError("This is no table: it has bytes that are not text. Upload CSV, Excel (.xlsx) or FHIR.")
-    if encoding == "utf-8":
+    check_head(head.names)
+    # Texts of reports have several lines. Whoever imports looks at the rows before they count.
+    if is_sound(raw, head, multiline=True):
         text = raw
     else:
-        write_utf8(raw, encoding, text)
-    names, separator = header_of(text, None)
-    columns, rows = _plain_table(text, separator, plain)
-    return Received("csv", rows, tuple(columns or names), comma=separator != ",")
+        text.unlink()
+        write_sound(raw, head, text, multiline=True)
+    columns, rows = _plain_table(text, head.separator, plain)
+    return Received("csv", rows, tuple(columns), comma=head.separator != ",")
 
 
 def check_archive(path: Path) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pydplib._names import person_column
-from pydplib._table_text import decode_lines
 from pydplib.capture.values import is_clean_text
 from pydplib.errors import DataError
+from pydplib.tables.lines import decode_lines
 
 MOST_BYTES = 20_000_000
 MOST_TEXTS = 10_000

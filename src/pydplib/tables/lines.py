@@ -1,8 +1,9 @@
 """CSV line by line: a line is a row, and no line decides how another one is read.
 
-The first line is public: it says what separates cells, what ends lines and what the columns are called. Every other
-line is somebody's. A file whose lines are all sound (UTF-8, quotes that open and close within their line) is read as it
-stands; of any other a copy is made in which the unsound lines, and only they, are written again.
+The first line is public: it says what separates cells and what the columns are called. Every other line is somebody's.
+A line ends with a line feed, a carriage return or both, whatever ends the lines around it. A file whose lines are all
+sound (UTF-8, quotes that open and close within their line, ends like the first one's) is read as it stands; of any
+other a copy is made in which all lines end alike, and the unsound ones, and only they, are written again.
 
 Most lines of most files are sound, so the check works on pieces of 1 MB: one decoding, two counts, and where there are
 quotes a few array operations. Only lines that fail are looked at one by one.
@@ -11,17 +12,18 @@ quotes a few array operations. Only lines that fail are looked at one by one.
 from __future__ import annotations
 
 import codecs
+import gzip
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib._table_text import guess_separator, open_bytes
-from pydplib.errors import DataError
+from pydplib.errors import DataError, looks_like_names
 
 LONGEST_LINE = 2**24
 """Longer lines are left out, each by itself."""
@@ -30,8 +32,11 @@ ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "latin-1": "cp1252", "iso-8859-1
              "windows-1252": "cp1252", "utf-16": "utf-16"}  # fmt: skip
 """What an owner may declare -> how it is read."""
 
+_SEPARATORS = ",;\t|"
+_LONGEST_NAME = 100_000
 _PIECE = 2**20
 _QUOTE, _FEED, _RETURN = 0x22, 0x0A, 0x0D
+_END = re.compile(rb"\r?\n|\r")
 # Windows leaves five bytes open; each stays a sign of its own, so that two cells never become one.
 _WINDOWS = [bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(256)]
 _WINDOWS_BYTES = np.array([[*sign.encode("utf-8").ljust(3, b"\0")] for sign in _WINDOWS], np.uint8)
@@ -44,19 +49,78 @@ Instead: TypeAlias = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first bytes and the first line of a file say.
+    r"""What the first bytes and the first line of a file say.
 
     Attributes:
         encoding: ``"utf-8"``, ``"cp1252"`` or ``"utf-16"`` for the whole file; None: line by line.
         separator: What stands between cells.
         names: The names of the columns, stripped of blanks.
-        has_returns: Whether a lone carriage return ends a line, as on old Macintosh computers.
+        end: What ends the first line: ``"\n"``, ``"\r\n"`` or, as on old Macintosh computers, ``"\r"``.
     """
 
     encoding: str | None
     separator: str
     names: tuple[str, ...]
-    has_returns: bool
+    end: str
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is a gzip, whatever it is called."""
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file for reading, unpacked where it is packed by gzip."""
+    return gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # type: ignore[return-value]
+
+
+def guess_separator(line: str) -> str:
+    """Return what stands most often between the names of the first line, quotes left out.
+
+    Examples:
+        >>> guess_separator('id;"age, in years";psa')
+        ';'
+    """
+    unquoted = "".join(line.split('"')[::2])
+    return max(_SEPARATORS, key=unquoted.count)
+
+
+def check_head(names: Sequence[str]) -> None:
+    """Refuse a first line in which a column has no name, or two have the same.
+
+    Examples:
+        >>> check_head(["id", "age"])
+    """
+    if any(len(name) > _LONGEST_NAME for name in names):
+        raise DataError("The first line has no names of columns: something in it is far too long.")
+    if "" in names:
+        raise DataError(
+            f"Column {list(names).index('') + 1} has no name in the first line. Name every column there; "
+            "a file without names needs such a line first."
+        )
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        first = seen.setdefault(name.casefold(), place)
+        if first != place:
+            # In a file without a line of names these are cells, which are not shown.
+            which = (
+                f"Two columns are named '{name}'" if looks_like_names(names) else f"Columns {first} and {place} agree"
+            )
+            raise DataError(f"{which} (large and small letters count as one). Rename one.")
+
+
+def decode_lines(raw: bytes) -> str:
+    r"""Return the text of lines, each of which is UTF-8 or else Windows-1252.
+
+    Examples:
+        >>> decode_lines(b"caf\xc3\xa9\ncaf\xe9")
+        'café\ncafé'
+    """
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(_decoded(line, None) for line in raw.splitlines(keepends=True))
 
 
 def read_head(path: Path, *, separator: str | None = None, encoding: str | None = None) -> Head:
@@ -71,11 +135,11 @@ def read_head(path: Path, *, separator: str | None = None, encoding: str | None 
 
 
 def head_of(start: bytes, *, separator: str | None = None, encoding: str | None = None) -> Head:
-    """Return what the first line of a file's beginning says.
+    r"""Return what the first line of a file's beginning says.
 
     Examples:
-        >>> head_of(b"id;age")
-        Head(encoding=None, separator=';', names=('id', 'age'), has_returns=False)
+        >>> head_of(b"id;age\r\n1;64\n")
+        Head(encoding=None, separator=';', names=('id', 'age'), end='\r\n')
     """
     if encoding is not None:
         encoding = ENCODINGS[encoding.lower()]
@@ -83,12 +147,10 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
         encoding = "utf-16"
     if encoding == "utf-16":
         start = codecs.getincrementaldecoder("utf-16")("surrogatepass").decode(start).encode("utf-8", "replace")
-    first_feed, first_return = start.find(b"\n"), start.find(b"\r")
-    has_returns = first_return >= 0 and start[first_return + 1 : first_return + 2] not in (b"", b"\n")
-    has_returns = has_returns and (first_feed < 0 or first_return < first_feed)
-    end = first_return if has_returns else first_feed
-    line = _decoded(start if end < 0 else start[:end], None if encoding == "utf-16" else encoding)
-    line = line.removeprefix("\ufeff").removesuffix("\r")
+    found = _END.search(start)
+    end = "\n" if found is None else found[0].decode()
+    line = _decoded(start if found is None else start[: found.start()], None if encoding == "utf-16" else encoding)
+    line = line.removeprefix("\ufeff")
     if not line.strip():
         raise DataError("The first line is empty. It must have the names of the columns.")
     separator = separator or guess_separator(line)
@@ -97,7 +159,7 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
         raise DataError(
             "The first line opens a quote and does not close it. Write the names of the columns without line breaks."
         )
-    return Head(encoding, separator, tuple(name.strip() for name in names), has_returns)
+    return Head(encoding, separator, tuple(name.strip() for name in names), end)
 
 
 def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
@@ -108,14 +170,19 @@ def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
         head: From ``read_head``.
         multiline: Whether quotes may reach over several lines: then only the encoding is looked at.
     """
-    if head.encoding not in (None, "utf-8") or head.has_returns:
+    if head.encoding not in (None, "utf-8"):
         return False
     with _Opened(path) as file:
         return all(piece and _is_sound_piece(piece, head, multiline) for piece in _pieces(file.read))
 
 
 def write_sound(
-    path: Path, head: Head, target: Path, *, instead: Instead | None = None, multiline: bool = False
+    path: Path,
+    head: Head,
+    target: Path,
+    *,
+    instead: Instead | None = None,
+    multiline: bool = False,
 ) -> None:
     """Write a private copy in UTF-8, in which every line is sound.
 
@@ -143,15 +210,55 @@ def write_pieces(
     if head.encoding == "utf-16":
         read = _from_utf16(read)
     handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    head = replace(head, end="\n")
+    is_open = False
     with os.fdopen(handle, "wb") as out:
-        for piece in _pieces(read, feed=b"\r" if head.has_returns else b"\n"):
-            lines = piece.replace(b"\r", b"\n") if head.has_returns else piece
+        for piece in _pieces(read):
+            lines, is_open = _with_feeds(piece, is_open, multiline)
             if head.encoding == "cp1252":
                 lines = _from_windows(lines)
             if _is_sound_piece(lines, head, multiline):
                 out.write(lines)
             else:
                 out.writelines(_with_sound_lines(lines, head, replaced, multiline))
+
+
+def lines_as_rows(path: Path, head: Head, copy: Callable[[], Path], *, multiline: bool = False) -> Path:
+    """Return a file in UTF-8 whose lines all end alike: this one or, where it is another, a private copy.
+
+    This is for readers that refuse a file with a row that does not fit: no cell is written again.
+
+    Args:
+        path: The file.
+        head: From ``read_head``.
+        copy: Returns where a copy may be written; nothing must be there yet.
+        multiline: Whether quotes may reach over several lines.
+
+    Raises:
+        DataError: A line opens a quote and does not close it, and ``multiline`` is not declared.
+    """
+    if is_sound(path, head, multiline=multiline):
+        return path
+    if not is_sound(path, head, multiline=True):
+        target = copy()
+        write_sound(path, head, target, multiline=True)
+        path = target
+    if not multiline and _has_open_lines(path, head):
+        raise DataError(
+            "A line of the file opens a quote and does not close it. Close it, or say --multiline if cells of this "
+            "file have line breaks."
+        )
+    return path
+
+
+def _has_open_lines(path: Path, head: Head) -> bool:
+    with _Opened(path) as file:
+        for piece in _pieces(file.read):
+            starts = _starts(piece)
+            for line in np.flatnonzero(_misquoted_lines(piece, head, starts)).tolist():
+                if _split(piece[starts[line] : starts[line + 1]].decode().rstrip("\r\n"), head.separator)[1]:
+                    return True
+    return False
 
 
 def cells_of(line: str, separator: str) -> list[str]:
@@ -161,7 +268,12 @@ def cells_of(line: str, separator: str) -> list[str]:
         >>> cells_of('1,"a, b",c"d', ",")
         ['1', 'a, b', 'c"d']
     """
-    cells, at, end = [], 0, len(line)
+    return _split(line, separator)[0]
+
+
+def _split(line: str, separator: str) -> tuple[list[str], bool]:
+    """Return the cells of one line, and whether it ends within a quote."""
+    cells, at, end, is_open = [], 0, len(line), False
     while True:
         start = at
         while start < end and line[start] == " " and separator != " ":
@@ -172,7 +284,7 @@ def cells_of(line: str, separator: str) -> list[str]:
                 close = line.find('"', at)
                 if close < 0:
                     found.append(line[at:])
-                    at = end
+                    at, is_open = end, True
                     break
                 found.append(line[at:close])
                 at = close + 1
@@ -189,7 +301,7 @@ def cells_of(line: str, separator: str) -> list[str]:
             stop = end if stop < 0 else stop
             cells.append(line[at:stop])
         if stop >= end:
-            return cells
+            return cells, is_open
         at = stop + 1
 
 
@@ -222,12 +334,14 @@ class _Opened:
             raise DataError("The file cannot be read. Check that it is complete and that you may read it.") from None
 
 
-def _pieces(read: Callable[[int], bytes], *, feed: bytes = b"\n") -> Iterator[bytes]:
+def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """Yield whole lines, about 1 MB at a time; nothing (b"") for a line that is left out, being far too long."""
     rest: list[bytes] = []
     size, too_long = 0, False
     while chunk := read(_PIECE):
-        end = chunk.rfind(feed) + 1
+        while chunk.endswith(b"\r") and (more := read(1)):
+            chunk += more  # a return and a feed are one end of a line
+        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
         if not end:
             size += len(chunk)
             if size > LONGEST_LINE and not too_long:
@@ -236,7 +350,9 @@ def _pieces(read: Callable[[int], bytes], *, feed: bytes = b"\n") -> Iterator[by
             rest = [] if too_long else [*rest, chunk]
             continue
         if too_long:
-            first = chunk.find(feed) + 1
+            found = _END.search(chunk)
+            assert found is not None
+            first = found.end()
             chunk, end, rest, too_long = chunk[first:], end - first, [], False
         if end:
             yield b"".join([*rest, chunk[:end]])
@@ -274,16 +390,45 @@ def _letters_from_windows(lines: bytes, letters: NDArray[np.intp]) -> bytes:
     return np.insert(signs, after, more).tobytes()
 
 
+def _with_feeds(piece: bytes, is_open: bool, multiline: bool) -> tuple[bytes, bool]:
+    """Return lines that all end with a feed, and whether a quote is open after them.
+
+    Args:
+        piece: Whole lines.
+        is_open: Whether a quote was open before them.
+        multiline: Whether breaks inside quotes belong to their cell: these stay as they are.
+    """
+    if not multiline:
+        return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in piece else piece, False
+    is_open_after = is_open ^ bool(piece.count(b'"') & 1)
+    if b"\r" not in piece:
+        return piece, is_open_after
+    signs = np.frombuffer(piece, np.uint8).copy()
+    returns = np.flatnonzero(signs == _RETURN)
+    within = (np.searchsorted(np.flatnonzero(signs == _QUOTE), returns) + is_open) & 1
+    returns = returns[within == 0]
+    has_feed = np.append(signs, 0)[returns + 1] == _FEED
+    signs[returns] = _FEED
+    return np.delete(signs, returns[has_feed]).tobytes(), is_open_after
+
+
+def _has_sound_ends(piece: bytes, head: Head) -> bool:
+    """Tell whether all lines end as the first one does: DuckDB takes other ends for more rows, or for fewer."""
+    if head.end == "\r\n":
+        return piece.count(b"\r") == piece.count(b"\n") == piece.count(b"\r\n")
+    return head.end == "\n" and b"\r" not in piece
+
+
 def _is_sound_piece(piece: bytes, head: Head, multiline: bool) -> bool:
     if not piece.isascii():
         try:
             piece.decode("utf-8")
         except UnicodeDecodeError:
             return False
+    if not _has_sound_ends(piece, head):
+        return False
     if multiline:
         return True
-    if b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n"):
-        return False
     return b'"' not in piece or (head.separator.isascii() and _has_sound_quotes(piece, head))
 
 
@@ -342,13 +487,10 @@ def _foreign_lines(piece: bytes, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _misquoted_lines(piece: bytes, head: Head, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell which lines have quotes or carriage returns that would be read otherwise."""
+    """Tell which lines have quotes that would be read otherwise."""
     signs = np.frombuffer(piece, np.uint8)
     count = len(starts) - 1
     bad = np.zeros(count, bool)
-    returns = np.flatnonzero(signs == _RETURN)
-    following = np.where(returns + 1 < len(signs), signs[np.minimum(returns + 1, len(signs) - 1)], 0)
-    bad[_lines_of(returns[following != _FEED], starts)] = True
     quotes = np.flatnonzero(signs == _QUOTE)
     lines = _lines_of(quotes, starts)
     number = np.arange(len(quotes)) - np.searchsorted(lines, lines)  # within its line
@@ -391,7 +533,7 @@ def _written_again(raw: bytes, head: Head, replaced: Sequence[str], multiline: b
         return raw.decode("utf-8", "backslashreplace").encode()
     # Wrong bytes of a declared encoding become half characters, by which the cell is known.
     line = raw.decode("utf-8", "surrogateescape")
-    cells = cells_of(line.rstrip("\r\n").replace("\r", " ").removeprefix("\ufeff"), head.separator)
+    cells = cells_of(line.removesuffix("\n"), head.separator)
     if len(cells) < len(head.names):
         return b""  # too few cells: left out, as DuckDB leaves out such a row
     del cells[len(head.names) :]

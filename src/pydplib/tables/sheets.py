@@ -1,147 +1,18 @@
-"""Files to UTF-8 text with a line of names: encodings, separators, Excel sheets."""
+"""One sheet of an Excel workbook as CSV, so that sheets and files are read by the same rules."""
 
 from __future__ import annotations
 
-import codecs
 import csv
 import datetime as dt
-import gzip
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
-from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra, looks_like_names
+from pydplib.errors import DataError, ParameterError, did_you_mean, import_extra
 
-_CHUNK = 2**20
-_SEPARATORS = ",;\t|"
 _MOST_SHEET_ROWS = 1_048_576  # Excel's own limit; a damaged sheet may number its rows as it likes
 _MOST_STRAY_COLUMNS = 1_000
-# Windows' own letters between 0x80 and 0x9f, where Latin-1 has nothing to show (the euro sign, quotes).
-_WINDOWS = {
-    code: bytes([code]).decode("cp1252") for code in range(0x80, 0xA0) if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
-}
-
-
-def is_packed(path: Path) -> bool:
-    """Tell whether a file is a gzip, whatever it is called."""
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
-
-
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading, unpacked where it is packed by gzip."""
-    return gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # type: ignore[return-value]
-
-
-def encoding_of(path: Path) -> Literal["utf-8", "utf-16", "latin-1"]:
-    """Return UTF-16 if its mark is there, UTF-8 if the whole file is that, and Latin-1 if some lines are not."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        with open_bytes(path) as file:
-            chunk = file.read(_CHUNK)
-            if chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                return "utf-16"
-            while chunk:
-                decoder.decode(chunk)
-                chunk = file.read(_CHUNK)
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return "latin-1"
-    except (OSError, EOFError):
-        raise DataError("The file cannot be read. Check that it is complete and not damaged.") from None
-    return "utf-8"
-
-
-def write_utf8(path: Path, encoding: str, copy: Path) -> None:
-    """Write a copy in UTF-8.
-
-    Of a file that is not UTF-8 throughout, each line is read for itself: as UTF-8, or else as Windows-1252. One line
-    does not decide about another, and ``load`` reads the same file in the same way.
-    """
-    try:
-        with open_bytes(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
-            if encoding == "latin-1":
-                out.writelines(_mixed_lines(file))
-                return
-            decoder = codecs.getincrementaldecoder(encoding)()
-            while chunk := file.read(_CHUNK):
-                out.write(decoder.decode(chunk))
-            out.write(decoder.decode(b"", final=True))
-    except UnicodeDecodeError:
-        raise DataError(f"'{path.name}' begins as UTF-16 text but is damaged. Save it as UTF-8.") from None
-
-
-def _mixed_lines(file: IO[bytes]) -> Iterator[str]:
-    waiting: list[bytes] = []  # the beginning of a line
-    while chunk := file.read(_CHUNK):
-        if chunk.endswith(b"\r"):
-            chunk += file.read(1)  # a return and a feed are one end of a line
-        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
-        if end:
-            yield decode_lines(b"".join([*waiting, chunk[:end]]))
-            waiting.clear()
-        waiting.append(chunk[end:])
-    yield decode_lines(b"".join(waiting))
-
-
-def decode_lines(raw: bytes) -> str:
-    r"""Return the text of lines, each of which is UTF-8 or else Windows-1252.
-
-    Examples:
-        >>> decode_lines(b"caf\xc3\xa9\ncaf\xe9")
-        'café\ncafé'
-    """
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return "".join(map(_decode_line, raw.splitlines(keepends=True)))
-
-
-def _decode_line(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1").translate(_WINDOWS)
-
-
-def guess_separator(line: str) -> str:
-    """Return what stands most often between the names of the first line, quotes left out.
-
-    Examples:
-        >>> guess_separator('id;"age, in years";psa')
-        ';'
-    """
-    unquoted = "".join(line.split('"')[::2])
-    return max(_SEPARATORS, key=unquoted.count)
-
-
-def header_of(path: Path, separator: str | None) -> tuple[list[str], str]:
-    """Return the names of the columns and what separates them."""
-    with open_bytes(path) as file:
-        line = file.readline(_CHUNK).decode("utf-8", "replace").removeprefix("\ufeff")  # a very long one is cut
-    if not line.strip():
-        raise DataError("The first line is empty. It must have the names of the columns.")
-    separator = separator or guess_separator(line)
-    try:
-        names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
-    except csv.Error:
-        raise DataError("The first line has no names of columns: something in it is far too long.") from None
-    if "" in names:
-        raise DataError(
-            f"Column {names.index('') + 1} has no name in the first line. Name every column there; "
-            "a file without names needs such a line first."
-        )
-    seen: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
-        first = seen.setdefault(name.casefold(), place)
-        if first != place:
-            # In a file without a line of names these are cells, which are not shown.
-            which = (
-                f"Two columns are named '{name}'" if looks_like_names(names) else f"Columns {first} and {place} agree"
-            )
-            raise DataError(f"{which} (large and small letters count as one). Rename one.")
-    return names, separator
 
 
 def sheet_to_csv(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +11,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pydplib import _csv_lines as csv_lines
-from pydplib._csv_lines import head_of, write_pieces
+from pydplib.tables import lines as csv_lines
+from pydplib.tables.lines import head_of, write_pieces
 
 PARTS = [b"a", b"\n", b",", b'"', b"\r", b"\0", "ä€😀".encode(), b"\xc3", b"\xe4", b"\x80", b"\x81", b"\xed\xa0\x80",
          b"\xc0\x80", b"\xf5\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xe0\x80\x80", b"\xf0\x80\x80\x80", b"\xff",
          b"\xf0\x9f", b"\xe2\x82", b"\xef\xbb\xbf"]  # fmt: skip
+ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
 PIECES = st.lists(st.sampled_from(PARTS), min_size=1, max_size=30).map(b"".join) | st.binary(min_size=1, max_size=40)
+
+LINES = PIECES.map(lambda raw: re.sub(b"[\r\n]", b"", raw) or b".")
 
 
 def read_alone(line: bytes) -> bytes:
@@ -44,18 +49,21 @@ def test_windows_letters_of_every_code_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1"])
-@given(lines=st.lists(PIECES.map(lambda raw: raw.replace(b"\n", b"")), max_size=6), odd=PIECES, at=st.integers(0, 6))
+@given(lines=st.lists(LINES, max_size=6), odd=LINES, at=st.integers(0, 6), ends=st.lists(ENDS, min_size=8, max_size=8))
 def test_one_line_never_changes_how_another_is_written(
-    tmp_path_factory: pytest.TempPathFactory, encoding: str | None, lines: list[bytes], odd: bytes, at: int
+    tmp_path_factory: pytest.TempPathFactory,
+    encoding: str | None,
+    lines: list[bytes],
+    odd: bytes,
+    at: int,
+    ends: list[bytes],
 ) -> None:
-    head = head_of(b"id,x\n", encoding=encoding)
-    odd = odd.replace(b"\n", b"")
+    head = head_of(b"id,x" + ends[0], encoding=encoding)
 
     def written(rows: list[bytes]) -> list[bytes]:
         folder: Path = tmp_path_factory.mktemp("csv")
-        data = b"".join(row + b"\n" for row in [b"id,x", *rows])
-        parts = iter([data])
-        write_pieces(lambda _: next(parts, b""), head, folder / "a.csv")
+        file = io.BytesIO(b"".join(row + end for row, end in zip([b"id,x", *rows], ends, strict=False)))
+        write_pieces(file.read, head, folder / "a.csv")
         return (folder / "a.csv").read_bytes().splitlines(keepends=True)
 
     at = min(at, len(lines))

@@ -1,0 +1,470 @@
+"""Tables in files: CSV of any separator, decimal comma and encoding, Excel sheets, Parquet. One reader for all."""
+
+# Names, texts and paths enter SQL through sql_name() and sql_text() only.
+# ruff: noqa: S608
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydplib._duckdb_files import (
+    check_parquet_names,
+    exact_name,
+    file_or_pattern,
+    has_pattern,
+    parquet_source,
+    sql_name,
+    sql_text,
+)
+from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, column_hint, import_extra
+from pydplib.tables.cells import Decimals, Kind, decimals_of, kinds_found, kinds_sql, truth_sql, value_sql
+from pydplib.tables.lines import (
+    ENCODINGS,
+    LONGEST_LINE,
+    Head,
+    Instead,
+    check_head,
+    head_of,
+    is_sound,
+    lines_as_rows,
+    read_head,
+    write_pieces,
+    write_sound,
+)
+from pydplib.tables.sheets import sheet_to_csv
+
+Format: TypeAlias = Literal["csv", "parquet", "excel"]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvOptions:
+    """What the owner says of a CSV file; what is None is read from its first line.
+
+    Args:
+        separator: What stands between cells.
+        decimal: ``"."`` or ``","``; by default both, but the point alone where the comma separates cells.
+        encoding: ``"utf-8"``, ``"latin-1"`` (read as Windows-1252) or ``"utf-16"``; by default each line is read as
+            UTF-8 and, if it is none, as Windows-1252. UTF-16 is known by the file's first two bytes.
+        multiline: Whether a quoted cell may reach over several lines. By default a line is a row.
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    multiline: bool = False
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise ParameterError("separator= is one character, e.g. ';'.")
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError("decimal= is '.' or ','.")
+        if self.encoding is not None and self.encoding.lower() not in ENCODINGS:
+            raise ParameterError(f"Unknown encoding '{self.encoding}'. Known are utf-8, latin-1, cp1252 and utf-16.")
+        if not isinstance(self.multiline, bool):
+            raise ParameterError("multiline= is True or False.")
+
+
+# -- Text with sound lines ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A CSV file, or several with the same first line, in which every line is sound.
+
+    Attributes:
+        head: What the first line says.
+        paths: Where they are; copies of files that had unsound lines.
+        decimals: What may stand before decimals.
+    """
+
+    head: Head
+    paths: tuple[Path, ...]
+    decimals: Decimals
+
+    def scan(self, columns: Sequence[str], *, skips_ragged: bool = False) -> str:
+        """Return the SQL that reads all cells as texts.
+
+        Args:
+            columns: What the columns are called in the SQL.
+            skips_ragged: Whether rows with too few or too many cells are left out or cut, instead of an error.
+        """
+        listed = ", ".join(sql_text(exact_name(path)) for path in self.paths)
+        typed = ", ".join(f"{sql_text(column)}: 'VARCHAR'" for column in columns)
+        ragged = "strict_mode=false, ignore_errors=true" if skips_ragged else "allow_quoted_nulls=false"
+        # Every cell as text: types guessed from the first rows would let data choose the errors.
+        return (
+            f"read_csv([{listed}], auto_detect=false, header=true, columns={{{typed}}}, "
+            f"delim={sql_text(self.head.separator)}, quote='\"', escape='\"', comment='', skip=0, "
+            f"hive_partitioning=false, {ragged}, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE})"
+        )
+
+
+def open_texts(
+    connection: Any,
+    path: str | Path,
+    options: CsvOptions,
+    copy: Callable[[], Path],
+    *,
+    check: Callable[[Sequence[str]], None] = check_head,
+    instead: Instead | None = None,
+    is_strict: bool = True,
+) -> Texts:
+    """Look at a CSV file, or a pattern of them, and copy what has unsound lines.
+
+    Args:
+        connection: A DuckDB connection, for files that only DuckDB can open: addresses, and Zstandard.
+        path: A file, packed or not, a pattern, or an address.
+        options: What the owner says.
+        copy: Returns where a copy may be written.
+        check: Looks at the names of the columns before anything else is read.
+        instead: Column -> what stands for a cell that is no text.
+        is_strict: Whether a line that opens a quote and does not close it is an error. Otherwise the quote ends with
+            its line, and a row with too few cells is left out.
+    """
+    found = [str(path)] if os.path.exists(path) else sorted(glob.glob(str(path), recursive=True))
+    if not found and "://" not in str(path):
+        raise DataError("No file fits the pattern." if has_pattern(path) else f"There is no file '{path}'.")
+    first: Head | None = None
+    texts: list[Path] = []
+    said = {"separator": options.separator, "encoding": options.encoding}
+    more: dict[str, Any] = {"instead": instead, "multiline": options.multiline}
+    for file in found or [str(path)]:
+        is_plain = bool(found) and not _is_zstd(Path(file))
+        unpacked = None if is_plain else _unpacked(connection, file)
+        head = read_head(Path(file), **said) if unpacked is None else head_of(unpacked[: 2**20], **said)
+        if first is None:
+            check(head.names)
+            first = head
+        elif (head.names, head.separator) != (first.names, first.separator):
+            raise DataError("The files of the pattern begin with different lines. Load files of the same columns.")
+        if unpacked is not None:
+            texts.append(copy())
+            write_pieces(_reader(unpacked), head, texts[-1], **more)
+        elif is_strict:
+            texts.append(lines_as_rows(Path(file), head, copy, multiline=options.multiline))
+        elif is_sound(Path(file), head, multiline=options.multiline):
+            texts.append(Path(file))
+        else:
+            texts.append(copy())
+            write_sound(Path(file), head, texts[-1], **more)
+    assert first is not None
+    return Texts(first, tuple(texts), decimals_of(first.separator, options.decimal))
+
+
+def open_sheet(path: Path, sheet: str | None, copy: Path, *, said_by: str = "--sheet") -> CsvOptions:
+    """Write a sheet as CSV, and return how that is read: its quotes are closed, and a cell may hold several lines."""
+    sheet_to_csv(path, sheet, copy, said_by=said_by, halves=True)
+    return CsvOptions(separator=",", encoding="utf-8", multiline=True)
+
+
+def _is_zstd(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x28\xb5\x2f\xfd"
+    except OSError:
+        return False
+
+
+def _unpacked(connection: Any, path: str) -> bytes:
+    """Return the lines of a file that only DuckDB can open: an address, or one packed by Zstandard."""
+    packing = ", compression='zstd'" if os.path.exists(path) else ""
+    name = exact_name(path) if os.path.exists(path) else path
+    # Latin-1 has a letter for every byte: nothing is lost, and nothing can be wrong. With new_line, every return and
+    # every feed ends a line, so that both together leave an empty one.
+    scan = (
+        f"SELECT line FROM read_csv({sql_text(name)}, auto_detect=false, header=false, columns={{'line': 'VARCHAR'}}, "
+        f"delim='\x1c\x1d\x1e\x1f', quote='', escape='', comment='', skip=0, encoding='latin-1', new_line='\\n', "
+        f"strict_mode=false, ignore_errors=true, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}{packing})"
+    )
+    found: list[bytes] = []
+    failed = False
+    try:
+        rows = connection.execute(scan)
+        while lines := rows.fetchmany(100_000):
+            found.extend(line.encode("latin-1", "replace") for (line,) in lines if line)
+    except Exception:  # its text may quote the file
+        failed = True
+    if failed:
+        raise DataError("The file cannot be read. Check that it is complete and that you may read it.")
+    return b"\n".join([*found, b""])
+
+
+def _reader(data: bytes) -> Callable[[int], bytes]:
+    at = 0
+
+    def read(size: int) -> bytes:
+        nonlocal at
+        at += size
+        return data[at - size : at]
+
+    return read
+
+
+# -- Tables with typed columns ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """An open table: a DuckDB relation with typed columns, and how the file writes them. Its repr shows no rows.
+
+    Attributes:
+        path: The file.
+        format: How it is kept.
+        relation: The rows, still in the file.
+        columns: Name -> kind of its values.
+        separator: What separates the columns of a CSV.
+        words: Column of yes and no -> its words for true and false, each in one spelling.
+        texts: The SQL that reads a CSV or a sheet as it stands, by the columns' own names; None for Parquet.
+        cells: Returns a relation with some columns as they stand in the file; None for Parquet, which has no spellings.
+    """
+
+    path: Path
+    format: Format
+    relation: Any
+    columns: dict[str, Kind]
+    separator: str = ","
+    decimals: Decimals = "."
+    words: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    texts: str | None = None
+    cells: Callable[[Sequence[str]], Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"TableFile({self.path.name!r}, {len(self.columns)} columns)"
+
+    @property
+    def commas(self) -> frozenset[str]:
+        """The columns that are written with a decimal comma."""
+        return frozenset(name for name, kind in self.columns.items() if kind == "comma")
+
+    def check(self, names: Sequence[str], what: str) -> None:
+        """Raise ``ParameterError`` with a suggestion for a name that the table does not have."""
+        for name in names:
+            if name not in self.columns:
+                raise ParameterError(f"The table has no column '{name}' ({what}).{column_hint(name, self.columns)}")
+
+    def rows(self) -> int:
+        """Return the number of rows."""
+        with engine_errors(self.format):
+            return int(self.relation.count("*").fetchall()[0][0])
+
+    def frame(self, names: Sequence[str] | None = None) -> Any:
+        """Load columns (by default all) into a data frame of a library that is installed."""
+        return self._load(self.relation if names is None else self.relation.project(", ".join(map(sql_name, names))))
+
+    def spelled(self, names: Sequence[str]) -> Any:
+        """Load columns as they stand in the file; None for Parquet, which has no spellings."""
+        return None if self.cells is None else self._load(self.cells(names))
+
+    def _load(self, wanted: Any) -> Any:
+        with engine_errors(self.format):
+            for library, load in (("pyarrow", "to_arrow_table"), ("polars", "pl"), ("pandas", "df")):
+                try:
+                    import_extra(library, what="", extra="all")
+                except MissingExtraError:
+                    continue
+                return getattr(wanted, load)()
+        raise ParameterError("Loading a table needs PyArrow, Polars or pandas. Install one: pip install pyarrow")
+
+
+class Tables:
+    """Opens tables through one DuckDB connection.
+
+    Args:
+        workspace: A private folder for copies of files with unsound lines and for what does not fit into memory.
+        connection: A connection of the caller's; by default a new one.
+        options: What the owner says of CSV files, unless ``open`` is told otherwise.
+    """
+
+    def __init__(self, workspace: Path, connection: Any = None, *, options: CsvOptions | None = None) -> None:
+        import duckdb
+
+        self.workspace, self.options = workspace, options or CsvOptions()
+        self.connection = connection
+        if connection is None:
+            self.connection = duckdb.connect()
+            self.connection.execute(f"SET temp_directory={sql_text(str(workspace / 'spill'))}")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def open(
+        self,
+        path: str | Path,
+        *,
+        sheet: str | None = None,
+        options: CsvOptions | None = None,
+        format: Format | None = None,
+        skips_ragged: bool = False,
+    ) -> TableFile:
+        """Look at a file: how it is written, which columns it has, and what they hold.
+
+        Args:
+            path: A CSV (packed too), Excel or Parquet file, or a pattern of CSV or Parquet files.
+            sheet: The sheet of a workbook that has several.
+            options: What the owner says of a CSV file.
+            format: ``"csv"`` or ``"parquet"``, whatever the file's first bytes say.
+            skips_ragged: Whether rows with too few or too many cells are left out or cut, as ``load`` does, instead of
+                an error.
+        """
+        path = Path(path)
+        kind: Format = format or format_of(path)
+        if sheet is not None and kind != "excel":
+            raise ParameterError(f"--sheet is for Excel files; '{path.name}' is not one.")
+        if kind == "parquet":
+            with engine_errors(kind):
+                name = file_or_pattern(path)
+                check_parquet_names(self.connection, name)
+                relation = self.connection.sql(f"FROM {parquet_source(name)}")
+                types = zip(relation.columns, map(str, relation.types), strict=True)
+                return TableFile(path, kind, relation, {name: _parquet_kind(word) for name, word in types})
+        said, source = options or self.options, path
+        if kind == "excel":
+            source = self._copy()
+            said = replace(open_sheet(path, sheet, source), decimal=said.decimal)
+        texts = open_texts(self.connection, source, said, self._copy, is_strict=not skips_ragged)
+        return self._typed(path, kind, texts, sheet, skips_ragged)
+
+    def _typed(self, path: Path, kind: Format, texts: Texts, sheet: str | None, skips_ragged: bool) -> TableFile:
+        names = texts.head.names
+        places = [f"c{place}" for place in range(len(names))]
+        scan = texts.scan(places, skips_ragged=skips_ragged)
+        named = dict(zip(names, places, strict=True))
+        with engine_errors(kind):
+            # fetchall, not fetchone: a connection with an unfinished result takes no other work.
+            [counts] = self.connection.execute(f"SELECT {kinds_sql(places, texts.decimals)} FROM {scan}").fetchall()
+            columns = dict(zip(names, kinds_found(counts, texts.decimals), strict=True))
+            words = self._words(scan, {name: named[name] for name, found in columns.items() if found == "flag"})
+            values = {name: value_sql(named[name], found, texts.decimals) for name, found in columns.items()}
+            values |= {name: _one_spelling(named[name], spelled) for name, spelled in words.items()}
+            selected = ", ".join(f"{value} AS {sql_name(name)}" for name, value in values.items())
+            relation = self.connection.sql(f"SELECT {selected} FROM {scan}")
+        shown = ", ".join(f"{place} AS {sql_name(name)}" for name, place in named.items())
+
+        def cells(wanted: Sequence[str]) -> Any:
+            source = scan
+            if kind == "excel":
+                copy = self._copy()
+                sheet_to_csv(path, sheet, copy, apart=True)
+                source = replace(texts, paths=(copy,)).scan(places)
+            return self.connection.sql(
+                f"SELECT {', '.join(f'{named[name]} AS {sql_name(name)}' for name in wanted)} FROM {source}"
+            )
+
+        return TableFile(
+            path, kind, relation, columns, texts.head.separator, texts.decimals, words,
+            f"(SELECT {shown} FROM {scan})", cells,
+        )  # fmt: skip
+
+    def _words(self, scan: str, flags: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
+        """Return the words for true and false of every column of yes and no."""
+        if not flags:
+            return {}
+        truths = [(place, sign) for place in flags.values() for sign in ("", "NOT ")]
+        wanted = ", ".join(f"min(trim({place})) FILTER ({sign}({truth_sql(place)}))" for place, sign in truths)
+        [found] = self.connection.execute(f"SELECT {wanted} FROM {scan}").fetchall()
+        return {name: (found[2 * i], found[2 * i + 1]) for i, name in enumerate(flags)}
+
+    def _copy(self) -> Path:
+        return self.workspace / f"{uuid.uuid4().hex}.csv"
+
+
+@contextmanager
+def open_tables(options: CsvOptions | None = None) -> Iterator[Tables]:
+    """Yield a ``Tables`` with a private folder that disappears afterwards; Ctrl-C ends a query of DuckDB's too."""
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+        tables = Tables(Path(folder), options=options)
+        try:
+            yield tables
+        except RuntimeError as error:
+            # DuckDB's way of passing on Ctrl-C.
+            if not isinstance(error, PydplibError) and "interrupt" in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            tables.close()
+
+
+def open_relation(path: str | Path, connection: Any = None) -> Any:
+    """Open a CSV, Excel or Parquet file, or a pattern of them, as a DuckDB relation with typed columns.
+
+    Rows stay in the file; of a file with unsound lines, and of a sheet, they are read into the connection.
+    """
+    import duckdb
+
+    connection = connection or duckdb.connect()
+    with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
+        table = Tables(Path(folder), connection).open(path)
+        if not any(Path(folder).iterdir()):
+            return table.relation
+        name = f"pydplib_rows_{uuid.uuid4().hex}"
+        with engine_errors(table.format):
+            table.relation.create(name)
+        return connection.table(name)
+
+
+@contextmanager
+def engine_errors(kind: str) -> Iterator[None]:
+    """Turn DuckDB's errors, which quote lines of the file, into sentences that do not."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise DataError("There is not enough memory (or disk) for this file.") from None
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error:
+        if kind == "parquet":
+            raise DataError("The file cannot be read as Parquet. Check that it is complete.") from None
+        raise DataError(
+            "The file cannot be read to its end: some lines have more or fewer columns than the first. Correct the "
+            "file first; if quoted cells reach over several lines, say so with --multiline (multiline=True)."
+        ) from None
+
+
+def format_of(path: Path) -> Format:
+    """Return how a file is kept, by its first bytes; for a pattern or an address, by its name."""
+    if not path.exists():
+        if has_pattern(path) or "://" in str(path):
+            return "parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv"
+        raise DataError(f"There is no file '{path.name}'. Check its name.")
+    start = b""
+    with suppress(OSError), path.open("rb") as file:
+        start = file.read(8)
+        if not start:
+            raise DataError(f"The file '{path.name}' is empty: not even a line with the names of the columns.")
+    if not start:
+        raise DataError(f"The file '{path.name}' cannot be read. Check its name and rights.")
+    if start[:4] == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
+        return "parquet"
+    if start[:4] == b"PK\x03\x04":
+        return "excel"
+    if start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        raise DataError(f"'{path.name}' is in Excel's old format. Save it as .xlsx or CSV first.")
+    return "csv"
+
+
+def _one_spelling(cell: str, words: tuple[str | None, str | None]) -> str:
+    yes, no = ("NULL" if word is None else sql_text(word) for word in words)
+    truth = truth_sql(cell)
+    return f"CASE WHEN {truth} THEN {yes} WHEN NOT ({truth}) THEN {no} END"
+
+
+def _parquet_kind(sql_type: str) -> Kind:
+    if "INT" in sql_type and "INTERVAL" not in sql_type:
+        return "whole"
+    if sql_type in ("FLOAT", "DOUBLE") or sql_type.startswith("DECIMAL"):
+        return "number"
+    if sql_type == "BOOLEAN":
+        return "flag"
+    if sql_type == "DATE":
+        return "date"
+    return "time" if sql_type.startswith("TIMESTAMP") else "text"
