@@ -166,7 +166,7 @@ class QuestionForm(forms.Form):
                 widget=forms.DateInput(attrs=attrs | {"type": "date"})
                 if kind == "date"
                 else forms.TextInput(attrs=attrs),
-                help_text=f"{column.low} to {column.high} {getattr(column, 'unit', '')}".strip(),  # type: ignore[union-attr]
+                help_text=column.facts,
             )
         return [f"{end}{place}" for end in ends]
 
