@@ -18,7 +18,7 @@ from pydplib.engine.protocol import guarded
 from pydplib.engine.reading import check_present, check_unique
 from pydplib.engine.sound_cells import instead
 from pydplib.errors import DataError, ParameterError
-from pydplib.schema import Category, Integer, Number, Schema
+from pydplib.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def _select(head: Head, sources: Sequence[str], schema: Schema, options: CsvOpti
     has_commas = options.decimal == "," or (options.decimal is None and head.separator != ",")
     kept = []
     for name in dict.fromkeys([*schema.columns, *([] if schema.person is None else [schema.person])]):
-        cell = sql_name(name)
-        if has_commas and _is_numeric(schema, name):
+        cell, column = sql_name(name), schema.columns.get(name)
+        if has_commas and column is not None and column.reads_decimal_comma:
             kept.append(f"{_point(cell, only_comma=options.decimal == ',')} AS {cell}")
         else:
             kept.append(cell)
@@ -185,13 +185,6 @@ def _unique(names: Sequence[str]) -> list[str]:
         seen.add(name.casefold())
         found.append(name)
     return found
-
-
-def _is_numeric(schema: Schema, name: str) -> bool:
-    kind = schema.columns.get(name)
-    if isinstance(kind, Category):
-        return all(isinstance(value, int | float) for value in kind.values)
-    return isinstance(kind, Number | Integer)
 
 
 def _point(cell: str, *, only_comma: bool) -> str:

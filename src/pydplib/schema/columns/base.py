@@ -78,6 +78,7 @@ class Column:
         has_average: Whether sums and averages of its numbers mean something to a reader.
         is_ranged: Whether values lie between two public ends, in an order: they are clamped, compared and binned.
         is_whole: Whether its numbers are whole.
+        has_other: Whether values outside its list count as "other", and not as missing.
         takes_unknown_keys: Whether groups may be asked for whose keys nobody listed.
         label: How much the column gives away.
         title: The column's name for readers.
@@ -98,6 +99,7 @@ class Column:
     has_average: ClassVar[bool] = False
     is_ranged: ClassVar[bool] = False
     is_whole: ClassVar[bool] = False
+    has_other: ClassVar[bool] = False
     takes_unknown_keys: ClassVar[bool] = False
 
     label: Label
@@ -109,6 +111,11 @@ class Column:
     def cell(self) -> Cell:
         """The cells as a neutral expression, from which engines make their own."""
         raise NotImplementedError
+
+    @property
+    def fits_anything(self) -> bool:
+        """Whether every cell has its place, so that none can be a misfit: in free text, and where "other" is listed."""
+        return self.cell.is_text or (self.has_other and OTHER in self.choices)
 
     @property
     def storage(self) -> Storage:
@@ -139,8 +146,7 @@ class Column:
     @property
     def public_keys(self) -> tuple[Scalar, ...]:
         """The keys of groups: every listed value, and "other" where values may lie outside the list."""
-        other = () if self.cell.other is None or OTHER in self.listed else (OTHER,)
-        return (*self.listed, *other)
+        return (*self.listed, OTHER) if self.has_other and OTHER not in self.listed else tuple(self.listed)
 
     @property
     def number_bounds(self) -> tuple[float, float] | None:

@@ -40,6 +40,7 @@ class Category(Column):
     needed = ("values",)
     operators = ("is_in", "not_in", "is_present", "is_missing")
     widget = "choices"
+    has_other = True
 
     values: tuple[Scalar, ...]
     ordered: bool = False
@@ -66,21 +67,14 @@ class Category(Column):
             raise SchemaError("ordered must be true or false.")
         self._check_words("title")
 
-    @property
-    def _codes(self) -> dict[Scalar, int]:
-        """Value -> code: the position in the public list; "other" follows, unless it is listed."""
-        codes = {value: position for position, value in enumerate(self.values)}
-        codes.setdefault(OTHER, len(self.values))
-        return codes
-
     def code(self, value: Scalar) -> int:
-        """Return the position of a value in the public list; "other" follows the last."""
-        return self._codes[value]
+        """Return the position of a value in the public list; "other" follows the last, unless it is listed."""
+        return len(self.values) if value == OTHER and OTHER not in self.values else self.values.index(value)
 
     @property
     def cell(self) -> CodeCell:
         """The position in the list, or that of "other"."""
-        return CodeCell.of(zip(self.values, range(len(self.values)), strict=True), other=self._codes[OTHER])
+        return CodeCell.of(zip(self.values, range(len(self.values)), strict=True), other=self.code(OTHER))
 
     @property
     def storage(self) -> Storage:

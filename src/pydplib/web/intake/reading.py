@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydplib.capture import Problem, Question, Template, answers_from_fields, evaluate, field_name, response_from_fhir
-from pydplib.engine.columns import FALSE_WORDS, TRUE_WORDS
 from pydplib.errors import DataError
+from pydplib.schema.cells import FALSE_WORDS, TRUE_WORDS
 from pydplib.web.intake import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
 
