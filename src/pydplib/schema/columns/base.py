@@ -149,6 +149,11 @@ class Column:
         return (*self.listed, OTHER) if self.has_other and OTHER not in self.listed else tuple(self.listed)
 
     @property
+    def ends(self) -> tuple[Any, Any] | None:
+        """The public ends between which values lie, as people write them; none where there is no order."""
+        return None
+
+    @property
     def number_bounds(self) -> tuple[float, float] | None:
         """The public bounds as numbers; none for what has no numbers."""
         return self.cell.limits

@@ -28,6 +28,11 @@ class Ranged(Column):
     low: Any
     high: Any
 
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        """The two ends."""
+        return self.low, self.high
+
     def ordered_value(self, name: str, value: Scalar) -> Scalar:
         """Return a value of a condition in its one spelling.
 
