@@ -20,7 +20,7 @@ from pydplib.policy import (
     Source,
     may_flow,
 )
-from pydplib.schema import Column, Schema, Text
+from pydplib.schema import Column, Schema
 from pydplib.web.analyses.sessions import asked_snapshot
 from pydplib.web.intake.models import Snapshot
 
@@ -70,7 +70,7 @@ def offer_for(project: Any, place: Any) -> Offer:
     own = ROLES[place.role].noise_factor
     if own is None:
         raise PolicyError("This role asks no statistics.")
-    open_ones = [name for name, column in schema.columns.items() if not isinstance(column, Text)]
+    open_ones = [name for name, column in schema.columns.items() if column.can_be_asked]
 
     def opens(**asked: tuple[str, ...]) -> bool:
         return bool(decision_on(project, place, schema, policy=policy, **asked))
