@@ -23,13 +23,13 @@ from pydplib._names import is_identifier, person_column
 from pydplib._table_text import sheet_to_csv
 from pydplib.cli import NamedGroup
 from pydplib.cli._csv_header import read_header
+from pydplib.cli._outputs import check_targets
 from pydplib.cli._progress import waiting
 from pydplib.cli._sql import identifier
 from pydplib.cli._tables import input_file
 from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
+from pydplib.schema import COLUMN_KINDS, Storage
 
-_COMMA = r"^ *[+-]?[0-9]+(,[0-9]+)? *$"  # numbers with a decimal comma
-_WORDS = r"^(?i)(ja|j|nein|wahr|falsch|yes|y|no|n|true|t|false|f)$"
 _FEW = 30  # a text column with at most so many different values is proposed as a category
 
 
@@ -43,7 +43,8 @@ def command() -> None:
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
-def init(file: str, output: Path | None, person: str | None, sheet: str | None) -> None:
+@click.option("--force", is_flag=True, help="Replace a schema file that exists.")
+def init(file: str, output: Path | None, person: str | None, sheet: str | None, force: bool) -> None:
     """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
 
     Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
@@ -52,13 +53,12 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
     Examples:
       pydplib schema init reports.csv --output schema.toml
     """  # noqa: D301 - click needs the backspace itself
+    check_targets([("--output", output)], [Path(file)], force=force)
     with waiting(f"Reading {Path(file).name}"):
         text = propose(input_file(file), person=person, sheet=sheet)
     if output is None:
         click.echo(text, nl=False)
         return
-    if output.exists():
-        raise ParameterError(f"'{output}' exists already. Choose another --output; a schema is the owner's work.")
     try:
         output.write_text(text, encoding="utf-8")
     except OSError:
@@ -120,13 +120,13 @@ def _check_entries(schema_file: str) -> None:
         kinds = {name: (entry, entry.get("kind")) for name, entry in columns.items()}
     except (OSError, UnicodeDecodeError, ValueError, AttributeError, RecursionError):
         return  # Schema.load says what is wrong
-    wanted = {"number": ("low", "high"), "integer": ("low", "high"), "date": ("low", "high"), "category": ("values",)}
     limit = ["max_rows_per_person: how many rows of one person count in full"]
     empty = [] if table.get("max_rows_per_person", 1) != "" else limit
     empty += [
         f"{name}: {', '.join(missing)}"
         for name, (entry, kind) in kinds.items()
-        if (missing := [key for key in wanted.get(str(kind), ()) if entry.get(key) in (None, "", [])])
+        if str(kind) in COLUMN_KINDS
+        and (missing := [key for key in COLUMN_KINDS[str(kind)].needed if entry.get(key) in (None, "", [])])
     ]
     if len(empty) > 1:
         listed = "".join(f"\n  {line}" for line in empty)
@@ -142,7 +142,7 @@ def propose(file: str, *, person: str | None = None, sheet: str | None = None) -
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
     """
     columns = _describe(file, sheet)
-    names = [name for name, _, _ in columns]
+    names = [name for name, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
     who = person or person_column(names)
@@ -161,46 +161,15 @@ def propose(file: str, *, person: str | None = None, sheet: str | None = None) -
             'max_rows_per_person = ""  # how many rows of one person count in full: what is usual, e.g. 3',
         ]
     lines.append("# size = 0  # the number of persons, only if it is public")
-    for name, storage, few in columns:
-        lines += ["", f"[columns.{_quoted(name)}]", *_entry(name, storage, few, name == who)]
+    for name, proposed in columns:
+        if name == who or is_identifier(name):
+            proposed = ('kind = "text"  # an identifier: never released', 'label = "identifier"')
+        lines += ["", f"[columns.{_quoted(name)}]", *proposed]
     return "\n".join(lines) + "\n"
 
 
-def _entry(name: str, storage: str, few: bool, is_person: bool) -> list[str]:
-    if is_person or is_identifier(name):
-        return ['kind = "text"  # an identifier: never released', 'label = "identifier"']
-    if storage == "BOOLEAN":
-        return ['kind = "flag"']
-    if storage.startswith(("DATE", "TIMESTAMP")):
-        return ['kind = "date"', 'low = ""  # first possible day, e.g. "2017-01-01"', 'high = ""  # last possible day']
-    if storage in (
-        "TINYINT",
-        "SMALLINT",
-        "INTEGER",
-        "BIGINT",
-        "HUGEINT",
-        "UTINYINT",
-        "USMALLINT",
-        "UINTEGER",
-        "UBIGINT",
-    ):
-        hint = '  # or "category" with values = [1, 2, 3]' if few else ""
-        return [f'kind = "integer"{hint}', 'low = ""  # smallest possible value', 'high = ""  # largest possible value']
-    if storage in ("FLOAT", "DOUBLE", "REAL") or storage.startswith("DECIMAL"):
-        return [
-            'kind = "number"', 'low = ""  # smallest possible value', 'high = ""  # largest possible value',
-            '# unit = ""', "# step = 1  # the grid of medians and sums, if the values have one",
-        ]  # fmt: skip
-    if few:
-        return ['kind = "category"', 'values = []  # every possible value; others count as "other"']
-    return [
-        'kind = "text"  # free text: never released',
-        '# label = "quasi"  # then it can stand after "by", with --delta: values that many people have are shown',
-    ]
-
-
-def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:
-    """Return name, storage type and whether there are few different values, for every column."""
+def _describe(file: str, sheet: str | None) -> list[tuple[str, tuple[str, ...]]]:
+    """Return every column's name and the lines that propose its kind."""
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
         raise ParameterError(f"schema init reads .csv, .parquet and .xlsx files. Got '{Path(file).name}'.")
@@ -226,7 +195,31 @@ def _describe(file: str, sheet: str | None) -> list[tuple[str, str, bool]]:
     return _read_columns(file, is_parquet, Path(file).name)
 
 
-def _read_columns(file: str, is_parquet: bool, shown: str, separator: str | None = None) -> list[tuple[str, str, bool]]:
+def _storage(stored: str) -> Storage:
+    """Return how a column is stored, by DuckDB's name of its type."""
+    from pydplib.engine.dialects import Dialect
+
+    return "integer" if stored in ("HUGEINT", "UHUGEINT", "UBIGINT") else Dialect().storage(stored)
+
+
+def _is_text(stored: str) -> bool:
+    return _storage(stored) in ("text", "unsupported")
+
+
+def _proposal(stored: str, kind: str | None, *, few: bool) -> tuple[str, ...]:
+    """Return the lines of the first kind that takes a column: by how its texts look, else by DuckDB's name of its type.
+
+    Free text is asked last; it takes whatever nobody else does.
+    """
+    if kind is not None:
+        return COLUMN_KINDS[kind].entry_lines(few=few)
+    proposals = (kind.propose(_storage(stored), few=few) for kind in COLUMN_KINDS.values())
+    return next((lines for lines in proposals if lines is not None), COLUMN_KINDS["text"].entry_lines())
+
+
+def _read_columns(
+    file: str, is_parquet: bool, shown: str, separator: str | None = None
+) -> list[tuple[str, tuple[str, ...]]]:
     import duckdb
 
     name = file_or_pattern(file)
@@ -236,7 +229,8 @@ def _read_columns(file: str, is_parquet: bool, shown: str, separator: str | None
     if separator is not None:
         options += f", delim={sql_text(separator)}, strict_mode=false, ignore_errors=true"
     source = parquet_source(name) if is_parquet else csv_source(name, options=options)
-    found: list[tuple[str, str, bool]] | None = None
+    found: list[tuple[str, tuple[str, ...]]] | None = None
+    patterns = {kind.kind: kind.guess_pattern for kind in COLUMN_KINDS.values() if kind.guess_pattern}
     try:
         with duckdb.connect(":memory:") as connection:
             if is_parquet:
@@ -245,14 +239,20 @@ def _read_columns(file: str, is_parquet: bool, shown: str, separator: str | None
             names = [str(row[0]) for row in described]
             counts = ", ".join(f"approx_count_distinct({identifier(name)})" for name in names)
             few: Any = connection.execute(f"SELECT {counts} FROM {source}").fetchone()  # noqa: S608 - quoted above
-            kinds = {str(row[0]): str(row[1]) for row in described}
-            for column in [column for column in names if kinds[column] == "VARCHAR" and not is_parquet]:
+            types = {str(row[0]): str(row[1]) for row in described}
+            looks: dict[str, str | None] = {}
+            # What DuckDB would store as something that no kind knows is looked at as the text that it is.
+            texts = csv_source(name, options=f"{options}, all_varchar=true")
+            for column in [column for column in names if _is_text(types[column]) and not is_parquet]:
                 cell = identifier(column)
-                tests = ", ".join(f"BOOL_AND(REGEXP_MATCHES({cell}, '{pattern}'))" for pattern in (_COMMA, _WORDS))
-                query = f"SELECT {tests} FROM {source} WHERE {cell} <> ''"  # noqa: S608 - quoted above
-                comma, words = connection.execute(query).fetchone() or (None, None)
-                kinds[column] = "DOUBLE" if comma else "BOOLEAN" if words else kinds[column]
-            found = [(name, kinds[name], int(count) <= _FEW) for name, count in zip(names, few, strict=True)]
+                tests = ", ".join(f"BOOL_AND(REGEXP_MATCHES({cell}, {sql_text(form)}))" for form in patterns.values())
+                query = f"SELECT {tests} FROM {texts} WHERE {cell} <> ''"  # noqa: S608 - quoted above
+                fits = connection.execute(query).fetchone() or ()
+                looks[column] = next((kind for kind, fit in zip(patterns, fits, strict=False) if fit), None)
+            found = [
+                (name, _proposal(types[name], looks.get(name), few=int(count) <= _FEW))
+                for name, count in zip(names, few, strict=True)
+            ]
     except DataError:
         raise
     except Exception:
@@ -262,7 +262,7 @@ def _read_columns(file: str, is_parquet: bool, shown: str, separator: str | None
         raise EngineError(f"'{shown}' could not be read as {'Parquet' if is_parquet else 'CSV'}.")
     if not found:
         raise SchemaError("The file has no columns.")
-    if not looks_like_names(name for name, _, _ in found):
+    if not looks_like_names(name for name, _ in found):
         # A file without names has its first row in their place, and a schema is public.
         raise DataError("The first line does not look like names of columns: some are empty, numbers or dates.")
     return found

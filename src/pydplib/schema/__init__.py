@@ -17,6 +17,7 @@ from pydplib.schema.columns import Integer as Integer
 from pydplib.schema.columns import Label as Label
 from pydplib.schema.columns import Number as Number
 from pydplib.schema.columns import Operator as Operator
+from pydplib.schema.columns import Ranged as Ranged
 from pydplib.schema.columns import Text as Text
 from pydplib.schema.columns import Widget as Widget
 from pydplib.schema.columns import day_number as day_number

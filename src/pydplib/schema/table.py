@@ -230,6 +230,25 @@ class Schema(Shown):
             raise SchemaError(f"The schema file '{path}' cannot be read: it must be a file of UTF-8 text.") from None
         return cls.from_json(text) if path.suffix == ".json" else cls.from_toml(text)
 
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a ``.toml`` or ``.json`` file, which ``load`` reads; an existing file is replaced.
+
+        Examples:
+            >>> import tempfile
+            >>> from pydplib.schema import Flag
+            >>> schema = Schema({"bph": Flag()})
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     schema.save(f"{folder}/schema.toml")
+            ...     Schema.load(f"{folder}/schema.toml") == schema
+            True
+        """
+        path = Path(path)
+        text = f"{self.to_json()}\n" if path.suffix == ".json" else self.to_toml()
+        try:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError:
+            raise SchemaError(f"The schema cannot be written to '{path}'. Check the folder and its rights.") from None
+
     def described(self, title: str) -> str:
         """Return the public facts in words, a line per column, under a title."""
         who = "every row another person"
