@@ -277,3 +277,16 @@ def test_schema_file_without_a_limit_loads_as_one_with_a_warning(tmp_path):
         warnings.simplefilter("error")
         assert Schema.from_json(Schema(A, person="p", max_rows_per_person=2).to_json()).max_rows_per_person == 2
         assert Schema.from_json(Schema(A).to_json()).max_rows_per_person == 1
+
+
+@pytest.mark.parametrize("name", ["schema.toml", "schema.json"])
+def test_schema_saved_is_the_schema_loaded_and_replaces_an_older_file(name, tmp_path):
+    schema = Schema({"age": Number(18, 100, unit="years"), "bph": Flag(), "text\n": Text()})
+    (tmp_path / name).write_text("old")
+    schema.save(tmp_path / name)
+    assert Schema.load(tmp_path / name) == schema
+
+
+def test_schema_that_cannot_be_saved_says_where(tmp_path):
+    with pytest.raises(SchemaError, match="cannot be written to"):
+        Schema({"bph": Flag()}).save(tmp_path / "no folder" / "schema.toml")

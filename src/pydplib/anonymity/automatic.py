@@ -14,7 +14,7 @@ from pydplib.anonymity.hierarchies import Hierarchy, TableHierarchy
 from pydplib.anonymity.plain import from_plain
 from pydplib.anonymity.resolved import ROOT
 from pydplib.errors import HierarchyError, did_you_mean
-from pydplib.schema import Category, Column, Date, Flag, Integer, Number
+from pydplib.schema import Column
 
 _LEVELS = 4
 
@@ -52,28 +52,29 @@ def hierarchy_of(column: Column) -> Hierarchy:
         >>> hierarchy_of(Integer(18, 100)).labels(64)
         (64, '63-67', '58-67', '58-77', '58-97', '*')
     """
-    if isinstance(column, Integer):
-        widths = nested_widths(column.low, column.high, whole=True)
-        return Intervals(column.low, column.high, widths, whole=True, outside="clamp")
-    if isinstance(column, Number):
-        whole = column.step is not None and float(column.step).is_integer() and float(column.low).is_integer()
-        widths = nested_widths(column.low, column.high, whole=whole)
-        return Intervals(column.low, column.high, widths, whole=whole, outside="clamp")
-    if isinstance(column, Date):
-        return Dates(column.low, column.high, outside="clamp")
-    if isinstance(column, Flag):
-        return Hierarchy.flat(column.values)
-    if isinstance(column, Category):
-        if column.ordered and len(column.values) > 2:
-            return Hierarchy.order(column.values)
-        codes = _prefixes([str(value) for value in column.values])
-        if codes and all(isinstance(value, str) for value in column.values):
-            return TableHierarchy([[v, *[v[:n] + ROOT for n in codes], ROOT] for v in map(str, column.values)])
-        return Hierarchy.flat(column.values)
-    raise HierarchyError(
-        "Free text has no automatic hierarchy from a schema. Declare it as Category([...]), give a Hierarchy, "
-        "or treat the column as an identifier."
-    )
+    told = column.hierarchy
+    if told is None:
+        raise HierarchyError(
+            "Free text has no automatic hierarchy from a schema. Declare it as Category([...]), give a Hierarchy, "
+            "or treat the column as an identifier."
+        )
+    if told["kind"] == "values":
+        return _of_values(told["values"], ordered=told["ordered"])
+    if told["kind"] == "intervals" and "widths" not in told:
+        told = {**told, "widths": nested_widths(told["low"], told["high"], whole=told["whole"]), "outside": "clamp"}
+    if told["kind"] == "dates":
+        told = {"outside": "clamp", **told}
+    return hierarchy_from_dict(told)
+
+
+def _of_values(values: Sequence[Any], *, ordered: bool) -> Hierarchy:
+    """Return a hierarchy of a public list: neighbours of an ordered one, shared prefixes of codes, or all at once."""
+    if ordered and len(values) > 2:
+        return Hierarchy.order(values)
+    codes = _prefixes([str(value) for value in values])
+    if codes and all(isinstance(value, str) for value in values):
+        return TableHierarchy([[value, *[value[:n] + ROOT for n in codes], ROOT] for value in values])
+    return Hierarchy.flat(values)
 
 
 def _prefixes(codes: Sequence[str]) -> list[int]:

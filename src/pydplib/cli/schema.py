@@ -8,13 +8,15 @@ from pathlib import Path
 
 import click
 
-from pydplib._duckdb_files import sql_name
+from pydplib._duckdb_files import sql_name, sql_text
 from pydplib._names import is_identifier, person_column
 from pydplib.cli import NamedGroup
 from pydplib.cli._inputs import csv_options, input_file, said_options
+from pydplib.cli._outputs import check_targets
 from pydplib.cli._progress import waiting
 from pydplib.errors import DataError, ParameterError, SchemaError, looks_like_names
-from pydplib.tables import CsvOptions, open_tables
+from pydplib.schema import COLUMN_KINDS, Storage
+from pydplib.tables import CsvOptions, TableFile, open_tables
 from pydplib.tables.cells import Kind
 from pydplib.tables.files import engine_errors
 
@@ -32,7 +34,8 @@ def command() -> None:
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
 @csv_options
-def init(file: str, output: Path | None, person: str | None, sheet: str | None) -> None:
+@click.option("--force", is_flag=True, help="Replace a schema file that exists.")
+def init(file: str, output: Path | None, person: str | None, sheet: str | None, force: bool) -> None:
     """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
 
     Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
@@ -41,13 +44,12 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
     Examples:
       pydplib schema init reports.csv --output schema.toml
     """  # noqa: D301 - click needs the backspace itself
+    check_targets([("--output", output)], [Path(file)], force=force)
     with waiting(f"Reading {Path(file).name}"):
         text = propose(input_file(file), person=person, sheet=sheet, options=said_options())
     if output is None:
         click.echo(text, nl=False)
         return
-    if output.exists():
-        raise ParameterError(f"'{output}' exists already. Choose another --output; a schema is the owner's work.")
     try:
         output.write_text(text, encoding="utf-8")
     except OSError:
@@ -111,13 +113,13 @@ def _check_entries(schema_file: str) -> None:
         kinds = {name: (entry, entry.get("kind")) for name, entry in columns.items()}
     except (OSError, UnicodeDecodeError, ValueError, AttributeError, RecursionError):
         return  # Schema.load says what is wrong
-    wanted = {"number": ("low", "high"), "integer": ("low", "high"), "date": ("low", "high"), "category": ("values",)}
     limit = ["max_rows_per_person: how many rows of one person count in full"]
     empty = [] if table.get("max_rows_per_person", 1) != "" else limit
     empty += [
         f"{name}: {', '.join(missing)}"
         for name, (entry, kind) in kinds.items()
-        if (missing := [key for key in wanted.get(str(kind), ()) if entry.get(key) in (None, "", [])])
+        if str(kind) in COLUMN_KINDS
+        and (missing := [key for key in COLUMN_KINDS[str(kind)].needed if entry.get(key) in (None, "", [])])
     ]
     if len(empty) > 1:
         listed = "".join(f"\n  {line}" for line in empty)
@@ -135,7 +137,7 @@ def propose(
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
     """
     columns = _describe(file, sheet, options or CsvOptions())
-    names = [name for name, _, _ in columns]
+    names = [name for name, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
     who = person or person_column(names)
@@ -154,36 +156,21 @@ def propose(
             'max_rows_per_person = ""  # how many rows of one person count in full: what is usual, e.g. 3',
         ]
     lines.append("# size = 0  # the number of persons, only if it is public")
-    for name, kind, few in columns:
-        lines += ["", f"[columns.{_quoted(name)}]", *_entry(name, kind, few, name == who)]
+    for name, proposed in columns:
+        if name == who or is_identifier(name):
+            proposed = ('kind = "text"  # an identifier: never released', 'label = "identifier"')
+        lines += ["", f"[columns.{_quoted(name)}]", *proposed]
     return "\n".join(lines) + "\n"
 
 
-def _entry(name: str, kind: Kind, few: bool, is_person: bool) -> list[str]:
-    if is_person or is_identifier(name):
-        return ['kind = "text"  # an identifier: never released', 'label = "identifier"']
-    if kind == "flag":
-        return ['kind = "flag"']
-    if kind in ("date", "german date", "time"):
-        return ['kind = "date"', 'low = ""  # first possible day, e.g. "2017-01-01"', 'high = ""  # last possible day']
-    if kind == "whole":
-        hint = '  # or "category" with values = [1, 2, 3]' if few else ""
-        return [f'kind = "integer"{hint}', 'low = ""  # smallest possible value', 'high = ""  # largest possible value']
-    if kind in ("number", "comma"):
-        return [
-            'kind = "number"', 'low = ""  # smallest possible value', 'high = ""  # largest possible value',
-            '# unit = ""', "# step = 1  # the grid of medians and sums, if the values have one",
-        ]  # fmt: skip
-    if few:
-        return ['kind = "category"', 'values = []  # every possible value; others count as "other"']
-    return [
-        'kind = "text"  # free text: never released',
-        '# label = "quasi"  # then it can stand after "by", with --delta: values that many people have are shown',
-    ]
+_STORAGES: dict[Kind, Storage] = {
+    "whole": "integer", "number": "float", "comma": "float", "date": "date", "german date": "date",
+    "time": "timestamp", "flag": "flag", "text": "text",
+}  # fmt: skip
 
 
-def _describe(file: str, sheet: str | None, options: CsvOptions) -> list[tuple[str, Kind, bool]]:
-    """Return name, kind of its cells and whether there are few different values, for every column."""
+def _describe(file: str, sheet: str | None, options: CsvOptions) -> list[tuple[str, tuple[str, ...]]]:
+    """Return every column's name and the lines that propose its kind."""
     suffix = Path(file).suffix.lower()
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
         raise ParameterError(f"schema init reads .csv, .parquet and .xlsx files. Got '{Path(file).name}'.")
@@ -195,7 +182,39 @@ def _describe(file: str, sheet: str | None, options: CsvOptions) -> list[tuple[s
         counts = ", ".join(f"approx_count_distinct({sql_name(name)})" for name in table.columns)
         with engine_errors(table.format):
             [few] = table.relation.aggregate(counts).fetchall()
-    return [(name, kind, int(n) <= _FEW) for (name, kind), n in zip(table.columns.items(), few, strict=True)]
+            looks = _looks(table)
+    return [
+        (name, _proposal(_STORAGES[kind], looks.get(name), few=int(count) <= _FEW))
+        for (name, kind), count in zip(table.columns.items(), few, strict=True)
+    ]
+
+
+def _looks(table: TableFile) -> dict[str, str]:
+    """Return the columns of texts that all look like those of a kind -> the word of that kind."""
+    patterns = {kind.kind: kind.guess_pattern for kind in COLUMN_KINDS.values() if kind.guess_pattern}
+    names = [name for name, kind in table.columns.items() if kind == "text"]
+    if table.texts is None or not patterns or not names:
+        return {}
+    tests = ", ".join(
+        f"bool_and(regexp_matches({sql_name(name)}, {sql_text(form)}))" for name in names for form in patterns.values()
+    )
+    [found] = table.relation.aggregate(tests).fetchall()
+    first: dict[str, str | None] = {}
+    for place, name in enumerate(names):
+        fits = found[place * len(patterns) :]
+        first[name] = next((kind for kind, fit in zip(patterns, fits, strict=False) if fit), None)
+    return {name: kind for name, kind in first.items() if kind is not None}
+
+
+def _proposal(storage: Storage, kind: str | None, *, few: bool) -> tuple[str, ...]:
+    """Return the lines of the first kind that takes a column: by how its texts look, else by what they hold.
+
+    Free text is asked last; it takes whatever nobody else does.
+    """
+    if kind is not None:
+        return COLUMN_KINDS[kind].entry_lines(few=few)
+    proposals = (kind.propose(storage, few=few) for kind in COLUMN_KINDS.values())
+    return next((lines for lines in proposals if lines is not None), COLUMN_KINDS["text"].entry_lines())
 
 
 def _plain(text: str) -> str:

@@ -12,14 +12,14 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydplib._shown import Shown
-from pydplib.engine.columns import beyond_sql, category_code, column_sql
-from pydplib.engine.dialects import Dialect, Storage
-from pydplib.engine.measures import Measure, number_bounds
+from pydplib.engine.columns import beyond_sql, column_sql
+from pydplib.engine.dialects import Dialect
+from pydplib.engine.measures import Measure
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import guarded
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError
-from pydplib.schema import OTHER, Category, Date, Integer, Number, Schema, Text, rows_words
+from pydplib.schema import COLUMN_KINDS, OTHER, Schema, Storage, rows_words
 
 if TYPE_CHECKING:
     from pydplib.engine.polars_engine import PolarsEngine
@@ -35,13 +35,6 @@ NOT_COVERED = (
 
 Share: TypeAlias = Literal["some", "all"]
 """How many of a column's cells do not fit: a word, since a count would be an exact statistic."""
-
-_WORDS = {
-    "number": "a number",
-    "integer": "a number",
-    "date": "a day (2018-12-31 or 31.12.2018)",
-    "flag": "yes or no (true/false, ja/nein, 1/0)",
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -62,10 +55,10 @@ class Misfit(Shown):
         if self.kind == "person":
             text = "no row says whose it is. Nothing counts." if every else "some rows do not say whose they are."
             return f"Person column '{self.column}': {text}" + ("" if every else " They do not count.")
-        if self.kind == "category":
+        words = COLUMN_KINDS[self.kind].cell_words
+        if not words:
             which, all_ = ("no cell is", "All") if every else ("some cells are not", "They")
             return f"Column '{self.column}': {which} in the list of values. {all_} count as '{OTHER}'."
-        words = _WORDS[self.kind]
         if every:
             hint = "is it another kind, or written in another way?"
             return f"Column '{self.column}': no cell can be read as {words}. All count as missing: {hint}"
@@ -178,16 +171,15 @@ def _kept(counts: Mapping[int, int], limit: int) -> int:
 _Found: TypeAlias = tuple[dict[int, int], dict[str, int], dict[str, int], list["Misfit"]]
 
 
-def _bounded_columns(schema: Schema) -> dict[str, Number | Integer | Date]:
-    return {name: column for name, column in schema.columns.items() if isinstance(column, Number | Integer | Date)}
-
-
 def _look_with_sql(engine: SqlEngine) -> _Found:
     schema, compiler = engine.schema, engine._compiler
-    columns = _bounded_columns(schema)
+    columns: list[str] = []
     tests: list[str] = []
-    for name, column in columns.items():
-        tests += beyond_sql(compiler.dialect, compiler.dialect.quote(name), column, compiler.storage(name))
+    for name, column in schema.columns.items():
+        beyond_it = beyond_sql(compiler.dialect, compiler.dialect.quote(name), column, compiler.storage(name))
+        if beyond_it is not None:
+            columns.append(name)
+            tests += beyond_it
     somebody = "" if schema.person is None else f" WHERE ({compiler._person(schema.person)}) IS NOT NULL"
     sums = ", ".join(["COUNT(*)", *(f"SUM(CASE WHEN {test} THEN 1 ELSE 0 END)" for test in tests)])
     ((rows, *beyond),) = engine._answer(f"SELECT {sums} FROM {compiler.source.text}{somebody}")
@@ -207,11 +199,14 @@ def _look_with_polars(engine: PolarsEngine) -> _Found:
     from pydplib.engine import polars_columns as words
 
     schema, types = engine.schema, engine._types
-    columns = _bounded_columns(schema)
+    columns: list[str] = []
     sums: list[pl.Expr] = [pl.len().alias("rows")]
-    for name, column in columns.items():
-        low, high = number_bounds(column)
-        value = words.unclamped_expr(name, column, types[name])
+    for name, column in schema.columns.items():
+        value, limits = words.unclamped_expr(name, column, types[name]), column.cell.limits
+        if value is None or limits is None:
+            continue
+        columns.append(name)
+        low, high = limits
         sums += [(value < low).sum().alias(f"below {name}"), (value > high).sum().alias(f"above {name}")]
     frame = engine._frame
     if schema.person is not None:
@@ -233,7 +228,7 @@ def _misfits_of_polars(engine: PolarsEngine) -> list[Misfit]:
 
     tests: dict[tuple[str, str], tuple[pl.Expr, pl.Expr]] = {}
     for name, column in engine.schema.columns.items():
-        if isinstance(column, Text) or (isinstance(column, Category) and OTHER in column.values):
+        if column.fits_anything:
             continue
         value, cell = words.column_expr(name, column, engine._types[name]), pl.col(name)
         storage = words.storage_of(engine._types[name])
@@ -242,7 +237,8 @@ def _misfits_of_polars(engine: PolarsEngine) -> list[Misfit]:
             given = given & (cell.cast(pl.String).str.strip_chars() != "")
         elif storage == "float":
             given = given & ~cell.is_nan()
-        fits = value != category_code(column)[OTHER] if isinstance(column, Category) else value.is_not_null()
+        other = column.cell.other
+        fits = value.is_not_null() if other is None else value != other
         tests[name, column.kind] = (given & ~fits.fill_null(value=False)).any(), (given & fits).any()
     if engine.schema.person is not None:
         somebody = engine._identity(engine.schema.person, "person column").is_not_null()
@@ -268,16 +264,12 @@ def find_misfits(engine: SqlEngine) -> list[Misfit]:
     asked: list[tuple[str, str]] = []
     tests: list[tuple[str, str]] = []  # "given and does not fit", "given and fits"
     for name, column in schema.columns.items():
-        if isinstance(column, Text):
+        if column.fits_anything:
             continue
         cell, storage = dialect.quote(name), compiler.storage(name)
         value, given = column_sql(dialect, cell, column, storage), _is_given(dialect, cell, storage)
-        if isinstance(column, Category):
-            if OTHER in column.values:
-                continue
-            fits = f"({value}) <> {category_code(column)[OTHER]}"
-        else:
-            fits = f"({value}) IS NOT NULL"
+        other = column.cell.other
+        fits = f"({value}) IS NOT NULL" if other is None else f"({value}) <> {other}"
         asked.append((name, column.kind))
         tests.append((f"{given} AND NOT {fits}", f"{given} AND {fits}"))
     if schema.person is not None:

@@ -1,98 +1,156 @@
-"""How a stored cell becomes the value that its declaration promises: a clamped double, or a code.
+"""How a stored cell becomes the value that its declaration promises: a clamped double, or a code, in SQL.
 
-One rule for all engines: null, NaN and empty text are missing; numbers outside the bounds count as
-the bound; a value outside a category's list is "other".
+A column kind describes its cells as a neutral expression (``pydplib.schema.cells``); here each expression is written
+once, for every way of storing it. ``polars_columns`` says the same in Polars' words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pydplib.engine.dialects import Dialect, Storage
-from pydplib.engine.measures import number_bounds
+from pydplib.engine.dialects import Dialect
 from pydplib.errors import SchemaError
-from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Text
-from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, truth_of
-
-_HOLD_VALUES: tuple[Storage, ...] = ("integer", "float", "decimal", "text", "flag", "dynamic")
-_HOLD_DAYS: tuple[Storage, ...] = ("date", "timestamp", "text", "dynamic")
+from pydplib.schema import Column
+from pydplib.schema.cells import CodeCell, DayCell, NumberCell, PartsCell, Storage, TextCell
 
 
 def check_storage(name: str, column: Column, storage: Storage, *, text_as_day: bool = True) -> None:
-    """Refuse a column whose stored type cannot hold what is declared. Types are public, cells are not.
-
-    Free text may be stored as anything: hardly any question looks at it.
-    """
-    if isinstance(column, Text):
-        return
-    if isinstance(column, Date):
-        fits = storage in _HOLD_DAYS and (text_as_day or storage != "text")
-    else:
-        fits = storage in _HOLD_VALUES
-    if not fits:
+    """Refuse a column whose stored type cannot hold what is declared. Types are public, cells are not."""
+    cell = column.cell
+    if storage not in cell.storages or (storage == "text" and cell.needs_calendar and not text_as_day):
         raise SchemaError(
             f"Column '{name}' is declared a {column.kind}, but the table stores it as {storage}. Correct the "
             "schema, or load a view that casts the column."
         )
 
 
-def category_code(column: Category) -> dict[Scalar, int]:
-    """Return value -> code: the position in the public list; "other" follows, unless it is listed."""
-    codes = {value: position for position, value in enumerate(column.values)}
-    codes.setdefault(OTHER, len(column.values))
-    return codes
-
-
-def spellings(value: Scalar) -> tuple[str, ...]:
-    """Return the texts that mean a public value, in a column stored as text."""
-    if isinstance(value, bool):
-        words = TRUE_WORDS if value else FALSE_WORDS
-        return tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize(), word.upper())))
-    if isinstance(value, str):
-        return (value,)
-    if float(value).is_integer():
-        return (str(int(value)), f"{int(value)}.0")
-    return (repr(float(value)),)
-
-
-def number_of(value: Scalar) -> float | None:
-    """Return the number that means a public value in a column stored as numbers, if any."""
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
-
-
-def flag_of(value: Scalar) -> bool | None:
-    """Return the truth value that means a public value in a column stored as flags, if any."""
-    if isinstance(value, str):
-        return truth_of(value)
-    return {0.0: False, 1.0: True}.get(float(value))
-
-
 def column_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> str:
     """Return the expression of a column's value: double for numbers and days, code for categories and flags."""
-    if isinstance(column, Number | Integer):
-        low, high = number_bounds(column)
-        number = _number_sql(dialect, cell, storage)
-        if isinstance(column, Integer):
-            clamped = _clamped(dialect, number, low, high, storage)
-            if dialect.name == "sqlite":  # which has no FLOOR in every build
-                return dialect.as_double(dialect.as_whole(f"({clamped} + {dialect.double(0.5)})"))
-            return f"FLOOR({clamped} + {dialect.double(0.5)})"
-        return _clamped(dialect, number, low, high, storage)
-    if isinstance(column, Date):
-        return _day_sql(dialect, cell, column, storage)
-    if isinstance(column, Flag):
-        return _coded(dialect, cell, storage, ((True, 1), (False, 0)), None)
-    if isinstance(column, Category):
-        codes = category_code(column)
-        listed = [(value, code) for value, code in codes.items() if value in column.values]
-        return _coded(dialect, cell, storage, listed, codes[OTHER])
-    return dialect.as_text(cell)
+    return column.cell.written_by(_Clamped(dialect, cell, storage))
+
+
+def beyond_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> tuple[str, str] | None:
+    """Return the tests that a cell lies below its bounds, and above them; missing cells do neither.
+
+    None for a column whose values are not clamped.
+    """
+    return column.cell.written_by(_Beyond(dialect, cell, storage))
 
 
 _NEVER_NAN: tuple[Storage, ...] = ("integer", "flag", "dynamic")
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A stored cell, and what it says before any bound."""
+
+    dialect: Dialect
+    cell: str
+    storage: Storage
+
+    def number(self) -> str:
+        """Return the cell as a double."""
+        dialect, cell, storage = self.dialect, self.cell, self.storage
+        if storage == "text":
+            return f"({dialect.text_number(dialect.as_text(cell))})"
+        if storage == "decimal":
+            return dialect.decimal(cell)
+        if storage == "flag":
+            return f"(CASE WHEN {cell} THEN {dialect.double(1.0)} WHEN NOT {cell} THEN {dialect.double(0.0)} END)"
+        if storage == "dynamic":
+            text = dialect.text_number(dialect.as_text(cell))
+            return (
+                f"(CASE TYPEOF({cell}) WHEN 'integer' THEN {dialect.as_double(cell)} "
+                f"WHEN 'real' THEN {dialect.as_double(cell)} WHEN 'text' THEN {text} END)"
+            )
+        return dialect.as_double(cell)
+
+    def day(self) -> str:
+        """Return the cell as a day."""
+        dialect, cell, storage = self.dialect, self.cell, self.storage
+        if storage in ("text", "dynamic"):
+            day = f"({dialect.text_day(dialect.as_text(cell))})"
+            return day if storage == "text" else self._unless_blob(day)
+        return dialect.as_day(cell) if storage == "timestamp" else cell
+
+    def parts(self, form: PartsCell) -> str:
+        """Return the weighted sum of the numbers in a text, as a double."""
+        dialect, text = self.dialect, self.dialect.as_text(self.cell)
+        terms = [
+            f"({dialect.text_number(f'SUBSTR({text}, {first}, {letters})')}) * {dialect.double(float(factor))}"
+            for first, letters, factor in form.parts
+        ]
+        number = f"(CASE WHEN {dialect.matches(text, form.pattern)} THEN {' + '.join(terms)} END)"
+        return number if self.storage == "text" else self._unless_blob(number)
+
+    def _unless_blob(self, value: str) -> str:
+        return f"(CASE WHEN TYPEOF({self.cell}) <> 'blob' THEN {value} END)"
+
+
+class _Clamped(_Raw):
+    """Values as questions use them."""
+
+    __slots__ = ()
+
+    def write_number(self, cell: NumberCell) -> str:
+        """Return the clamped number."""
+        dialect = self.dialect
+        clamped = _clamped(dialect, self.number(), cell.low, cell.high, self.storage)
+        if not cell.whole:
+            return clamped
+        if dialect.name == "sqlite":  # which has no FLOOR in every build
+            return dialect.as_double(dialect.as_whole(f"({clamped} + {dialect.double(0.5)})"))
+        return f"FLOOR({clamped} + {dialect.double(0.5)})"
+
+    def write_day(self, cell: DayCell) -> str:
+        """Return the clamped day as a number."""
+        dialect, day = self.dialect, self.day()
+        low, high = (dialect.day(bound.isoformat()) for bound in (cell.low, cell.high))
+        # Clamped as days, before the subtraction: PostgreSQL's infinite days cannot be subtracted.
+        clamped = f"(CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END)"
+        return dialect.as_double(dialect.days(clamped))
+
+    def write_parts(self, cell: PartsCell) -> str:
+        """Return the clamped sum; whole numbers in a text are never NaN."""
+        return _clamped(self.dialect, self.parts(cell), cell.low, cell.high, "integer")
+
+    def write_code(self, cell: CodeCell) -> str:
+        """Return the code."""
+        return _coded(self.dialect, self.cell, self.storage, cell)
+
+    def write_text(self, cell: TextCell) -> str:
+        """Return the text."""
+        return self.dialect.as_text(self.cell)
+
+
+class _Beyond(_Raw):
+    """Tests that a cell lies beyond its bounds."""
+
+    __slots__ = ()
+
+    def write_number(self, cell: NumberCell) -> tuple[str, str]:
+        """Compare the number; NaN lies nowhere."""
+        value = self.number()
+        is_number = "" if self.storage in _NEVER_NAN else f"NOT ({self.dialect.is_nan(value)}) AND "
+        low, high = (self.dialect.double(bound) for bound in cell.limits)
+        return f"{value} < {low}", f"{is_number}{value} > {high}"
+
+    def write_day(self, cell: DayCell) -> tuple[str, str]:
+        """Compare the day."""
+        low, high = (self.dialect.day(bound.isoformat()) for bound in (cell.low, cell.high))
+        return f"{self.day()} < {low}", f"{self.day()} > {high}"
+
+    def write_parts(self, cell: PartsCell) -> tuple[str, str]:
+        """Compare the sum."""
+        low, high = (self.dialect.double(bound) for bound in cell.limits)
+        return f"{self.parts(cell)} < {low}", f"{self.parts(cell)} > {high}"
+
+    def write_code(self, cell: CodeCell) -> None:
+        """Return nothing: a list has no bounds."""
+
+    def write_text(self, cell: TextCell) -> None:
+        """Return nothing: a text has no bounds."""
 
 
 def _clamped(dialect: Dialect, number: str, low: float, high: float, storage: Storage) -> str:
@@ -104,62 +162,17 @@ def _clamped(dialect: Dialect, number: str, low: float, high: float, storage: St
     )
 
 
-def _number_sql(dialect: Dialect, cell: str, storage: Storage) -> str:
-    if storage == "text":
-        return f"({dialect.text_number(dialect.as_text(cell))})"
-    if storage == "decimal":
-        return dialect.decimal(cell)
+def _coded(dialect: Dialect, cell: str, storage: Storage, coded: CodeCell) -> str:
+    text, number, choices = dialect.as_text(cell), dialect.as_double(cell), coded.choices
+    fallback = "NULL" if coded.other is None else str(coded.other)
+    as_text = [(dialect.text(form), choice.code) for choice in choices for form in choice.texts]
     if storage == "flag":
-        return f"(CASE WHEN {cell} THEN {dialect.double(1.0)} WHEN NOT {cell} THEN {dialect.double(0.0)} END)"
-    if storage == "dynamic":
-        text = dialect.text_number(dialect.as_text(cell))
-        return (
-            f"(CASE TYPEOF({cell}) WHEN 'integer' THEN {dialect.as_double(cell)} "
-            f"WHEN 'real' THEN {dialect.as_double(cell)} WHEN 'text' THEN {text} END)"
-        )
-    return dialect.as_double(cell)
-
-
-def beyond_sql(dialect: Dialect, cell: str, column: Number | Integer | Date, storage: Storage) -> tuple[str, str]:
-    """Return the tests that a cell lies below its bounds, and above them; missing cells do neither."""
-    if isinstance(column, Date):
-        value = _raw_day_sql(dialect, cell, storage)
-        low, high = (dialect.day(bound.isoformat()) for bound in (column.low, column.high))
-    else:
-        value = _number_sql(dialect, cell, storage)
-        low, high = (dialect.double(bound) for bound in number_bounds(column))
-    is_number = "" if isinstance(column, Date) or storage in _NEVER_NAN else f"NOT ({dialect.is_nan(value)}) AND "
-    return f"{value} < {low}", f"{is_number}{value} > {high}"
-
-
-def _raw_day_sql(dialect: Dialect, cell: str, storage: Storage) -> str:
-    if storage in ("text", "dynamic"):
-        day = f"({dialect.text_day(dialect.as_text(cell))})"
-        return day if storage == "text" else f"(CASE WHEN TYPEOF({cell}) <> 'blob' THEN {day} END)"
-    return dialect.as_day(cell) if storage == "timestamp" else cell
-
-
-def _day_sql(dialect: Dialect, cell: str, column: Date, storage: Storage) -> str:
-    day = _raw_day_sql(dialect, cell, storage)
-    low, high = (dialect.day(bound.isoformat()) for bound in (column.low, column.high))
-    # Clamped as days, before the subtraction: PostgreSQL's infinite days cannot be subtracted.
-    clamped = f"(CASE WHEN {day} < {low} THEN {low} WHEN {day} > {high} THEN {high} ELSE {day} END)"
-    return dialect.as_double(dialect.days(clamped))
-
-
-def _coded(
-    dialect: Dialect, cell: str, storage: Storage, listed: Sequence[tuple[Scalar, int]], other: int | None
-) -> str:
-    text, number = dialect.as_text(cell), dialect.as_double(cell)
-    fallback = "NULL" if other is None else str(other)
-    as_number = [(dialect.double(n), code) for v, code in listed if (n := number_of(v)) is not None]
-    as_text = [(dialect.text(form), code) for v, code in listed for form in spellings(v)]
-    if storage == "flag":
-        flags = {flag: code for v, code in listed if (flag := flag_of(v)) is not None}
+        flags = {choice.flag: choice.code for choice in choices if choice.flag is not None}
         yes, no = flags.get(True, fallback), flags.get(False, fallback)
         return f"CASE WHEN {cell} THEN {yes} WHEN NOT {cell} THEN {no} END"
     if storage == "text":
         return f"CASE WHEN {text} = '' THEN NULL {_whens(text, as_text)} WHEN {cell} IS NOT NULL THEN {fallback} END"
+    as_number = [(dialect.double(choice.number), choice.code) for choice in choices if choice.number is not None]
     if storage == "dynamic":
         texts, numbers = _whens(text, as_text), _whens(number, as_number)
         return (
@@ -168,9 +181,9 @@ def _coded(
             f"ELSE CASE {numbers or 'WHEN FALSE THEN NULL'} ELSE {fallback} END END"
         )
     if storage == "integer":
-        values, codes = [number_of(v) for v, _ in listed], [code for _, code in listed]
-        whole = [int(v) for v in values if v is not None and v.is_integer()]
-        if len(whole) == len(listed) and all(v - whole[0] == c for v, c in zip(whole, codes, strict=True)):
+        whole = [int(choice.number) for choice in choices if choice.number is not None and choice.number.is_integer()]
+        codes = [choice.code for choice in choices]
+        if len(whole) == len(choices) and all(v - whole[0] == c for v, c in zip(whole, codes, strict=True)):
             # Neighbouring whole numbers, such as PI-RADS 1 to 5: one subtraction instead of a chain.
             within = f"{cell} >= {whole[0]} AND {cell} <= {whole[-1]}"
             return (

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 from pydplib.errors import QuestionError, did_you_mean
-from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Schema
-
-Operator: TypeAlias = Literal[
-    "is_in", "not_in", "between", "at_least", "at_most", "more_than", "less_than", "is_missing", "is_present"
-]
-"""Everything a condition can ask."""
-
-_ORDERED: dict[str, int] = {"between": 2, "at_least": 1, "at_most": 1, "more_than": 1, "less_than": 1}
+from pydplib.schema import ORDER_OPERATORS, Column, Operator, Scalar, Schema
+from pydplib.schema import day_number as day_number
+from pydplib.schema import same_scalar as same_scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +37,9 @@ class Condition:
         if self.op in ("is_in", "not_in"):
             if not values:
                 raise QuestionError(f"The condition on '{self.column}' lists no value.")
-        elif len(values) != _ORDERED.get(self.op, 0):
+        elif len(values) != ORDER_OPERATORS.get(self.op, 0):
             raise QuestionError(
-                f"'{self.op}' takes {_ORDERED.get(self.op, 0)} value(s); it got {len(values)} "
+                f"'{self.op}' takes {ORDER_OPERATORS.get(self.op, 0)} value(s); it got {len(values)} "
                 f"on column '{self.column}'."
             )
 
@@ -131,23 +125,6 @@ class Where:
         return Condition(self.column, "is_present")
 
 
-def day_number(day: dt.date | str) -> int:
-    """Return the days since 1970-01-01: the number that stands for a date in every engine.
-
-    Examples:
-        >>> day_number("1970-01-31")
-        30
-    """
-    if isinstance(day, str):
-        try:
-            day = dt.date.fromisoformat(day)
-        except ValueError:
-            raise QuestionError("A day is written like '2017-01-31'.") from None
-    if isinstance(day, dt.datetime):
-        day = day.date()
-    return (day - dt.date(1970, 1, 1)).days
-
-
 def canonical_conditions(conditions: Iterable[Condition], schema: Schema) -> tuple[Condition, ...]:
     """Return the conditions checked against the schema, in one canonical spelling and order."""
     if isinstance(conditions, Condition):
@@ -164,84 +141,10 @@ def canonical_conditions(conditions: Iterable[Condition], schema: Schema) -> tup
 
 
 def _canonical(condition: Condition, column: Column) -> Condition:
-    if condition.op in ("is_missing", "is_present"):
-        if column.kind == "text":
-            raise QuestionError(f"Column '{condition.column}' is free text: no condition can look at it.")
-        return condition
-    if isinstance(column, Category):
-        return _canonical_category(condition, column)
-    if isinstance(column, Flag):
-        if condition.op not in ("is_in", "not_in") or not all(v in (True, False) for v in condition.values):
-            raise QuestionError(f"Column '{condition.column}' is yes or no: use eq(True), eq(False) or is_missing().")
-        flags = tuple(flag for flag in (False, True) if flag in condition.values)
-        return Condition(condition.column, condition.op, flags)
-    if isinstance(column, Number | Integer | Date):
-        return _canonical_number(condition, column)
-    raise QuestionError(f"Column '{condition.column}' is free text: no condition can look at it.")
-
-
-def _canonical_category(condition: Condition, column: Category) -> Condition:
-    known: list[Scalar] = list(column.values)
-    if OTHER not in known:
-        known.append(OTHER)
-    positions = []
-    for value in condition.values:
-        if not any(same_scalar(value, item) for item in known):
-            raise QuestionError(
-                f"'{value}' is no declared value of column '{condition.column}'.{did_you_mean(value, known)}"
-            )
-        positions.append(next(i for i, item in enumerate(known) if same_scalar(value, item)))
-    if condition.op in _ORDERED:
-        positions = _ordered_positions(condition, column, positions)
-        if not positions:
-            raise QuestionError(f"The condition '{condition}' is met by no declared value.")
-        return Condition(condition.column, "is_in", tuple(known[i] for i in positions))
-    return Condition(condition.column, condition.op, tuple(known[i] for i in sorted(set(positions))))
-
-
-def _ordered_positions(condition: Condition, column: Category, positions: list[int]) -> list[int]:
-    values = column.values
-    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-    if not (column.ordered or numeric) or any(i >= len(values) for i in positions):
-        raise QuestionError(
-            f"Column '{condition.column}' has no order, so '{condition.op}' has no meaning; use is_in([...]), "
-            "or declare Category([...], ordered=True)."
-        )
-    rank: dict[int, float] = {
-        i: float(i) if column.ordered else float(v)
-        for i, v in enumerate(values)  # the list's order, or size
-    }
-    first, last = rank[positions[0]], rank[positions[-1]]
-    low = first if condition.op in ("between", "at_least", "more_than") else -math.inf
-    high = last if condition.op in ("between", "at_most", "less_than") else math.inf
-    open_ends = {"more_than": {first}, "less_than": {last}}.get(condition.op, set())
-    return [i for i in range(len(values)) if low <= rank[i] <= high and rank[i] not in open_ends]
-
-
-def _canonical_number(condition: Condition, column: Number | Integer | Date) -> Condition:
-    values: list[Scalar] = []
-    for value in condition.values:
-        if isinstance(column, Date):
-            if not isinstance(value, str):
-                raise QuestionError(f"Column '{condition.column}' holds days: write them like '2017-01-31'.")
-            day_number(value)
-            values.append(value)
-            continue
-        if isinstance(value, bool | str) or not math.isfinite(value):
-            raise QuestionError(f"Column '{condition.column}' holds numbers; the condition has another kind.")
-        # 60 and 60.0 are one question, and must hash as one.
-        values.append(int(value) if float(value).is_integer() else float(value))
-    if condition.op == "between" and values[0] > values[1]:  # type: ignore[operator]
-        raise QuestionError(f"between(low, high) on column '{condition.column}' needs low <= high.")
-    if condition.op in ("is_in", "not_in"):
-        values = sorted(set(values), key=lambda v: (isinstance(v, str), v))
-    return Condition(condition.column, condition.op, tuple(values))
-
-
-def same_scalar(one: Scalar | None, other: Scalar | None) -> bool:
-    """Return whether two public values mean the same: 5 and 5.0 do, 5 and "5" do not, nor do 1 and True."""
-    kinds = [(isinstance(v, str), isinstance(v, bool)) for v in (one, other)]
-    return kinds[0] == kinds[1] and one == other
+    op, values = column.canonical(condition.column, condition.op, condition.values)
+    if op in ("is_in", "not_in") and not values:
+        raise QuestionError(f"The condition '{condition}' is met by no declared value.")
+    return Condition(condition.column, op, values)
 
 
 def _listed(values: Iterable[Scalar | dt.date]) -> tuple[Scalar, ...]:

@@ -13,7 +13,7 @@ from pydplib._duckdb_files import sql_name
 from pydplib.engine.protocol import guarded
 from pydplib.engine.reading import check_present, check_unique
 from pydplib.engine.sound_cells import instead
-from pydplib.schema import Category, Date, Flag, Integer, Number, Schema
+from pydplib.schema import Schema
 from pydplib.tables import CsvOptions, Texts, open_texts
 from pydplib.tables.cells import day_sql, number_sql
 
@@ -65,15 +65,12 @@ def _select(texts: Texts, schema: Schema) -> str:
 
 def _read(cell: str, texts: Texts, schema: Schema, name: str) -> str:
     """Return the SQL of a cell in the spelling that engines read; by the declared kind, never by the value."""
-    kind = schema.columns.get(name)
-    if name == schema.person:
+    column = schema.columns.get(name)
+    if column is None or name == schema.person or column.spelling == "text":
         return cell
-    if isinstance(kind, Date):
+    if column.spelling == "day":
         return day_sql(cell)
-    if isinstance(kind, Flag):
-        return f"lower(trim({cell}))"
-    numbers = isinstance(kind, Category) and all(isinstance(value, int | float) for value in kind.values)
-    return number_sql(cell, texts.decimals) if numbers or isinstance(kind, Number | Integer) else cell
+    return f"lower(trim({cell}))" if column.spelling == "truth" else number_sql(cell, texts.decimals)
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from pydplib.engine.bounding import PRIME
-from pydplib.tables.cells import NUMBER_PATTERN
-
-Storage: TypeAlias = Literal[
-    "integer", "float", "decimal", "text", "flag", "date", "timestamp", "dynamic", "unsupported"
-]
-"""How a database stores a column; ``dynamic`` is SQLite, where each cell has its own type."""
-
-DAY_PATTERN = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T].*)?$"
-"""Texts that may be days."""
-
-DOTTED_DAY_PATTERN = r"^(0[1-9]|[12][0-9]|3[01])[.](0[1-9]|1[0-2])[.][0-9]{4}$"
-"""Texts that may be days, written DD.MM.YYYY."""
+from pydplib.schema.cells import DAY_PATTERN, DOTTED_DAY_PATTERN, NUMBER_PATTERN, Storage
 
 
 def iso_of_dotted(cell: str) -> str:
@@ -160,7 +147,19 @@ class Dialect:
             return "timestamp"
         return "unsupported"
 
+    def type_name(self, storage: Storage) -> str:
+        """Return the type of a new column that is stored so."""
+        return _TYPES[storage]
 
+
+_TYPES: dict[Storage, str] = {
+    "integer": "BIGINT",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "flag": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
 _INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
     "INT2", "INT4", "INT8", "LONG", "SHORT", "BYTE",

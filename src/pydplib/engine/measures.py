@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
-from pydplib.engine.conditions import day_number
 from pydplib.errors import QuestionError, did_you_mean
-from pydplib.schema import Column, Date, Flag, Integer, Number
+from pydplib.schema import Column
 
 MeasureKind: TypeAlias = Literal["count", "sum", "sumsq", "cells", "persons"]
 """What can be added up."""
@@ -20,16 +19,14 @@ def number_bounds(column: Column) -> tuple[float, float]:
     """Return a column's public bounds as numbers: days for dates, 0 and 1 for flags.
 
     Examples:
+        >>> from pydplib.schema import Date
         >>> number_bounds(Date("1970-01-02", "1970-01-11"))
         (1.0, 10.0)
     """
-    if isinstance(column, Number | Integer):
-        return float(column.low), float(column.high)
-    if isinstance(column, Date):
-        return float(day_number(column.low)), float(day_number(column.high))
-    if isinstance(column, Flag):
-        return 0.0, 1.0
-    raise QuestionError(f"A {column.kind} column has no bounds as numbers.")
+    bounds = column.number_bounds
+    if bounds is None:
+        raise QuestionError(f"A {column.kind} column has no bounds as numbers.")
+    return bounds
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pydplib.engine.bounding import Bound
-from pydplib.engine.conditions import Condition, canonical_conditions, day_number, same_scalar
+from pydplib.engine.conditions import Condition, canonical_conditions
 from pydplib.engine.measures import Measure
 from pydplib.errors import QuestionError, did_you_mean
-from pydplib.schema import OTHER, Category, Date, Flag, Integer, Number, Scalar, Schema, Text
+from pydplib.schema import Scalar, Schema, number_of_text, same_scalar
 
 Key: TypeAlias = Scalar | tuple[Scalar, Scalar] | None
 """One public key: a value, a bin (low, high), or None for "missing"."""
@@ -53,7 +53,7 @@ class Bins:
         """The edges as numbers; days as days since 1970-01-01."""
         found = []
         for edge in self.edges:
-            number = day_number(edge) if isinstance(edge, str) else edge
+            number = number_of_text(edge) if isinstance(edge, str) else edge
             if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
                 raise QuestionError("Bins needs finite edges.")
             found.append(float(number))
@@ -73,17 +73,13 @@ def public_keys(schema: Schema, column: str) -> tuple[Key, ...]:
     """Return the keys a column's declaration makes public: its values, and "other" for categories.
 
     Examples:
-        >>> from pydplib.schema import Flag
+        >>> from pydplib.schema import Category, Flag
         >>> public_keys(Schema({"pirads": Category([1, 2]), "bph": Flag()}), "pirads")
         (1, 2, 'other')
     """
     kind = schema.column(column)
-    if isinstance(kind, Category):
-        return kind.values if OTHER in kind.values else (*kind.values, OTHER)
-    if isinstance(kind, Flag):
-        return kind.values
-    if isinstance(kind, Integer):
-        return tuple(range(kind.low, kind.high + 1))
+    if kind.listed:
+        return kind.public_keys
     raise QuestionError(f"Column '{column}' has no public list of values. Give bins: by={{'{column}': Bins([...])}}.")
 
 
@@ -100,7 +96,7 @@ class Plan:
         measures: What to add up.
 
     Examples:
-        >>> from pydplib.schema import Number
+        >>> from pydplib.schema import Category, Number
         >>> schema = Schema({"age": Number(18, 100), "pirads": Category([1, 2])}, person="id", max_rows_per_person=1)
         >>> plan = Plan(schema, by=["pirads"], measures=[Measure("count")])
         >>> plan.keys
@@ -162,9 +158,9 @@ class Plan:
             if measure.column is None:
                 continue
             kind = self.table.column(measure.column)
-            if isinstance(kind, Text):
+            if not kind.can_be_asked:
                 raise QuestionError(f"Column '{measure.column}' is free text and cannot be measured.")
-            if measure.kind != "count" and not isinstance(kind, Number | Integer | Date | Flag):
+            if measure.kind != "count" and kind.number_bounds is None:
                 raise QuestionError(
                     f"'{measure.kind}' needs numbers; column '{measure.column}' is a {kind.kind}. "
                     "Count it by its values: by=[...]."
@@ -248,17 +244,17 @@ class Plan:
 def _check_keys(schema: Schema, name: str, given: Any) -> Keys:
     kind = schema.column(name)
     if given is None:
-        if isinstance(kind, Text | Integer):
+        if kind.takes_unknown_keys:
             return None
         raise QuestionError(f"Column '{name}' has public keys; list them, or name it alone: by=['{name}'].")
     if isinstance(given, Bins):
-        if isinstance(kind, Number | Integer | Date):
+        if kind.is_ranged:
             return given
         raise QuestionError(f"Bins are for numbers and days; column '{name}' is a {kind.kind}.")
-    if isinstance(kind, Number | Date | Text):
+    if not kind.listed:
         raise QuestionError(
             f"Column '{name}' is a {kind.kind}: group it by public bins, by={{'{name}': Bins([...])}}."
-            if not isinstance(kind, Text)
+            if kind.can_be_asked
             else f"Column '{name}' is free text: its keys are unknown, by={{'{name}': None}}."
         )
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydplib.engine.columns import category_code, flag_of, number_of, spellings
-from pydplib.engine.conditions import Condition, day_number
-from pydplib.engine.dialects import DAY_PATTERN, DOTTED_DAY_PATTERN, Storage
+from pydplib.engine.conditions import Condition
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys
-from pydplib.schema import OTHER, Category, Column, Date, Flag, Integer, Number, Scalar, Schema
-from pydplib.tables.cells import NUMBER_PATTERN
+from pydplib.schema import Column, Schema
+from pydplib.schema.cells import (
+    DAY_PATTERN,
+    DOTTED_DAY_PATTERN,
+    NUMBER_PATTERN,
+    CodeCell,
+    DayCell,
+    NumberCell,
+    PartsCell,
+    Storage,
+    TextCell,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,28 +51,85 @@ def storage_of(dtype: Any) -> Storage:
 
 def column_expr(name: str, column: Column, dtype: Any) -> pl.Expr:
     """Return a column's value: double for numbers and days, code for categories and flags, else text."""
-    import polars as pl
-
-    cell, storage = pl.col(name), storage_of(dtype)
-    if isinstance(column, Number | Integer | Date):
-        low, high = number_bounds(column)
-        clamped = clamp(unclamped_expr(name, column, dtype), low, high)
-        return (clamped + 0.5).floor() if isinstance(column, Integer) else clamped
-    if isinstance(column, Flag):
-        return _coded(cell, storage, [(True, 1), (False, 0)], None)
-    if isinstance(column, Category):
-        codes = category_code(column)
-        return _coded(cell, storage, [(value, codes[value]) for value in column.values], codes[OTHER])
-    return text_expr(cell)
+    return column.cell.written_by(_Clamped(name, dtype))
 
 
-def unclamped_expr(name: str, column: Number | Integer | Date, dtype: Any) -> pl.Expr:
-    """Return a number or day as it stands in the table; null where there is none."""
-    import polars as pl
+def unclamped_expr(name: str, column: Column, dtype: Any) -> pl.Expr | None:
+    """Return a number or day as it stands in the table, null where there is none; None where nothing is clamped."""
+    return column.cell.written_by(_Raw(name, dtype))
 
-    cell = pl.col(name)
-    number = _day(cell, dtype) if isinstance(column, Date) else _number(cell, storage_of(dtype))
-    return number.fill_nan(None)
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A stored cell, and what it says before any bound."""
+
+    name: str
+    dtype: Any
+
+    @property
+    def cell(self) -> pl.Expr:
+        """The cell."""
+        import polars as pl
+
+        return pl.col(self.name)
+
+    def write_number(self, cell: NumberCell) -> pl.Expr:
+        """Return the number."""
+        return _number(self.cell, storage_of(self.dtype)).fill_nan(None)
+
+    def write_day(self, cell: DayCell) -> pl.Expr:
+        """Return the days since 1970."""
+        return _day(self.cell, self.dtype).fill_nan(None)
+
+    def write_parts(self, cell: PartsCell) -> pl.Expr:
+        """Return the weighted sum of the numbers in a text."""
+        import polars as pl
+
+        text, total = self.cell.cast(pl.String), pl.lit(0.0)
+        for first, letters, factor in cell.parts:
+            total = total + text.str.slice(first - 1, letters).cast(pl.Float64, strict=False) * float(factor)
+        return pl.when(text.str.contains(cell.pattern)).then(total)
+
+    def write_code(self, cell: CodeCell) -> pl.Expr | None:
+        """Return nothing: a list has no bounds."""
+        return None
+
+    def write_text(self, cell: TextCell) -> pl.Expr | None:
+        """Return nothing: a text has no bounds."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Clamped:
+    """Values as questions use them."""
+
+    name: str
+    dtype: Any
+
+    def write_number(self, cell: NumberCell) -> pl.Expr:
+        """Return the clamped number."""
+        clamped = clamp(_Raw(self.name, self.dtype).write_number(cell), *cell.limits)
+        return (clamped + 0.5).floor() if cell.whole else clamped
+
+    def write_day(self, cell: DayCell) -> pl.Expr:
+        """Return the clamped day as a number."""
+        return clamp(_Raw(self.name, self.dtype).write_day(cell), *cell.limits)
+
+    def write_parts(self, cell: PartsCell) -> pl.Expr:
+        """Return the clamped sum."""
+        return clamp(_Raw(self.name, self.dtype).write_parts(cell), *cell.limits)
+
+    def write_code(self, cell: CodeCell) -> pl.Expr:
+        """Return the code."""
+        import polars as pl
+
+        return _coded(pl.col(self.name), storage_of(self.dtype), cell)
+
+    def write_text(self, cell: TextCell) -> pl.Expr:
+        """Return the text."""
+        import polars as pl
+
+        return text_expr(pl.col(self.name))
 
 
 def text_expr(cell: pl.Expr) -> pl.Expr:
@@ -106,21 +172,21 @@ def _day(cell: pl.Expr, dtype: Any) -> pl.Expr:
     return cell.cast(pl.Int32).cast(pl.Float64)
 
 
-def _coded(cell: pl.Expr, storage: Storage, listed: Sequence[tuple[Scalar, int]], other: int | None) -> pl.Expr:
+def _coded(cell: pl.Expr, storage: Storage, coded: CodeCell) -> pl.Expr:
     import polars as pl
 
     choices: dict[Any, int] = {}
-    for value, code in listed:
-        single = flag_of(value) if storage == "flag" else number_of(value)
-        forms: Sequence[Any] = spellings(value) if storage == "text" else [single]
+    for choice in coded.choices:
+        single = choice.flag if storage == "flag" else choice.number
+        forms: Sequence[Any] = choice.texts if storage == "text" else [single]
         for form in forms:
             if form is not None:
-                choices.setdefault(form, code)
+                choices.setdefault(form, choice.code)
     if storage in ("text", "flag"):
         subject = text_expr(cell) if storage == "text" else cell
     else:
         subject = cell.cast(pl.Float64).fill_nan(None)
-    found: pl.Expr = pl.when(subject.is_not_null()).then(pl.lit(other, dtype=pl.Int64))
+    found: pl.Expr = pl.when(subject.is_not_null()).then(pl.lit(coded.other, dtype=pl.Int64))
     for form, code in choices.items():
         found = pl.when(subject == pl.lit(form)).then(pl.lit(code, dtype=pl.Int64)).otherwise(found)
     return found
@@ -135,7 +201,7 @@ def condition_expr(condition: Condition, schema: Schema, name: str) -> pl.Expr:
         return cell.is_null()
     if condition.op == "is_present":
         return cell.is_not_null()
-    values = [_literal(value, kind) for value in condition.values]
+    values = [kind.code(value) for value in condition.values]
     if condition.op in ("is_in", "not_in"):
         met = pl.any_horizontal(*(cell == value for value in values))
         return (met if condition.op == "is_in" else ~met) & cell.is_not_null()
@@ -146,14 +212,6 @@ def condition_expr(condition: Condition, schema: Schema, name: str) -> pl.Expr:
     if condition.op == "at_most":
         return cell <= values[0]
     return cell > values[0] if condition.op == "more_than" else cell < values[0]
-
-
-def _literal(value: Any, kind: Column) -> float | int:
-    if isinstance(kind, Category):
-        return category_code(kind)[value]
-    if isinstance(kind, Flag):
-        return int(bool(value))
-    return float(day_number(value) if isinstance(kind, Date) else value)
 
 
 def key_expr(by: Mapping[str, Keys], schema: Schema, names: Mapping[str, str]) -> pl.Expr:
@@ -170,8 +228,9 @@ def key_expr(by: Mapping[str, Keys], schema: Schema, names: Mapping[str, str]) -
         else:
             size = len(keys)
             position = pl.lit(None, dtype=pl.Int64)
-            for i, key in enumerate(keys):
-                met = cell.is_null() if key is None else cell == _literal(key, kind)
+            listed: Sequence[Any] = keys
+            for i, key in enumerate(listed):
+                met = cell.is_null() if key is None else cell == kind.code(key)
                 position = pl.when(met).then(pl.lit(i, dtype=pl.Int64)).otherwise(position)
         code = code * size + position
     return code

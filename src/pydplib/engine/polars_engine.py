@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydplib.engine import polars_columns as words
 from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
-from pydplib.engine.dialects import Storage
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
 from pydplib.engine.reading import Answer, check_present, column_names, read_table
 from pydplib.errors import SchemaError
-from pydplib.schema import Schema, Text
+from pydplib.schema import Schema, Storage
 
 if TYPE_CHECKING:
     import polars as pl
@@ -203,12 +202,12 @@ class PolarsEngine:
         ).drop_nulls(groups)
         folds: dict[str, Storage] = {"p": self._folding(bound.person or "", "person column"), "k": "integer"}
         for i, name in unknown:
-            folds[f"u{i}"] = "text" if isinstance(self.schema.column(name), Text) else "float"
+            folds[f"u{i}"] = "text" if self.schema.column(name).cell.is_text else "float"
         content: dict[str, Storage] = {}
         if bound.row_key is not None:
             content["rk"] = self._folding(bound.row_key, "row key")
         else:
-            plain = [c for c in plan.columns if not isinstance(self.schema.column(c), Text)]
+            plain = [c for c in plan.columns if not self.schema.column(c).cell.is_text]
             content = {self._names[c]: "float" for c in plain}
         group_parts = [_poly(_fold(n, s), plan, f"group {n}") for n, s in folds.items()]
         row_parts = [_poly(_fold(n, s), plan, f"row {n}") for n, s in {"p": folds["p"], **content}.items()]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydplib.engine.dialects import Dialect, Storage, iso_of_dotted
-from pydplib.tables.cells import NUMBER_PATTERN
+from pydplib.engine.dialects import Dialect, iso_of_dotted
+from pydplib.schema.cells import NUMBER_PATTERN, Storage
 
 
 class PostgresDialect(Dialect):
@@ -128,6 +128,10 @@ class SqliteDialect(Dialect):
     def is_nan(self, number: str) -> str:
         """SQLite stores NaN as NULL."""
         return "FALSE"
+
+    def matches(self, cell: str, pattern: str) -> str:
+        """Ask whether a text matches a pattern; the function is registered by the engine."""
+        return f"pydplib_matches(CAST({cell} AS BLOB), {self.text(pattern)})"
 
     def text_number(self, cell: str) -> str:
         """Read a text as a double; the function is registered by the engine."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pydplib._duckdb_files import file_or_pattern, parquet_source, sql_name
-from pydplib.schema import Category, Schema
+from pydplib.schema import Schema
 
 UNREADABLE = "\ufffd"
 """What stands in a category's column for a cell that is no text: never a declared value, so "other"."""
@@ -39,8 +39,8 @@ def instead(schema: Schema, name: str) -> str | None:
 
     An unreadable id is nobody's: as ``M?ller``, several people would share one bound.
     """
-    is_category = name != schema.person and isinstance(schema.columns.get(name), Category)
-    return UNREADABLE if is_category else None
+    column = None if name == schema.person else schema.columns.get(name)
+    return UNREADABLE if column is not None and column.has_other else None
 
 
 # -- Arrow -----------------------------------------------------------------------------------------

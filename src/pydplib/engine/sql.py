@@ -14,19 +14,20 @@ those they weigh. The sampling bound ranks rows by a keyed hash instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydplib.engine.bounding import WEIGHT_UNIT
-from pydplib.engine.columns import category_code, column_sql
-from pydplib.engine.conditions import Condition, day_number
-from pydplib.engine.dialects import Dialect, Storage
+from pydplib.engine.columns import column_sql
+from pydplib.engine.conditions import Condition
+from pydplib.engine.dialects import Dialect
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys, Plan
 from pydplib.engine.reading import column_names
 from pydplib.engine.sampling import sampling_sql
 from pydplib.errors import SchemaError, column_hint
-from pydplib.schema import Category, Column, Date, Flag, Schema, Text
+from pydplib.schema import Column, Scalar, Schema, Storage
 
 _READ = "pydplib_read"  # what was read once
 
@@ -195,7 +196,7 @@ class Compiler:
     def _column(self, column: str) -> str:
         kind: Column = self.schema.column(column)
         storage, cell = self.storage(column), self.dialect.quote(column)
-        if isinstance(kind, Text):
+        if kind.cell.is_text:
             if storage not in ("integer", "text", "dynamic"):
                 raise SchemaError(f"Column '{column}' is stored as {storage}; unknown keys are texts or integers.")
             return self.dialect.id_text(cell)
@@ -235,7 +236,7 @@ class Compiler:
             return f"{cell} IS NULL"
         if condition.op == "is_present":
             return f"{cell} IS NOT NULL"
-        literals = [self._literal(value, kind) for value in condition.values]
+        literals = self._literals(condition.values, kind)
         if condition.op in ("is_in", "not_in"):
             return f"{cell} {'NOT ' if condition.op == 'not_in' else ''}IN ({', '.join(literals)})"
         if condition.op == "between":
@@ -243,12 +244,9 @@ class Compiler:
         sign = {"at_least": ">=", "at_most": "<=", "more_than": ">", "less_than": "<"}[condition.op]
         return f"{cell} {sign} {literals[0]}"
 
-    def _literal(self, value: object, kind: Column) -> str:
-        if isinstance(kind, Category):
-            return str(category_code(kind)[value])  # type: ignore[index]
-        if isinstance(kind, Flag):
-            return str(int(bool(value)))
-        return self.dialect.double(float(day_number(value) if isinstance(kind, Date) else value))  # type: ignore[arg-type]
+    def _literals(self, values: Iterable[Scalar], kind: Column) -> list[str]:
+        write = str if kind.cell.is_code else self.dialect.double
+        return [write(kind.code(value)) for value in values]
 
     def key_sql(self, by: Mapping[str, Keys]) -> str:
         """Return the number of a row's public key in public order; NULL if it has none."""
@@ -265,24 +263,21 @@ class Compiler:
         cell, kind = self.name(column), self.schema.column(column)
         if isinstance(keys, Bins):
             return self._cells_between(cell, keys.numbers)
-        listed = [key for key in keys or () if key is not None]
+        listed: list[Any] = [key for key in keys or () if key is not None]
         positions = [position for position, key in enumerate(keys or ()) if key is not None]
-        numbers = [self._number_of_key(key, kind) for key in listed]
+        numbers = [int(kind.code(key)) for key in listed]
         first, steps = numbers[0] if numbers else 0, range(len(numbers))
         if numbers == [first + i for i in steps] and positions == list(steps):
             # Neighbouring codes in public order need no chain of comparisons.
-            low, high = (self._literal(key, kind) for key in (listed[0], listed[-1]))
-            whole = cell if isinstance(kind, Category | Flag) else self.dialect.as_whole(cell)
+            low, high = self._literals((listed[0], listed[-1]), kind)
+            whole = cell if kind.cell.is_code else self.dialect.as_whole(cell)
             chosen = f"WHEN {cell} >= {low} AND {cell} <= {high} THEN {whole} - ({first})"
         else:
-            pairs = zip(listed, positions, strict=True)
-            chosen = " ".join(f"WHEN {cell} = {self._literal(key, kind)} THEN {i}" for key, i in pairs)
+            pairs = zip(self._literals(listed, kind), positions, strict=True)
+            chosen = " ".join(f"WHEN {cell} = {literal} THEN {i}" for literal, i in pairs)
         if len(listed) < len(keys or ()):
             chosen += f" WHEN {cell} IS NULL THEN {(keys or ()).index(None)}"
         return f"CASE {chosen} END"
-
-    def _number_of_key(self, key: object, kind: Column) -> int:
-        return category_code(kind)[key] if isinstance(kind, Category) else int(key)  # type: ignore[index, call-overload]
 
     def _cells_between(self, number: str, edges: Sequence[float]) -> str:
         """Return the position of a number among edges: a tree of comparisons, exact on every engine."""
@@ -302,7 +297,7 @@ class Compiler:
     def _number(self, measure: Measure) -> str:
         column = measure.column or ""
         kind, cell = self.schema.column(column), self.name(column)
-        if isinstance(kind, Flag):
+        if kind.cell.is_code:
             cell = self.dialect.as_double(cell)
         low, high = measure.low, measure.high
         if low is None or high is None or (low, high) == number_bounds(kind):

@@ -17,7 +17,7 @@ from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import DataError, EngineError
 from pydplib.schema import Schema
-from pydplib.tables.cells import NUMBER_PATTERN
+from pydplib.schema.cells import NUMBER_PATTERN
 
 _DIALECT = SqliteDialect()
 _NUMBER = re.compile(NUMBER_PATTERN)
@@ -35,7 +35,7 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
 
     ((encoding,),) = guarded("SQLite", lambda: run("PRAGMA encoding"), opening=True)
     for name, function in _functions(str(encoding).lower().replace("utf-16", "utf-16-")).items():
-        connection.create_function(name, 1, function, deterministic=True)
+        connection.create_function(name, function.__code__.co_argcount, function, deterministic=True)
     # Temporary tables hold bounded rows: in memory, not in a file beside the data.
     guarded("SQLite", lambda: run("PRAGMA temp_store = MEMORY"), opening=True)
     text = _DIALECT.text(table)
@@ -55,7 +55,7 @@ def _keeps_types_apart(kind: str) -> bool:
     return kind.upper() == "ANY" or "BLOB" in kind.upper() or not kind.strip()
 
 
-def _functions(encoding: str) -> dict[str, Callable[[bytes | None], Any]]:
+def _functions(encoding: str) -> dict[str, Callable[..., Any]]:
     """Return the functions that the dialect calls.
 
     They get bytes, in the file's encoding: Python cannot hand over a text that is none, and SQLite stores any.
@@ -73,9 +73,14 @@ def _functions(encoding: str) -> dict[str, Callable[[bytes | None], Any]]:
         found = text(cell)
         return float(found) if found is not None and _NUMBER.fullmatch(found) else None
 
+    def matches(cell: bytes | None, pattern: str) -> bool | None:
+        """Ask whether a text has a form; what is no text has none."""
+        found = text(cell)
+        return None if found is None else re.fullmatch(pattern, found) is not None
+
     def fold(cell: bytes | None) -> int | None:
         """Fold a cell by its text; nothing folds to nothing."""
         found = text(cell)
         return None if cell is None else fold_text(cell if found is None else found)
 
-    return {"pydplib_text": text, "pydplib_number": number, "pydplib_fold": fold}
+    return {"pydplib_text": text, "pydplib_number": number, "pydplib_matches": matches, "pydplib_fold": fold}

@@ -54,7 +54,7 @@ def finding_names(kinds: Sequence[str]) -> list[str]:
 
 def finding_kinds() -> list[str]:
     """Return the findings of prostatitis in the order of the paper: chr, y, n, acute, acute on chronic."""
-    return [str(value) for value in pirads_schema().column("prostatitis").values]  # type: ignore[union-attr]
+    return [str(value) for value in pirads_schema().column("prostatitis").choices]
 
 
 def finding_codes(findings: NDArray[Any], kinds: Sequence[str]) -> NDArray[np.int64]:

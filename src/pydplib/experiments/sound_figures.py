@@ -32,7 +32,7 @@ from pydplib.experiments._sound_drawing import (
 from pydplib.experiments.catalogue import CATALOGUE
 from pydplib.guarantee import PureDP
 from pydplib.release import Count, Crosstab, Histogram, Mean, Question, Release, Session
-from pydplib.schema import Category, Flag, Integer, Number, Schema
+from pydplib.schema import Column, Schema
 
 __all__ = [
     "AGE_BINS",
@@ -169,22 +169,30 @@ def age_by_score() -> Question:
     return Mean("age", by="pirads")
 
 
-def _of(schema: Schema, columns: Mapping[str, tuple[type[Any], ...]], *questions: Question) -> tuple[Question, ...]:
-    fits = all(name in schema.columns and isinstance(schema.columns[name], kinds) for name, kinds in columns.items())
+def _of(schema: Schema, columns: Mapping[str, Callable[[Column], bool]], *questions: Question) -> tuple[Question, ...]:
+    fits = all(name in schema.columns and test(schema.columns[name]) for name, test in columns.items())
     return questions if fits else ()
 
 
-_AGE: dict[str, tuple[type[Any], ...]] = {"age": (Number, Integer)}
-_FINDING: dict[str, tuple[type[Any], ...]] = {**_AGE, "prostatitis": (Category,)}
-_SCORE: dict[str, tuple[type[Any], ...]] = {**_AGE, "pirads": (Category,)}
+def _is_number(column: Column) -> bool:
+    return column.holds_numbers
+
+
+def _is_list(column: Column) -> bool:
+    return column.has_other
+
+
+_AGE: Mapping[str, Callable[[Column], bool]] = {"age": _is_number}
+_FINDING: Mapping[str, Callable[[Column], bool]] = {**_AGE, "prostatitis": _is_list}
+_SCORE: Mapping[str, Callable[[Column], bool]] = {**_AGE, "pirads": _is_list}
 
 
 def _flags(schema: Schema) -> tuple[Question, ...]:
     return tuple(Count(by=name) for name in FLAGS if _says_yes(schema.columns.get(name)))
 
 
-def _says_yes(column: Any) -> bool:
-    return isinstance(column, Flag) or (isinstance(column, Category) and "yes" in column.values)
+def _says_yes(column: Column | None) -> bool:
+    return column is not None and any(value is True or value == "yes" for value in column.choices)
 
 
 _ASKED: Mapping[str, tuple[Callable[[Schema], tuple[Question, ...]], Callable[..., Drawn]]] = MappingProxyType(
@@ -216,14 +224,14 @@ SOUND_FIGURES: Mapping[str, SoundFigure] = MappingProxyType(
                 "reports-by-year",
                 "Reports per year",
                 "How many reports were written in each year.",
-                lambda schema: _of(schema, {"year": (Category,)}, Count(by="year")),
+                lambda schema: _of(schema, {"year": _is_list}, Count(by="year")),
                 draw_trend("Reports per year", "reports", 0),
             ),
             SoundFigure(
                 "age-by-year",
                 "Mean age per year",
                 "Whether patients got older or younger over the years.",
-                lambda schema: _of(schema, {**_AGE, "year": (Category,)}, Mean("age", by="year")),
+                lambda schema: _of(schema, {**_AGE, "year": _is_list}, Mean("age", by="year")),
                 draw_trend("Mean age per year", "mean age in years", None),
             ),
         )

@@ -6,7 +6,6 @@ Examples of questions: ``count persons by pirads``, ``mean age by pirads where a
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from pydplib.release.questions import (
     Sum,
     Variance,
 )
-from pydplib.schema import OTHER, Category, Date, Flag, Integer, Number, Schema, Text
+from pydplib.schema import Schema
 
 STATISTICS: dict[str, type[Question]] = {
     "count": Count,
@@ -192,7 +191,7 @@ class _Parser:
             if name in found:
                 self._fail(self.tokens[self.place - 1], f"'{name}' stands twice after 'by'.")
             found[name] = ...
-            if isinstance(self.schema.column(name), Text):
+            if not self.schema.column(name).can_be_asked:
                 if not self.unknown_keys:
                     self._fail(
                         self.tokens[self.place - 1],
@@ -275,27 +274,12 @@ class _Parser:
     def _value(self, column: str) -> Any:
         token = self._next(f"a value of '{column}'")
         kind = self.schema.column(column)
-        if isinstance(kind, Category):
-            return self._known(token, column, [*kind.values, OTHER])
-        if isinstance(kind, Flag):
-            yes, no = ("yes", "true", "1", "y"), ("no", "false", "0", "n")
-            if token.text.lower() not in yes + no:
-                self._fail(token, f"Column '{column}' is yes or no; '{token.text}' is neither.")
-            return token.text.lower() in yes
-        if isinstance(kind, Date):
-            try:
-                return dt.date.fromisoformat(token.text)
-            except ValueError:
-                self._fail(token, f"Column '{column}' holds days, written like 2017-01-31.")
-        if isinstance(kind, Number | Integer):
-            try:
-                number = float(token.text)
-                if number != number or number in (float("inf"), float("-inf")):
-                    raise ValueError
-            except ValueError:
-                self._fail(token, f"Column '{column}' holds numbers; '{token.text}' is none.")
-            return int(number) if number.is_integer() else number
-        self._fail(token, f"Column '{column}' is free text: no condition can look at it.")
+        if kind.spelled_values:
+            return self._known(token, column, kind.spelled_values)
+        try:
+            return kind.read(token.text)
+        except ValueError:
+            self._fail(token, f"Column '{column}' {kind.unreadable(token.text)}")
 
     def _known(self, token: _Token, column: str, values: Iterable[Any]) -> Any:
         listed = [(str(value), value) for value in values]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,12 +9,12 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from pydplib.budget.units import exact
-from pydplib.engine import Condition, Measure, day_number, number_bounds
+from pydplib.engine import Condition, Measure, number_bounds
 from pydplib.engine.bounding import Bound
 from pydplib.engine.plan import ROWS_CEILING, WHOLE_LIMIT
 from pydplib.errors import QuestionError
 from pydplib.release.public import default_step
-from pydplib.schema import Column, Date, Flag, Integer, Number, Schema
+from pydplib.schema import Column, Scalar, Schema
 
 Bounds: TypeAlias = tuple[float, float]
 """Public (low, high)."""
@@ -43,24 +42,20 @@ class Room:
         return cls(largest, top)
 
 
-def number_column(schema: Schema, name: str, statistic: str) -> Number | Integer | Date | Flag:
+def number_column(schema: Schema, name: str, statistic: str) -> Column:
     """Return a column that holds numbers, days or yes/no; raise with the next step otherwise."""
     column: Column = schema.column(name)
-    if not isinstance(column, Number | Integer | Date | Flag):
+    if column.number_bounds is None:
         hint = f" Count it by its values: count by {name}, in Python Count(by='{name}')."
         raise QuestionError(
-            f"'{statistic}' needs numbers; column '{name}' is a {column.kind}."
-            + (hint if column.kind == "category" else "")
+            f"'{statistic}' needs numbers; column '{name}' is a {column.kind}." + (hint if column.choices else "")
         )
     return column
 
 
 def column_step(column: Column) -> Fraction | None:
     """Return the grid that the owner declared, or None where it may be as fine as there is room."""
-    step = getattr(column, "step", None)
-    if isinstance(column, Date | Flag):
-        return Fraction(1)
-    return None if step is None else exact(step)
+    return None if column.grid is None else exact(column.grid)
 
 
 def sum_step(column: Column) -> Fraction | None:
@@ -69,12 +64,12 @@ def sum_step(column: Column) -> Fraction | None:
     A declared ``step`` is the grid of quantiles; rounding every value to it would move a sum by more than the margin
     says.
     """
-    return Fraction(1) if isinstance(column, Integer | Date | Flag) else None
+    return Fraction(1) if column.is_whole else None
 
 
 def column_unit(column: Column) -> str:
     """Return the unit of a column's values."""
-    return "days since 1970-01-01" if isinstance(column, Date) else getattr(column, "unit", "")
+    return column.number_unit
 
 
 def _fit(step: Fraction | None, width: float, most: int) -> float:
@@ -94,6 +89,7 @@ def narrowed_bounds(column: Column, name: str, where: Iterable[Condition]) -> Bo
     less noise.
 
     Examples:
+        >>> from pydplib.schema import Number
         >>> narrowed_bounds(Number(18, 100), "age", [Condition("age", "between", (60, 70))])
         (60.0, 70.0)
     """
@@ -101,7 +97,7 @@ def narrowed_bounds(column: Column, name: str, where: Iterable[Condition]) -> Bo
     for condition in where:
         if condition.column != name or condition.op not in _NARROWING:
             continue
-        ends = [float(day_number(v) if isinstance(v, str) else v) for v in condition.values]
+        ends = [column.code(value) for value in condition.values]
         if condition.op in ("between", "at_least", "more_than"):
             low = max(low, ends[0])
         if condition.op in ("between", "at_most", "less_than"):
@@ -138,29 +134,15 @@ def cells_measure(column: Column, name: str, bounds: Bounds) -> Measure:
     return Measure("cells", name, low=low, high=high, step=float(step))
 
 
-def nice_edges(column: Column) -> tuple[float | str, ...]:
+def nice_edges(column: Column) -> tuple[Scalar, ...]:
     """Return public bins of a number or date column from its bounds alone: about ten, at round numbers.
 
     Examples:
+        >>> from pydplib.schema import Number
         >>> nice_edges(Number(18, 100))
         (18, 30, 40, 50, 60, 70, 80, 90, 100)
     """
-    if isinstance(column, Date):
-        days = max(1, math.ceil(column.width / 12))
-        found = [column.low + dt.timedelta(days=days * i) for i in range(math.ceil(column.width / days))]
-        return tuple(day.isoformat() for day in (*found, column.high))
-    if not isinstance(column, Number | Integer):
+    edges = column.default_bins()
+    if edges is None:
         raise QuestionError(f"Bins are for numbers and days; this column is a {column.kind}.")
-    low, high = exact(column.low), exact(column.high)
-    target = (high - low) / 12
-    power = math.floor(math.log10(float(target)))
-    widths = [digit * Fraction(10) ** e for e in (power, power + 1) for digit in (1, 2, 5)]
-    width = min(w for w in widths if w >= target)
-    if isinstance(column, Integer):
-        width = Fraction(max(1, math.ceil(width)))
-    first = math.floor(low / width) + 1
-    inner = [i * width for i in range(first, math.ceil(high / width)) if low < i * width < high]
-    # A narrow rest at an end would look like a gap in the figure: it joins its neighbour.
-    inner = [edge for edge in inner if min(edge - low, high - edge) >= width / 2] or inner
-    edges = [low, *inner, high]
-    return tuple(int(edge) if edge.denominator == 1 else float(edge) for edge in edges)
+    return edges

@@ -15,7 +15,7 @@ from pydplib.policy import can_spend
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease, check_column, first_rows, release_records
 from pydplib.release.values import as_values, to_array
-from pydplib.schema import Column, Integer, Number
+from pydplib.schema import Column
 
 if TYPE_CHECKING:
     from pydplib.release.session import Session
@@ -44,7 +44,7 @@ def hand_over_records(
     array = to_array(values)
     if owners is not None and len(owners) != len(array):
         raise ParameterError("values and persons need the same length: one person for each record. Nothing was spent.")
-    if isinstance(declared, Number | Integer):
+    if declared.holds_numbers:
         as_values(array)  # days are no numbers, which their type tells
     cost = Cost.pure(total, mechanism="local_records", relation="local")
     asked = {"ask": "records", "of": column, "recipient": session.recipient}

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydplib.errors import QuestionError
-from pydplib.release.axes import Axis, show_key
+from pydplib.release.axes import Axis
 from pydplib.release.questions import Count, Question
-from pydplib.schema import Date, Integer, Number, Schema, rows_words
+from pydplib.schema import Schema, rows_words
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
@@ -140,10 +140,10 @@ def counted_words(resolved: Resolved) -> str:
 
 def _clamped(name: str, resolved: Resolved) -> str:
     column = resolved.schema.column(name)
-    if not isinstance(column, Number | Integer | Date):
+    if column.ends is None:
         return ""
-    low, high = column.low, column.high
-    if name in resolved.question.measured and not isinstance(column, Date) and not resolved.is_count:
+    low, high = column.ends
+    if name in resolved.question.measured and column.holds_numbers and not resolved.is_count:
         low, high = (int(end) if float(end).is_integer() else end for end in resolved.bounds)
-    dash = " to " if isinstance(column, Date) or low < 0 else "-"  # type: ignore[operator]
-    return f"{name} is clamped to {show_key(low)}{dash}{show_key(high)}"
+    dash = "-" if column.holds_numbers and low >= 0 else " to "
+    return f"{name} is clamped to {column.write(low)}{dash}{column.write(high)}"

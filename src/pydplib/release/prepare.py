@@ -139,8 +139,7 @@ class Prepared:
     def _bin_words(self, noise: BinnedQuantileNoise) -> str:
         step = self.plan.measures[0].step
         assert step is not None
-        unit = "days" if self.resolved.column.kind == "date" else self.resolved.unit
-        wide = f"{noise.width * step:g} {unit}".strip()
+        wide = f"{noise.width * step:g} {self.resolved.column.width_unit}".strip()
         return (
             f"Read off one noisy table with {noise.bins} bins per group, each {wide} wide: public facts (grid, number "
             "of groups, declared size) say that this is more accurate here than choosing every quantile by itself. "

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
-from pydplib.budget.units import exact
 from pydplib.engine import Bins, Condition, public_keys
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.choosing import check_quantiles
 from pydplib.release.grids import nice_edges, number_column
-from pydplib.release.public import tidy
-from pydplib.schema import Date, Flag, Integer, Number, Schema, Text
+from pydplib.schema import Column, Schema
 
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any] | None
 """Groups: a column, several, or column -> its public keys (a list, ``Bins``, None for unknown keys)."""
@@ -26,9 +23,6 @@ Conditions: TypeAlias = Condition | Iterable[Condition]
 
 MOST_BINS = 10_000
 """The most bins of one histogram."""
-
-MOST_INTEGER_KEYS = 50
-"""An integer column with more values than this is grouped by bins, not value by value."""
 
 
 @dataclass(frozen=True)
@@ -423,22 +417,15 @@ def _bins(edges: Any) -> Bins:
     return Bins(one_spelling(plain_scalar(edge)) for edge in found)
 
 
-def even_bins(column: Number | Integer | Date | Flag, count: int) -> Bins:
+def even_bins(column: Column, count: int) -> Bins:
     """Return bins of even width over a column's declared bounds; days are cut at midnight.
 
     Examples:
+        >>> from pydplib.schema import Number
         >>> even_bins(Number(0, 100), 4).edges
         (0, 25, 50, 75, 100)
     """
-    if isinstance(column, Flag):
-        raise QuestionError("bins= is for numbers and days; a yes/no column has two values already.")
-    if isinstance(column, Date):
-        days = (column.high - column.low).days
-        if count > days:
-            raise QuestionError(f"bins={count} is more than the {days} days between the declared bounds.")
-        return Bins(column.low + dt.timedelta(days=round(i * days / count)) for i in range(count + 1))
-    low, width = exact(column.low), exact(column.high) - exact(column.low)
-    return Bins(tidy(low + width * i / count) for i in range(count + 1))
+    return Bins(column.even_bins(count))
 
 
 def _fill(schema: Schema, name: str, keys: Any) -> Any:
@@ -446,12 +433,12 @@ def _fill(schema: Schema, name: str, keys: Any) -> Any:
     column = schema.column(name)
     if keys is not ...:
         return keys
-    if isinstance(column, Text):
+    if not column.can_be_asked:
         raise QuestionError(
             f"Column '{name}' is free text: its values are not public. Declare it as a Category, or ask for "
             f"unknown keys (by={{'{name}': None}}, in the shell by {name} --delta 1e-7); they need a budget with delta."
         )
-    if isinstance(column, Number | Date) or (isinstance(column, Integer) and column.width >= MOST_INTEGER_KEYS):
+    if column.is_binned:
         return Bins(nice_edges(number_column(schema, name, "by")))
     return public_keys(schema, name)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.budget.costs import Cost
+from pydplib.engine import number_bounds
 from pydplib.errors import DataError, ParameterError, QuestionError
 from pydplib.guarantee import LocalDP
 from pydplib.mechanisms import RandomizedResponse
@@ -20,7 +21,7 @@ from pydplib.policy import parse_noise_factor
 from pydplib.release.counting import Grid
 from pydplib.release.public import check_epsilon
 from pydplib.release.values import as_values, is_nothing, to_array
-from pydplib.schema import OTHER, Category, Column, Flag, Integer, Number
+from pydplib.schema import OTHER, Column
 
 FORMAT = "pydplib-records/1"
 """The first word of stored records."""
@@ -119,13 +120,11 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
     total = loss * rows_per_person
     cost = Cost.pure(total, mechanism="local_records", relation="local")
     guarantee = LocalDP(float(total), unit="person")
-    if isinstance(column, Number | Integer):
+    if column.holds_numbers:
         noisy, scale = _numbers(values, column, loss)
         return RecordRelease(noisy, guarantee, cost, float(loss), None, scale)
-    if isinstance(column, Category | Flag):
-        known = list(column.values)
-        if isinstance(column, Category) and OTHER not in known:
-            known.append(OTHER)
+    if column.choices:
+        known = list(column.public_keys)
         response = RandomizedResponse(
             known, loss
         )  # the very fraction that the cost is made of, not the float next to it
@@ -137,7 +136,7 @@ def release_records(values: Any, column: Column, *, epsilon: float, rows_per_per
 
 def check_column(column: Column) -> None:
     """Raise unless records of such a column can be made noisy one by one."""
-    if not isinstance(column, Number | Integer | Category | Flag):
+    if not (column.holds_numbers or column.choices):
         raise QuestionError(_REFUSED.format(kind=column.kind))
 
 
@@ -148,31 +147,32 @@ def record_epsilon(column: Column, noise_factor: object) -> float:
     ln((1 - tau)(k - 1) / tau). Compare it with the same band for an aggregate, which costs hundreds of times less.
 
     Examples:
-        >>> from pydplib import Flag
+        >>> from pydplib import Flag, Number
         >>> round(record_epsilon(Number(18, 100), "high"), 1), round(record_epsilon(Flag(), "high"), 2)
         (6.7, 1.73)
     """
     tau = parse_noise_factor(noise_factor).target
-    if isinstance(column, Number | Integer):
+    if column.holds_numbers:
         return 1 / tau
-    if isinstance(column, Category | Flag):
-        others = len(column.values) - 1 + (isinstance(column, Category) and OTHER not in column.values)
+    if column.choices:
+        others = len(column.public_keys) - 1
         return math.log((1 - tau) * others / tau)
     raise QuestionError(_REFUSED.format(kind=column.kind))
 
 
-def _numbers(values: Any, column: Number | Integer, loss: Fraction) -> tuple[tuple[Any, ...], float]:
-    exponent = 0 if isinstance(column, Integer) else int(np.frexp(column.width)[1]) - _FINE
-    grid = Grid.between(float(column.low), float(column.high), exponent=exponent)
+def _numbers(values: Any, column: Column, loss: Fraction) -> tuple[tuple[Any, ...], float]:
+    low, high = number_bounds(column)
+    exponent = 0 if column.is_whole else int(np.frexp(high - low)[1]) - _FINE
+    grid = Grid.between(low, high, exponent=exponent)
     array = as_values(values).astype(np.float64)
-    middle = (column.low + column.high) / 2
+    middle = (low + high) / 2
     there = np.where(np.isnan(array), middle, array)
     steps = np.floor(np.clip(there, grid.low, grid.high) / grid.step + 0.5).astype(np.int64)
     steps = np.clip(steps, grid.first, grid.last)
     # Each record by itself: the sensitivity is that of one record, and every record pays it.
     noisy = add_laplace(steps, grid.top / loss, sensitivity=grid.top)
     scale = float(grid.top / loss) * grid.step
-    if isinstance(column, Integer):
+    if column.is_whole:
         return tuple(noisy.tolist()), scale
     return tuple((noisy * grid.step).tolist()), scale
 

@@ -15,7 +15,7 @@ from pydplib.release.choosing import check_quantiles
 from pydplib.release.grids import cells_measure, column_unit, narrowed_bounds, number_column
 from pydplib.release.limits import RowsPerPerson
 from pydplib.release.questions import Count, Crosstab, Histogram, Median, Quantiles, Question
-from pydplib.schema import Column, Schema, Text
+from pydplib.schema import Column, Schema
 
 COUNTS = (Count, Histogram, Crosstab, RowsPerPerson)
 """The questions whose answer is a number of rows or persons per cell."""
@@ -129,7 +129,7 @@ def resolve(question: Question, schema: Schema) -> Resolved:
         )
     for name in sorted(question.fields | question.filters):
         column = schema.column(name)
-        if isinstance(column, Text) and name not in dict(question.pairs):
+        if not column.can_be_asked and name not in dict(question.pairs):
             raise QuestionError(f"Column '{name}' is free text: no statistic can measure it.")
         if name == schema.person:
             raise QuestionError(f"'{name}' is the person column: no statistic can measure it.")
@@ -194,7 +194,7 @@ def _axes(schema: Schema, groups: dict[str, Any]) -> tuple[Axis, ...]:
         column = schema.column(name)
         title = column.title or name
         if isinstance(keys, Bins):
-            axes.append(Axis(name, keys.keys, kind="bins", title=title, unit=getattr(column, "unit", "")))
+            axes.append(Axis(name, keys.keys, kind="bins", title=title, unit=column.bin_unit))
         else:
             axes.append(Axis(name, tuple(keys), title=title))
     return tuple(axes)

@@ -237,7 +237,11 @@ def test_schema_init_proposes_kinds_and_leaves_bounds_empty(run, folder, tmp_pat
     code, _, err = run.call("schema", "check", str(path))
     assert code == 12 and "still to be filled in" in err
     assert 'max_rows_per_person = ""' in text and "max_rows_per_person: how many rows of one person count" in err
-    assert run.call("schema", "init", str(folder / "reports.csv"), "-o", str(path))[0] == 11  # never overwritten
+    path.write_text("mine")
+    code, _, err = run.call("schema", "init", str(folder / "reports.csv"), "-o", str(path))
+    assert code == 11 and path.read_text() == "mine" and "--force" in err, "never overwritten unless asked"
+    assert run.call("schema", "init", str(folder / "reports.csv"), "-o", str(path), "--force")[0] == 0
+    assert "[columns." in path.read_text()
 
 
 def test_schema_init_reads_parquet_and_prints(run, folder):

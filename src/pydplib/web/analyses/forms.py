@@ -11,7 +11,7 @@ from pydplib.engine import Bins, Condition
 from pydplib.errors import PydplibError
 from pydplib.release import Question
 from pydplib.release.grids import nice_edges
-from pydplib.schema import Column, Date
+from pydplib.schema import Column
 from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.offering import Offer
 from pydplib.web.analyses.questions import (
@@ -22,7 +22,6 @@ from pydplib.web.analyses.questions import (
     can_be_about,
     check_cells,
     edges_text,
-    is_binned,
     make_condition,
     operators_for,
     parse_edges,
@@ -38,6 +37,12 @@ _FACTOR_WORDS = {
 # What asking.js looks for: a choice can change what else is to be filled in; a number changes the price alone.
 _CHOICE = {"data-live": "form"}
 _TYPED = {"data-live": "price"}
+# A column kind's widget -> what that is in HTML; a name that is not here is a text.
+_WIDGETS = {
+    "number": {"inputmode": "decimal"},
+    "date": {"inputmode": "text", "type": "date"},
+    "time": {"inputmode": "text", "type": "time"},
+}
 
 
 class QuestionForm(forms.Form):
@@ -104,12 +109,12 @@ class QuestionForm(forms.Form):
     def _add_bins(self) -> None:
         for name in self._grouped():
             column = self.offer.fields.get(name)
-            if column is None or not is_binned(column):
+            if column is None or not column.is_binned:
                 continue
             key = f"bins_{name}"
             if not self.data.get(key, "").strip():
                 self.data[key] = edges_text(nice_edges(column))
-            unit = getattr(column, "unit", "")
+            unit = column.bin_unit
             field = forms.CharField(
                 label=f"Bins of {self.titles[name]}{f' ({unit})' if unit else ''}",
                 max_length=2000,
@@ -139,7 +144,7 @@ class QuestionForm(forms.Form):
         if column is None:
             return {"names": [first]}
         operators = operators_for(column)
-        choices = [(name, OPERATORS[name]) for name in operators]
+        choices: list[tuple[str, str]] = [(name, OPERATORS[name]) for name in operators]
         self._choose(op, "Condition", choices, required=True, default=operators[0])
         return {"names": [first, op, *self._add_values(place, column, self.data[op])]}
 
@@ -156,17 +161,14 @@ class QuestionForm(forms.Form):
         if listed or operator in ("is_present", "is_missing"):
             return []
         ends = {"between": ("low", "high")}.get(operator, ("low",))
-        kind = "date" if isinstance(column, Date) else "text"
-        attrs = {"class": "short", "inputmode": "decimal" if kind == "text" else "text", **_TYPED}
+        attrs = {"class": "short", **_WIDGETS.get(column.widget, {"inputmode": "text"}), **_TYPED}
         for end in ends:
             self.fields[f"{end}{place}"] = forms.CharField(
                 label={"low": "From" if len(ends) == 2 else "Value", "high": "To"}[end],
                 max_length=24,
                 error_messages={"required": "Give the value."},
-                widget=forms.DateInput(attrs=attrs | {"type": "date"})
-                if kind == "date"
-                else forms.TextInput(attrs=attrs),
-                help_text=f"{column.low} to {column.high} {getattr(column, 'unit', '')}".strip(),  # type: ignore[union-attr]
+                widget=forms.TextInput(attrs=dict(attrs)),
+                help_text=column.facts,
             )
         return [f"{end}{place}" for end in ends]
 

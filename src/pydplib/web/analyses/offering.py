@@ -20,7 +20,7 @@ from pydplib.policy import (
     may_flow,
     open_names,
 )
-from pydplib.schema import Column, Schema, Text
+from pydplib.schema import Column, Schema
 from pydplib.web.analyses.sessions import asked_snapshot
 from pydplib.web.intake.models import Snapshot
 
@@ -70,7 +70,7 @@ def offer_for(project: Any, place: Any) -> Offer:
     own = ROLES[place.role].noise_factor
     if own is None:
         raise PolicyError("This role asks no statistics.")
-    askable = {name: column for name, column in schema.columns.items() if not isinstance(column, Text)}
+    askable = {name: column for name, column in schema.columns.items() if column.can_be_asked}
     fields, filters = open_names(*_flow(project, place, schema, askable, askable), policy=policy, on=today)
     return Offer(
         snapshot=snapshot,

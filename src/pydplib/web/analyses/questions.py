@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,7 @@ from pydplib.engine import Bins, Condition
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Count, Crosstab, Histogram, Mean, Median, Quantiles, Question, Sum, Variance
 from pydplib.release.axes import show_key
-from pydplib.release.questions import MOST_INTEGER_KEYS
-from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Schema, Text
+from pydplib.schema import ORDER_OPERATORS, Column, Operator, Schema
 
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The five numbers of a box: nine tenths of the records lie between the whiskers."""
@@ -23,6 +21,7 @@ UNITS: Mapping[str, str] = MappingProxyType({"rows": "records", "persons": "peop
 """What is counted -> its words for readers."""
 
 MOST_EDGES = 201
+MOST_NUMBER = 1e15
 MOST_CONDITIONS = 3
 MOST_CELLS = 10_000
 """The most cells of one answer: more would be no statistic, and slow for everybody else."""
@@ -79,46 +78,23 @@ OPERATORS: Mapping[str, str] = MappingProxyType(
 )
 """Conditions in words; the set is closed."""
 
-_LISTED = ("is_in", "not_in", "is_present", "is_missing")
-_RANGED = ("between", "at_least", "at_most", "more_than", "less_than", "is_present", "is_missing")
 _QUESTIONS = {"mean": Mean, "median": Median, "sum": Sum, "variance": Variance}
-_VALUES = {"between": 2, "at_least": 1, "at_most": 1, "more_than": 1, "less_than": 1}
 
 
-def operators_for(column: Column) -> tuple[str, ...]:
+def operators_for(column: Column) -> tuple[Operator, ...]:
     """Return the conditions that a column takes.
 
     Examples:
+        >>> from pydplib.schema import Flag
         >>> operators_for(Flag())
         ('is_in', 'not_in', 'is_present', 'is_missing')
     """
-    if isinstance(column, Text):
-        return ()
-    return _LISTED if isinstance(column, Category | Flag) else _RANGED
-
-
-def is_binned(column: Column) -> bool:
-    """Return whether a column is grouped by bins and not value by value.
-
-    Examples:
-        >>> is_binned(Number(0, 1)), is_binned(Integer(0, 4)), is_binned(Flag())
-        (True, False, False)
-    """
-    if isinstance(column, Integer):
-        return column.width >= MOST_INTEGER_KEYS
-    return isinstance(column, Number | Date)
-
-
-def is_number(column: Column) -> bool:
-    """Return whether averages and sums of a column make sense; days and categories have none."""
-    return isinstance(column, Number | Integer | Flag)
+    return column.operators
 
 
 def can_be_about(kind: Kind, column: Column) -> bool:
     """Return whether a kind of question can be about a column."""
-    if isinstance(column, Text) or kind.of is None:
-        return False
-    return kind.of == "all" or is_number(column)
+    return column.can_be_asked and (kind.of == "all" or (kind.of == "numbers" and column.has_average))
 
 
 def edges_text(edges: Iterable[Any]) -> str:
@@ -135,6 +111,7 @@ def parse_edges(text: str, column: Column) -> Bins:
     """Read bins: numbers or days in ascending order, with commas, semicolons or blanks between.
 
     Examples:
+        >>> from pydplib.schema import Number
         >>> parse_edges("20, 30 40", Number(18, 100)).edges
         (20, 30, 40)
     """
@@ -148,31 +125,28 @@ def parse_value(text: str, column: Column) -> Any:
     """Read a number or a day as a column has it.
 
     Examples:
+        >>> from pydplib.schema import Date, Number
         >>> parse_value("60", Number(18, 100)), parse_value("2018-01-31", Date("2017-01-01", "2018-12-31"))
         (60, '2018-01-31')
     """
-    word = text.strip()
-    if isinstance(column, Date):
-        try:
-            return dt.date.fromisoformat(word).isoformat()
-        except ValueError:
-            raise QuestionError("A day is written like 2018-01-31.") from None
-    if not re.fullmatch(r"[+-]?\d{1,12}([.]\d{1,9})?", word):
-        raise QuestionError("Give a number, with a point before decimals.")
-    number = float(word)
-    return int(number) if number.is_integer() else number
+    try:
+        value = column.read(text.strip())
+    except ValueError:
+        raise QuestionError(column.hint) from None
+    if not isinstance(value, str) and abs(value) > MOST_NUMBER:
+        raise QuestionError(column.hint)
+    return value
 
 
 def values_of(column: Column) -> list[tuple[str, Any, str]]:
     """Return the public values of a category or yes/no column: a name for forms, the value, and its words.
 
     Examples:
+        >>> from pydplib.schema import Flag
         >>> values_of(Flag())
         [('0', False, 'no'), ('1', True, 'yes')]
     """
-    if not isinstance(column, Category | Flag):
-        return []
-    return [(str(place), value, show_key(value)) for place, value in enumerate(column.values)]
+    return [(str(place), value, column.write(value)) for place, value in enumerate(column.choices)]
 
 
 def make_condition(name: str, column: Column, operator: str, values: Sequence[Any]) -> Condition:
@@ -181,9 +155,9 @@ def make_condition(name: str, column: Column, operator: str, values: Sequence[An
         raise QuestionError(f"Unknown condition.{did_you_mean(operator, operators_for(column))}")
     if operator in ("is_in", "not_in") and not values:
         raise QuestionError("Choose at least one value.")
-    if operator in _VALUES and len(values) != _VALUES[operator]:
+    if operator in ORDER_OPERATORS and len(values) != ORDER_OPERATORS[operator]:
         raise QuestionError("Give both ends." if operator == "between" else "Give the value.")
-    if operator == "between" and values[0] > values[1]:
+    if operator == "between" and column.code(values[0]) > column.code(values[1]):
         raise QuestionError("The first number must not be above the second.")
     return Condition(name, operator, tuple(values))  # type: ignore[arg-type]
 
@@ -244,6 +218,7 @@ def check_cells(question: Question, schema: Schema) -> None:
     """Raise ``QuestionError`` for a question whose answer would have more cells than a platform gives.
 
     Examples:
+        >>> from pydplib.schema import Number
         >>> check_cells(Histogram("age", range(18, 101)), Schema({"age": Number(18, 100)}))
         >>> fine = dict.fromkeys("ab", range(200))
         >>> check_cells(Crosstab("a", "b", bins=fine), Schema(dict.fromkeys("ab", Number(0, 199))))

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from pydplib.errors import PolicyError, QuestionError, did_you_mean
 from pydplib.release import Question
-from pydplib.schema import Schema, Text
+from pydplib.schema import Schema
 from pydplib.web.analyses.offering import Offer, decision_on
 
 _BIG = 2**53
@@ -141,8 +141,8 @@ def check_opened(question: Question, offer: Offer, project: Any, place: Any) -> 
     Free texts, among them the person column, are left to the questions' own rules: those have no values to tell.
     """
     columns = offer.schema.columns
-    fields = {name for name in question.fields if not isinstance(columns[name], Text)}
-    filters = {name for name in question.filters if not isinstance(columns[name], Text)}
+    fields = {name for name in question.fields if columns[name].can_be_asked}
+    filters = {name for name in question.filters if columns[name].can_be_asked}
     if fields <= offer.fields.keys() and filters <= offer.filters.keys():
         return
     decision = decision_on(project, place, offer.schema, fields=fields, filters=filters)

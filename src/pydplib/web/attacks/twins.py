@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pydplib._duckdb_files import sql_name, sql_text
 from pydplib.errors import DataError, PolicyError
-from pydplib.schema import Category, Flag, Schema
+from pydplib.schema import Schema
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.intake.snapshots import published_snapshot
 
@@ -23,9 +23,8 @@ def attributes_of(schema: Schema) -> list[tuple[str, Any]]:
     """Return yes/no attributes by the public schema: one per declared value of every field but the person's."""
     found: list[tuple[str, Any]] = []
     for name, column in schema.columns.items():
-        if name != schema.person and isinstance(column, Category | Flag):
-            values = column.values if isinstance(column, Category) else (True,)
-            found += [(name, value) for value in values]
+        if name != schema.person:
+            found += [(name, value) for value in column.choices if value is not False]  # of yes or no, yes
     return found[:MOST_ATTRIBUTES]
 
 
@@ -35,8 +34,7 @@ def made_up(schema: Schema, *, seed: int) -> NDArray[np.bool_]:
     columns: dict[str, NDArray[np.int64]] = {}
     out = []
     for name, value in attributes_of(schema):
-        column = schema.columns[name]
-        values = list(column.values)  # type: ignore[union-attr]
+        values = schema.columns[name].choices
         drawn = columns.setdefault(name, rng.integers(len(values), size=MADE_UP))
         out.append(drawn == values.index(value))
     return np.array(out, dtype=bool).T.reshape(MADE_UP, -1)

@@ -8,7 +8,7 @@ from django import forms
 
 from pydplib.errors import QuestionError
 from pydplib.release import Question
-from pydplib.schema import Schema, Text
+from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.questions import KINDS, build_question, check_cells
 from pydplib.web.dashboards.models import AUDIENCES
@@ -82,7 +82,7 @@ class QuestionForm(forms.Form):
         fields = [("", "–")] + [
             (name, titles[name])
             for name, column in schema.columns.items()
-            if not isinstance(column, Text) and name != schema.person
+            if column.can_be_asked and name != schema.person
         ]
         for name in ("field", "by1", "by2"):
             self.fields[name].choices = fields

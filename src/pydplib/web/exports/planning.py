@@ -12,7 +12,7 @@ from pydplib.anonymity.automatic import hierarchy_of
 from pydplib.anonymity.models import Model
 from pydplib.anonymity.recipe import model_from_dict
 from pydplib.errors import ParameterError
-from pydplib.schema import Category, Column, Schema, Text
+from pydplib.schema import Column, Schema
 
 TREATMENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -60,7 +60,7 @@ class Plan:
         mixed: The protected fields that l-diversity and its kin speak of; None for all of them.
 
     Examples:
-        >>> from pydplib.schema import Integer, Category, Flag
+        >>> from pydplib.schema import Category, Flag, Integer, Text
         >>> schema = Schema({"who": Text(label="identifier"), "age": Integer(0, 99, label="quasi"),
         ...     "ill": Category(["a", "b", "c"], label="sensitive"), "smokes": Flag(label="sensitive")}, person="who",
         ...     max_rows_per_person=3)
@@ -170,7 +170,7 @@ def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:
     return {
         name: ALLOWED[column.label]
         for name, column in schema.columns.items()
-        if name != schema.person and column.label in ALLOWED and not isinstance(column, Text)
+        if name != schema.person and column.label in ALLOWED and column.can_be_asked
     }
 
 
@@ -188,8 +188,8 @@ def propose(schema: Schema) -> Plan:
 
 def _has_few_values(column: Column) -> bool:
     # "unknown" next to yes and no does not make a third finding.
-    is_yes_no = isinstance(column, Category) and set(column.values) <= {"yes", "no", "unknown"}
-    return isinstance(column, Category) and 3 <= len(column.values) <= MOST_FEW and not is_yes_no
+    values = column.choices
+    return 3 <= len(values) <= MOST_FEW and not set(values) <= {"yes", "no", "unknown"}
 
 
 def check_plan(plan: Plan, schema: Schema) -> None:

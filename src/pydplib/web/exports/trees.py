@@ -11,7 +11,7 @@ from typing import Any
 
 from pydplib.anonymity import Dates, Hierarchy, Intervals, TableHierarchy
 from pydplib.errors import HierarchyError
-from pydplib.schema import Category, Column, Date, Flag, Integer, Schema
+from pydplib.schema import Column, Schema
 from pydplib.web.exports.planning import Plan
 
 MOST_BYTES = 300_000
@@ -52,7 +52,7 @@ class Shown:
 def show(plan: Plan, name: str, schema: Schema) -> Shown:
     """Return the hierarchy of a field as the page shows it. It comes from the schema or the owner, never from data."""
     tree, column = plan.hierarchy(name, schema), schema.columns[name]
-    kind, text, leaves = "table", "", _samples(column)
+    kind, text, leaves = "table", "", list(column.samples)
     if isinstance(tree, Intervals):
         kind, text = "intervals", ", ".join(f"{width:g}" for width in tree.widths)
     elif isinstance(tree, Dates):
@@ -80,18 +80,6 @@ def _cell(label: Any) -> Any:
     if isinstance(label, bool):  # as the table will have it, and in plain words
         return "True (yes)" if label else "False (no)"
     return label.isoformat() if isinstance(label, dt.date) else label
-
-
-def _samples(column: Column) -> list[Any]:
-    if isinstance(column, Category | Flag):
-        return list(column.values)
-    if isinstance(column, Date):
-        days = (column.high - column.low).days
-        return [column.low + dt.timedelta(days=days * part // 5) for part in range(6)]
-    if isinstance(column, Integer):
-        return list(range(column.low, column.high + 1))
-    low, high = float(column.low), float(column.high)  # type: ignore[union-attr]
-    return [low + (high - low) * part / 6 for part in range(7)]
 
 
 def to_text(tree: TableHierarchy) -> str:
@@ -162,8 +150,7 @@ def _check_nested(rows: Sequence[Sequence[str]]) -> None:
 
 
 def _check_covers(tree: TableHierarchy, column: Column) -> None:
-    declared = _samples(column) if isinstance(column, Category | Flag | Integer) else []
-    missing = [value for value in declared if tree.row_of(value) is None]
+    missing = [value for value in column.listed if tree.row_of(value) is None]
     if missing:
         some = ", ".join(str(value) for value in missing[:5])
         raise HierarchyError(f"The table misses {len(missing)} values that the template declares, such as {some}.")
@@ -176,20 +163,22 @@ def _intervals(text: str, column: Column) -> Intervals:
         raise HierarchyError("Widths are numbers with commas between, such as 5, 10, 20.") from None
     if not 1 <= len(widths) <= MOST_LEVELS:
         raise HierarchyError(f"Give 1 to {MOST_LEVELS} widths.")
-    low, high = getattr(column, "low", None), getattr(column, "high", None)
-    if not isinstance(low, int | float) or not isinstance(high, int | float):
+    automatic = column.hierarchy or {}
+    if automatic.get("kind") != "intervals":
         raise HierarchyError("This field has no intervals: give a table.")
-    whole = isinstance(column, Integer)
+    whole = column.is_whole
     if whole and not all(width.is_integer() for width in widths):
         raise HierarchyError("The field has whole numbers: so must the widths.")
     steps = [int(width) if width.is_integer() else width for width in widths]
-    return Intervals(low, high, steps, whole=whole or None, outside="clamp")
+    return Intervals(automatic["low"], automatic["high"], steps, whole=whole or None, outside="clamp")
 
 
 def _dates(text: str, column: Column) -> Dates:
-    if not isinstance(column, Date):
+    automatic = column.hierarchy or {}
+    if automatic.get("kind") != "dates":
         raise HierarchyError("This field has no dates: give a table.")
     wanted = {part.strip().lower() for part in text.replace(";", ",").split(",") if part.strip()}
     if not wanted or not wanted <= set(UNITS):
         raise HierarchyError(f"Steps of dates are some of: {', '.join(UNITS)}.")
-    return Dates(column.low, column.high, units=[unit for unit in UNITS if unit in wanted], outside="clamp")
+    units = [unit for unit in UNITS if unit in wanted]
+    return Dates(automatic["low"], automatic["high"], units=units, outside="clamp")

@@ -22,10 +22,11 @@ from django.utils import timezone
 from pydplib._duckdb_files import exact_name, parquet_source, sql_name, sql_text
 from pydplib.capture import Template, to_schema
 from pydplib.engine.check import TableCheck
+from pydplib.engine.dialects import Dialect
 from pydplib.engine.duckdb_engine import from_file, open_connection
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
-from pydplib.schema import Category, Column, Date, Flag, Integer, Schema, Text
+from pydplib.schema import Column, Schema, Text
 from pydplib.web import room
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.backups import leftovers
@@ -34,6 +35,7 @@ from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
+_DUCKDB = Dialect()
 _NOTHING = "\\N"  # a missing cell in the passing CSV; no answer is written so
 _FRESH = 600  # seconds after which a file that no snapshot names was left by a crash
 
@@ -59,7 +61,7 @@ def snapshot_schema(template: Template, *, lineage: str) -> Schema:
     asked = {
         name: column
         for name, column in to_schema(template, skip_unbounded=True).columns.items()
-        if name != template.person and not isinstance(column, Text) and column.label != "identifier"
+        if name != template.person and column.can_be_asked and column.label != "identifier"
     }
     person = template.person or "person"
     while person in asked:  # a question may be called so: its answers must not stand in for people
@@ -313,8 +315,10 @@ def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, st
                 writer.writerow([_NOTHING if cell is None else _cell(cell) for cell in row])
                 count += 1
         texts = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+        types = [_DUCKDB.type_name(schema.columns[name].storage) for name in names]
         chosen = ", ".join(
-            f"TRY_CAST(c{i} AS {_type(schema.columns[name])}) AS {sql_name(name)}" for i, name in enumerate(names)
+            f"TRY_CAST(c{i} AS {stored}) AS {sql_name(name)}"
+            for i, (name, stored) in enumerate(zip(names, types, strict=True))
         )
         source = (
             f"read_csv({sql_text(exact_name(passing))}, header=false, auto_detect=false, columns={{{texts}}}, "
@@ -389,15 +393,3 @@ def _next_number(project: Any) -> int:
 
 def _cell(cell: Any) -> str:
     return str(cell).lower() if isinstance(cell, bool) else str(cell)
-
-
-def _type(column: Column) -> str:
-    if isinstance(column, Category):
-        return "BIGINT" if all(isinstance(value, int) for value in column.values) else "VARCHAR"
-    if isinstance(column, Flag):
-        return "BOOLEAN"
-    if isinstance(column, Date):
-        return "DATE"
-    if isinstance(column, Text):
-        return "VARCHAR"
-    return "BIGINT" if isinstance(column, Integer) else "DOUBLE"

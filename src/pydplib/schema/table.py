@@ -1,8 +1,4 @@
-"""What the owner of a table declares public: kinds, bounds, categories, labels, and who is a person.
-
-Everything here is public by declaration. Data never choose bounds, categories or
-the most rows per person; a schema is written by a human (or a report template).
-"""
+"""The schema of a table: its columns, who is a person, how many rows of a person count; to and from TOML and JSON."""
 
 from __future__ import annotations
 
@@ -13,23 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
-from pydplib._column_kinds import COLUMN_KINDS as COLUMN_KINDS
-from pydplib._column_kinds import OTHER as OTHER
-from pydplib._column_kinds import Category as Category
-from pydplib._column_kinds import Column as Column
-from pydplib._column_kinds import Date as Date
-from pydplib._column_kinds import Flag as Flag
-from pydplib._column_kinds import Integer as Integer
-from pydplib._column_kinds import Label as Label
-from pydplib._column_kinds import Number as Number
-from pydplib._column_kinds import Scalar as Scalar
-from pydplib._column_kinds import Text as Text
-from pydplib._column_kinds import column_from_dict, column_to_dict, plain_value
 from pydplib._shown import Shown
 from pydplib._toml import toml_key, toml_value
 from pydplib.errors import SchemaError, did_you_mean, shown
+from pydplib.schema.columns.base import COLUMN_KINDS, Column, Label, column_from_dict, plain_value
 
 _LIMITS = {
     "max_rows_per_person": "Write how many rows of one person count in full, e.g. 3: what is usual, not what the data "
@@ -66,6 +51,7 @@ class Schema(Shown):
             By default the name.
 
     Examples:
+        >>> from pydplib.schema import Flag, Number
         >>> schema = Schema(person="patient_id", max_rows_per_person=3,
         ...                 columns={"age": Number(18, 100, unit="years"), "bph": Flag()})
         >>> schema.column("age").high
@@ -116,13 +102,14 @@ class Schema(Shown):
     def _check(self) -> None:
         if not self.columns:
             raise SchemaError("A schema needs at least one column.")
-        for name, column in self.columns.items():
+        declared: Mapping[Any, Any] = self.columns  # whatever the caller gave
+        for name, column in declared.items():
             if not isinstance(name, str) or not name:
                 raise SchemaError("Column names are non-empty texts.")
-            if not isinstance(column, get_args(Column)):
+            if not isinstance(column, Column):
+                *kinds, last = [kind.example for kind in COLUMN_KINDS.values()]
                 raise SchemaError(
-                    f"Column '{name}' needs a kind: Number(low, high), Integer(low, high), Category([...]), "
-                    f"Flag(), Date(low, high) or Text(). Got {type(column).__name__}."
+                    f"Column '{name}' needs a kind: {', '.join(kinds)} or {last}. Got {type(column).__name__}."
                 )
         for key in ("name", "lineage", "person"):
             value = getattr(self, key)
@@ -165,7 +152,7 @@ class Schema(Shown):
         for key in ("person", "max_rows_per_person", "max_groups_per_person", "size"):
             if getattr(self, key) is not None:
                 table[key] = getattr(self, key)
-        table["columns"] = {name: column_to_dict(column) for name, column in self.columns.items()}
+        table["columns"] = {name: column.to_dict() for name, column in self.columns.items()}
         return table
 
     @classmethod
@@ -243,6 +230,25 @@ class Schema(Shown):
             raise SchemaError(f"The schema file '{path}' cannot be read: it must be a file of UTF-8 text.") from None
         return cls.from_json(text) if path.suffix == ".json" else cls.from_toml(text)
 
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a ``.toml`` or ``.json`` file, which ``load`` reads; an existing file is replaced.
+
+        Examples:
+            >>> import tempfile
+            >>> from pydplib.schema import Flag
+            >>> schema = Schema({"bph": Flag()})
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     schema.save(f"{folder}/schema.toml")
+            ...     Schema.load(f"{folder}/schema.toml") == schema
+            True
+        """
+        path = Path(path)
+        text = f"{self.to_json()}\n" if path.suffix == ".json" else self.to_toml()
+        try:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError:
+            raise SchemaError(f"The schema cannot be written to '{path}'. Check the folder and its rights.") from None
+
     def described(self, title: str) -> str:
         """Return the public facts in words, a line per column, under a title."""
         who = "every row another person"
@@ -251,20 +257,9 @@ class Schema(Shown):
         lines = [f"{title}, {who}"]
         width = max(len(name) for name in self.columns)
         for name, column in self.columns.items():
-            lines.append(f"  {name:<{width}}  {column.kind:<8}  {_facts(column)}".rstrip())
+            lines.append(f"  {name:<{width}}  {column.kind:<8}  {column.facts}".rstrip())
         return "\n".join(lines)
 
     def __str__(self) -> str:
         size = "" if self.size is None else f" of {self.size} persons"
         return self.described(f"Schema '{self.name}'{size}")
-
-
-def _facts(column: Column) -> str:
-    """Say a column's public facts in a few words."""
-    if column.kind in ("number", "integer", "date"):
-        unit = f" {column.unit}" if getattr(column, "unit", "") else ""  # type: ignore[union-attr]
-        return f"{column.low} to {column.high}{unit}"  # type: ignore[union-attr]
-    if column.kind == "category":
-        values = [str(value) for value in column.values]  # type: ignore[union-attr]
-        return ", ".join(values) if len(values) <= 8 else f"{', '.join(values[:7])}, ... ({len(values)} values)"
-    return ""
