@@ -24,7 +24,7 @@ def _lanes() -> list[list[list[str]]]:
     from pydplib.anonymity.api import METHODS
     from pydplib.paper.words import DATA_TYPES, QueryType
     from pydplib.policy import NOISE_FACTORS
-    from pydplib.release.questions import Question
+    from pydplib.release import Question
 
     questions = [
         name.lower() for name, room in PUBLIC_NAMES.items() if room == "pydplib.release" and _is(name, Question)

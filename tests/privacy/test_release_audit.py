@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from pydplib.noise.tap import add_laplace
-from pydplib.release.choosing import QuantileNoise
-from pydplib.release.group_quantiles import BinnedQuantileNoise
-from pydplib.release.noisy import CountNoise, MeanNoise, VarianceNoise
+from pydplib.release.statistics.count import CountNoise
+from pydplib.release.statistics.mean import MeanNoise
+from pydplib.release.statistics.quantiles import BinnedQuantileNoise, QuantileNoise
+from pydplib.release.statistics.variance import VarianceNoise
 
 N = 200_000
 

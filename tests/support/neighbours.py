@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import pydplib as dp
 from pydplib.engine import ExactTable, Plan
 from pydplib.noise.testing import Trace, check_neighbours, record, replay
-from pydplib.release.prepare import Prepared
+from pydplib.release.facts import Purchase
 
 Person: TypeAlias = list[dict[str, Any]]
 """All rows of one person."""
@@ -132,7 +132,7 @@ def lost(first: Trace, second: Trace) -> float:
     return total
 
 
-def loss_between(prepared: Prepared, smaller: ExactTable, larger: ExactTable) -> float:
+def loss_between(prepared: Purchase, smaller: ExactTable, larger: ExactTable) -> float:
     """Record one table's answer, replay it on its neighbour and return the loss.
 
     Raises:
@@ -183,7 +183,7 @@ class Pairs:
         return list(zip(*tables, strict=True))
 
 
-def losses(prepared: Prepared, pairs: list[tuple[ExactTable, ExactTable]]) -> list[float]:
+def losses(prepared: Purchase, pairs: list[tuple[ExactTable, ExactTable]]) -> list[float]:
     """Return the loss of every pair of neighbours; a broken claim of sensitivity is infinite."""
     found = []
     for few, many in pairs:

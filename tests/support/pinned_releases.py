@@ -89,7 +89,7 @@ def rows(people: int = 652) -> pa.Table:
     found = []
     for person in range(people):
         for _ in range(int(rng.integers(1, 4))):
-            found.append(
+            found.append(  # noqa: PERF401 - the order of the draws is pinned
                 {
                     "patient": f"p{person}",
                     "age": float(rng.integers(30, 95)),

@@ -74,7 +74,7 @@ def _releases(epsilon: float) -> list[Subject]:
 
 def _quantiles_of_groups(epsilon: float) -> Subject:
     """Return medians of two groups off one table of counts, where a person has up to three rows."""
-    from pydplib.release.group_quantiles import BinnedQuantileNoise
+    from pydplib.release.statistics.quantiles import BinnedQuantileNoise
 
     table = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 4, 2, exact(epsilon))
     without = np.array([[2, 1, 0, 0], [0, 1, 2, 1]], dtype=np.int64)

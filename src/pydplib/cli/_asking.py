@@ -78,13 +78,13 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
     from pydplib.engine import load
     from pydplib.guarantee import ApproxDP, PureDP
     from pydplib.release import Session
+    from pydplib.release.facts import Facts
     from pydplib.release.grammar import parse_question
-    from pydplib.release.resolved import resolve
 
     check_payment(given)
     schema = named_schema(given["schema_file"])
     question = parse_question(given["question"], schema, unknown_keys=given["delta"] is not None)
-    resolve(question, schema)  # what does not fit the schema is refused before a ledger is made
+    Facts.of(question, schema)  # what does not fit the schema is refused before a ledger is made
     policy = read_policy(given["policy_file"])
     budget: PureDP | ApproxDP | None = None
     if given["budget"] is not None:

@@ -73,10 +73,12 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
 
 
 def _kind(release: Any) -> str:
-    counts = _is_count(release)
-    if counts and len(release.axes) >= 2:
+    from pydplib.release.statistics import STATISTICS
+
+    if release.is_count and len(release.axes) >= 2:
         return "heatmap"
-    return "bar" if counts or release.statistic == "sum" else "points"
+    kind = STATISTICS.get(release.statistic)
+    return "bar" if kind is not None and kind.picture == "bars" else "points"
 
 
 def _check_axes(release: Any, kind: str) -> None:
@@ -84,12 +86,6 @@ def _check_axes(release: Any, kind: str) -> None:
         raise ParameterError("A heatmap needs a table of two columns; use kind='bar'.")
     if kind == "bubbles" and len(release.axes) != 2:
         raise ParameterError("Bubbles need a table of two columns; use kind='bar'.")
-
-
-def _is_count(release: Any) -> bool:
-    from pydplib.release.words import is_count
-
-    return is_count(release)
 
 
 def _title(release: Any) -> str:
@@ -120,7 +116,7 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
         if kind == "quantiles":
             means += " Whiskers hold nine tenths of the records."
     elif release.margins95 is not None:
-        most = show_margin(max(release.margins95), whole=_is_count(release))
+        most = show_margin(max(release.margins95), whole=release.is_count)
         if kind in _BESIDE:
             means = "Error bars: how far the noise may have moved a number (95 %); sampling error is not in them."
         elif kind == "quantiles":
@@ -176,7 +172,7 @@ def _made_by_noise(release: Any) -> tuple[Any, Any] | None:
     """Return for each cell whether the noise alone can have made it, and whether it says nothing; None: not known."""
     if not release.axes or release.margins95 is None or release.margin_unit != "value":
         return None
-    if _is_count(release):
+    if release.is_count:
         found = np.asarray(release.noisy or release.values, dtype=float)
         margin = np.maximum(release.margins95, release.simultaneous95 or 0.0)
         inside = (found <= margin).reshape(release.shape)
@@ -223,8 +219,8 @@ def _axis_title(axis: Any) -> str:
 
 
 def _value_title(release: Any) -> str:
-    word = release.unit if _is_count(release) else f"{release.statistic} {release.question.get('of', '')}".strip()
-    return f"{word} ({release.unit})" if release.unit and not _is_count(release) else str(word or "count")
+    word = release.unit if release.is_count else f"{release.statistic} {release.question.get('of', '')}".strip()
+    return f"{word} ({release.unit})" if release.unit and not release.is_count else str(word or "count")
 
 
 def axis_labels(axis: Any) -> list[str]:

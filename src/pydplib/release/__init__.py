@@ -5,7 +5,9 @@ from __future__ import annotations
 from pydplib.release.arrays import count, histogram, mean, median, quantiles, sum, variance
 from pydplib.release.axes import Axis
 from pydplib.release.prices import Price
-from pydplib.release.questions import (
+from pydplib.release.release import Release
+from pydplib.release.session import Session
+from pydplib.release.statistics import (
     Count,
     Crosstab,
     Histogram,
@@ -16,8 +18,6 @@ from pydplib.release.questions import (
     Sum,
     Variance,
 )
-from pydplib.release.release import Release
-from pydplib.release.session import Session
 
 __all__ = [
     "Axis",

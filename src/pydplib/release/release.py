@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,13 @@ from pydplib.guarantee import ApproxDP, Guarantee, LocalDP, PureDP, Relation
 from pydplib.release.axes import Axis
 from pydplib.release.frames import release_frame
 from pydplib.release.postprocess import box_data, points, tidy_table
+from pydplib.release.statistics.noise import MarginUnit
+from pydplib.release.statistics.question import is_count_of
 from pydplib.release.stored import check_stored
 from pydplib.release.words import release_html, release_text
 
 FORMAT = "pydplib-release/1"
 """The first word of a stored release: readers refuse what they do not know."""
-
-MarginUnit: TypeAlias = Literal["value", "ranks"]
-"""What a margin counts: the value's own unit, or ranks (people) around a quantile."""
 
 _GUARANTEES: dict[str, type[PureDP] | type[ApproxDP] | type[LocalDP]] = {
     "PureDP": PureDP,
@@ -153,6 +152,11 @@ class Release:
     def keys(self) -> tuple[tuple[Any, ...], ...]:
         """The public key of each value, in the order of ``values``; one empty key for a single number."""
         return tuple(product(*(axis.keys for axis in self.axes)))
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the values are numbers of rows or people."""
+        return is_count_of(self.statistic)
 
     @property
     def epsilon(self) -> float:

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import Condition
+from pydplib.release.statistics.question import STATISTICS
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
@@ -59,11 +60,12 @@ def words_of(question: Mapping[str, Any]) -> str:
         >>> words_of({"ask": "mean", "of": "age", "by": [{"column": "pirads"}]})
         'mean of age by pirads'
     """
-    if question.get("ask") == "rows_per_person":
-        return "persons by number of rows"
-    words = [str(question.get("ask", "release"))]
-    if question.get("of") not in (None, "array"):
-        words.append(f"of {question['of']}")
+    ask = question.get("ask", "release")
+    if ask in STATISTICS:
+        words = [STATISTICS[ask].sentence(question)]
+    else:
+        of = question.get("of")
+        words = [str(ask), *([] if of in (None, "array") else [f"of {of}"])]
     columns = [entry["column"] for entry in question.get("by", ())]
     if columns:
         words.append("by " + ", ".join(columns))
@@ -72,14 +74,9 @@ def words_of(question: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
-def is_count(release: Release) -> bool:
-    """Tell whether the values are numbers of rows or people."""
-    return release.statistic in ("count", "histogram", "crosstab", "rows_per_person")
-
-
 def value_words(release: Release, place: int = 0) -> str:
     """Return one value with its margin and unit."""
-    whole = is_count(release)
+    whole = release.is_count
     value = release.values[place]
     unit = f" {release.unit}" if release.unit else ""
     if release.margins95 is None:
@@ -98,7 +95,7 @@ def value_words(release: Release, place: int = 0) -> str:
 
 def _ends(release: Release, place: int) -> str | None:
     """Return "low to high" where a number lies far from the middle of its interval, e.g. at a bound."""
-    if release.low95 is None or release.high95 is None or release.margins95 is None or is_count(release):
+    if release.low95 is None or release.high95 is None or release.margins95 is None or release.is_count:
         return None
     value, margin = release.values[place], release.margins95[place]
     low, high = release.low95[place], release.high95[place]
@@ -143,7 +140,7 @@ def _margin_words(release: Release) -> str:
             "releases."
         )
     if release.simultaneous95 is not None and len(release.values) > 1:
-        shown = show_margin(release.simultaneous95, whole=is_count(release))
+        shown = show_margin(release.simultaneous95, whole=release.is_count)
         text += f" All {len(release.values)} at once: ± {shown}."
     return text
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import pydplib as dp
-from pydplib.release.noisy import MeanNoise, VarianceNoise
-from pydplib.release.tails import find_end
+from pydplib.release.statistics.mean import MeanNoise
+from pydplib.release.statistics.noise import find_end
+from pydplib.release.statistics.variance import VarianceNoise
 
 HALF, TIMES = 1 << 12, 2000
 STEP = 41 / HALF

@@ -15,7 +15,8 @@ from pydplib.plot import Box, Figure
 from pydplib.plot.releases import caption_of
 from pydplib.release import Release
 from pydplib.release.axes import Axis
-from pydplib.release.words import is_count, show_margin, show_number, small_groups
+from pydplib.release.statistics import STATISTICS
+from pydplib.release.words import show_margin, show_number, small_groups
 from pydplib.web.analyses.questions import UNITS
 
 _LONGEST = 24
@@ -71,9 +72,10 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
         >>> figure.words[0]
         'Ages'
     """
-    if release.statistic == "quantiles" and release.shape and release.shape[-1] == 5:
+    kind = STATISTICS.get(release.statistic)
+    if kind is not None and kind.picture == "boxes" and release.shape and release.shape[-1] == 5:
         return _boxes(release, title, original)
-    if is_count(release) and len(release.axes) == 2:
+    if release.is_count and len(release.axes) == 2:
         return _colours(release, title)
     drawn = plot.draw(release, title=title, original=original)
     named = UNITS.get(release.unit)
@@ -149,7 +151,7 @@ def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list
         row = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
         row += [value_text(release, place), margin_text(release, place)]
         if exact is not None:
-            row.append("–" if math.isnan(exact[place]) else show_number(exact[place], whole=is_count(release)))
+            row.append("–" if math.isnan(exact[place]) else show_number(exact[place], whole=release.is_count))
         rows.append(row)
     return heads, rows
 
@@ -165,7 +167,7 @@ def axis_title(axis: Any) -> str:
 def value_text(release: Release, place: int) -> str:
     """Return one value with as many digits as its margin deserves."""
     margin = None if release.margins95 is None or release.margin_unit == "ranks" else release.margins95[place]
-    return show_number(release.values[place], margin, whole=is_count(release))
+    return show_number(release.values[place], margin, whole=release.is_count)
 
 
 def margin_text(release: Release, place: int) -> str:
@@ -175,11 +177,11 @@ def margin_text(release: Release, place: int) -> str:
     margin = release.margins95[place]
     if release.margin_unit == "ranks":
         return f"± {show_margin(margin, whole=True)} ranks"
-    if not is_count(release) and release.low95 is not None and release.high95 is not None:
+    if not release.is_count and release.low95 is not None and release.high95 is not None:
         low, high, value = release.low95[place], release.high95[place], release.values[place]
         if abs((high - value) - (value - low)) > 0.1 * margin:
             return f"{show_number(low, margin)} to {show_number(high, margin)}"
-    return f"± {show_margin(margin, whole=is_count(release))}"
+    return f"± {show_margin(margin, whole=release.is_count)}"
 
 
 def headline_of(release: Release) -> str:
