@@ -236,7 +236,7 @@ def read_price(values: Any) -> Price:
         cost=Cost.from_dict(values["cost"]),
         guarantee=kind(**guarantee),
         free=values["free"],
-        margin95=values["margin95"],
+        margin=values["margin95"],
         margin_unit=values["margin_unit"],
         unit=values["unit"],
         noise_percent=values["noise_percent"],

@@ -89,6 +89,9 @@ QUESTIONS = [
     dp.Quantiles("age", [0.1, 0.5, 0.9], by="bph"),
     dp.Histogram("age", edges=[18, 40, 60, 80, 100], by="pirads"),
     dp.Crosstab("age", "pirads"),
+    dp.StandardDeviation("age", by="bph"),
+    dp.Mode("pirads"),
+    dp.Mode("age", edges=[18, 40, 60, 100], by="bph", where=[dp.Where("psa").is_present()]),
 ]
 UNKNOWN = [
     dp.Count(by={"city": None}),
@@ -128,7 +131,7 @@ def lost(first: Trace, second: Trace) -> float:
         if a.call.kind == "laplace":
             total += float(sum(moved) / a.call.scale)
         else:
-            total += float(2 * max(moved, default=0) * a.call.scale)
+            total += float((1 if a.call.monotone else 2) * max(moved, default=0) * a.call.scale)
     return total
 
 

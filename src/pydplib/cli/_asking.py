@@ -28,7 +28,14 @@ _OPTIONS = [
     click.option("--schema", "schema_file", required=True, help="The schema file (TOML): what is public."),
     click.option("--question", "-q", required=True, help='In words: "mean age by pirads where age between 60 and 70".'),
     click.option("--epsilon", type=float, help="The privacy loss."),
-    click.option("--margin", type=float, help="The accuracy wanted: the 95 % margin, in the answer's unit."),
+    click.option("--margin", type=float, help="The accuracy wanted: the margin, in the answer's unit."),
+    click.option(
+        "--confidence",
+        type=click.FloatRange(0.5, 0.9999),
+        default=0.95,
+        show_default=True,
+        help="How often margins and intervals cover.",
+    ),
     click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The band of noise."),
     click.option(
         "--delta", type=float, help="Needed for 'by' free text, e.g. 1e-6: only values that many people have are shown."
@@ -57,6 +64,18 @@ _OPTIONS = [
     click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines."),
     click.option("--memory-limit", help="DuckDB's memory limit, e.g. 4GB."),
 ]
+
+
+class QuestionCommand(click.Command):
+    """A command about a question: its help lists the statistics that can be asked."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help and, after it, an example of every statistic."""
+        from pydplib.release.statistics import offered_statistics
+
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Statistics"):
+            formatter.write_dl([(kind.example, kind.hint) for kind in offered_statistics().values()])
 
 
 def asking(function: Function) -> Function:
@@ -130,7 +149,7 @@ def _buy(session: Any, given: dict[str, Any]) -> None:
 
 def price_options(given: dict[str, Any]) -> dict[str, Any]:
     """Return how the answer is to be paid: epsilon, margin or noise factor."""
-    return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta")}
+    return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta", "confidence")}
 
 
 def check_payment(given: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from pydplib.policy import (
 )
 from pydplib.release.facts import Facts
 from pydplib.release.public import check_epsilon
-from pydplib.release.statistics.noise import COVERAGE, MarginUnit
+from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
 from pydplib.release.words import show_margin
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Price(Shown):
         cost: What would be debited.
         guarantee: What the release would guarantee.
         free: Whether this recipient has paid for it before.
-        margin95: The margin to expect; None where it depends on a size that nobody declared.
+        margin: The margin to expect; None where it depends on a size that nobody declared.
         margin_unit: What the margin counts: the value's unit, or ranks.
         unit: The unit of the values.
         noise_percent: The expected noise in percent of the reference magnitude.
@@ -62,6 +62,7 @@ class Price(Shown):
         after: What would be left; None if the budget cannot pay.
         at_most: Whether the cost is an upper bound, because the exact price needs a size that is not known.
         notes: What else to know.
+        confidence: How often the margin covers.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -76,7 +77,7 @@ class Price(Shown):
     cost: Cost
     guarantee: PureDP | ApproxDP
     free: bool
-    margin95: float | None
+    margin: float | None
     margin_unit: MarginUnit
     unit: str
     noise_percent: float | None
@@ -84,6 +85,14 @@ class Price(Shown):
     after: Remaining | None
     at_most: bool = False
     notes: tuple[str, ...] = ()
+    confidence: float = COVERAGE
+
+    @property
+    def margin95(self) -> float | None:
+        """``margin``, of a price with a confidence of 95 %."""
+        if self.confidence != COVERAGE:
+            raise ParameterError(f"This margin has a confidence of {confidence_words(self.confidence)}: use margin.")
+        return self.margin
 
     @property
     def epsilon(self) -> float:
@@ -105,11 +114,12 @@ class Price(Shown):
         word = "at most " if self.at_most else ""
         cost = "nothing: paid before, the same answer again" if self.free else f"{word}{self.cost}"
         found = [("cost", cost)]
-        if self.margin95 is not None:
-            whole = self.margin_unit == "ranks" or self.unit in ("rows", "persons")
-            unit = "ranks" if self.margin_unit == "ranks" else self.unit
+        if self.margin is not None:
+            whole = self.margin_unit != "value" or self.unit in ("rows", "persons")
+            unit = self.unit if self.margin_unit == "value" else self.margin_unit
             least = "at least " if self.at_most and not self.free else ""  # less than the most cost: more noise
-            shown = f"{least}± {show_margin(self.margin95, whole=whole)} {unit} (95 %)".replace("  ", " ")
+            often = confidence_words(self.confidence)
+            shown = f"{least}± {show_margin(self.margin, whole=whole)} {unit} ({often})".replace("  ", " ")
             found.append(("margin", shown))
         else:
             found.append(("margin", "depends on how many rows answer, which is not public"))

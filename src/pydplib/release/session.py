@@ -264,13 +264,14 @@ class Session:
             cost=purchase.cost,
             guarantee=purchase.guarantee,
             free=quote.free,
-            margin95=expected.margin,
+            margin=expected.margin,
             margin_unit=expected.margin_unit,
             unit=purchase.facts.unit,
             noise_percent=expected.noise_percent,
             left=quote.left,
             after=quote.after,
             at_most=agreed.at_most,
+            confidence=purchase.confidence,
             notes=(*agreed.notes, self._whole_words()) if stopped else agreed.notes,
         )
 

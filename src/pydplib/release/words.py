@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import Condition
+from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import STATISTICS
 
 if TYPE_CHECKING:
@@ -79,9 +80,13 @@ def value_words(release: Release, place: int = 0) -> str:
     whole = release.is_count
     value = release.values[place]
     unit = f" {release.unit}" if release.unit else ""
-    if release.margins95 is None:
+    chosen = release.label(place)
+    if chosen is not None:
+        behind = "" if release.margins is None else f" (± {show_margin(release.margins[place], whole=True)} rows)"
+        return f"{chosen}{unit}{behind}"
+    if release.margins is None:
         return show_number(value, whole=whole) + unit
-    margin = release.margins95[place]
+    margin = release.margins[place]
     if release.margin_unit == "ranks":
         return f"{show_number(value)}{unit} (± {show_margin(margin, whole=True)} ranks)"
     shown = show_number(value, margin, whole=whole)
@@ -95,10 +100,10 @@ def value_words(release: Release, place: int = 0) -> str:
 
 def _ends(release: Release, place: int) -> str | None:
     """Return "low to high" where a number lies far from the middle of its interval, e.g. at a bound."""
-    if release.low95 is None or release.high95 is None or release.margins95 is None or release.is_count:
+    if release.low is None or release.high is None or release.margins is None or release.is_count:
         return None
-    value, margin = release.values[place], release.margins95[place]
-    low, high = release.low95[place], release.high95[place]
+    value, margin = release.values[place], release.margins[place]
+    low, high = release.low[place], release.high[place]
     if abs((high - value) - (value - low)) <= 0.1 * margin:
         return None
     scale = 10.0 ** max(0, 1 - math.floor(math.log10(margin))) if margin > 0 else 1.0
@@ -108,7 +113,7 @@ def _ends(release: Release, place: int) -> str | None:
 
 def facts(release: Release) -> list[tuple[str, str]]:
     """Return what a reader must know besides the values: (word, sentence) pairs."""
-    found = [("margin", _margin_words(release))] if release.margins95 is not None else []
+    found = [("margin", _margin_words(release))] if release.margins is not None else []
     if release.counted:
         found.append(("counted", release.counted))
     sampling = _sampling_words(release)
@@ -128,19 +133,19 @@ def _protects(release: Release) -> str:
 
 
 def _margin_words(release: Release) -> str:
+    often = f"in {confidence_words(release.confidence)} of all releases"
+    if release.margin_unit == "rows":
+        return f"in rows: {often} at most this many fewer rows, as counted, have this value than the most frequent one."
     if release.margin_unit == "ranks":
         return (
-            "in ranks: in 95 % of all releases at most this many rows, as counted, lie between this value and the "
+            f"in ranks: {often} at most this many rows, as counted, lie between this value and the "
             "quantile. In the unit of the values it is private: it would tell how close they lie."
         )
-    text = "how far the noise moved a number, at most, in 95 % of all releases."
+    text = f"how far the noise moved a number, at most, {often}."
     if any(_ends(release, place) is not None for place in range(len(release.values))):
-        text = (
-            "the number of the table, as counted, lies within ±, or from low to high (in brackets), in 95 % of all "
-            "releases."
-        )
-    if release.simultaneous95 is not None and len(release.values) > 1:
-        shown = show_margin(release.simultaneous95, whole=release.is_count)
+        text = f"the number of the table, as counted, lies within ±, or from low to high (in brackets), {often}."
+    if release.simultaneous is not None and len(release.values) > 1:
+        shown = show_margin(release.simultaneous, whole=release.is_count)
         text += f" All {len(release.values)} at once: ± {shown}."
     return text
 

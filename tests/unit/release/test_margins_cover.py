@@ -89,9 +89,9 @@ def _mean_at_a_bound() -> dp.Release:
         mechanism="discrete Laplace",
         scale=1.0,
         sensitivity=1.0,
-        low95=(40.04,),
-        high95=(100.0,),
-        margins95=(58.66,),
+        low=(40.04,),
+        high=(100.0,),
+        margins=(58.66,),
         unit="years",
     )
 

@@ -45,6 +45,16 @@ def check_confidence(confidence: Any) -> float:
     return float(confidence)
 
 
+def confidence_words(confidence: float) -> str:
+    """Return a confidence in percent.
+
+    Examples:
+        >>> confidence_words(0.95), confidence_words(0.999)
+        ('95 %', '99.9 %')
+    """
+    return f"{100 * confidence:g} %"
+
+
 class Noise:
     """What adds the noise to a statistic; subclasses are frozen and made of public facts alone.
 

@@ -401,9 +401,9 @@ class Question:
         """Return the axes of the values, given those of the groups."""
         return axes
 
-    def choices(self, facts: Facts) -> tuple[Any, ...]:
+    def choices(self, facts: Facts) -> Axis | None:
         """Return the public keys that values are places of; none where values are numbers."""
-        return ()
+        return None
 
     def exact(self, facts: Facts, noise: Any, table: ExactTable) -> NDArray[np.float64]:
         """Return the statistic without noise: for the owner's own eyes, never part of a release; NaN for no row."""

@@ -103,6 +103,11 @@ def margin_words(price: Price) -> str:
             f"{often} such answers at most {show_margin(price.margin95, whole=True)} records lie between the "
             "number shown and the exact one"
         )
+    elif price.margin_unit == "rows":
+        words = (
+            f"{often} such answers at most {show_margin(price.margin95, whole=True)} fewer records have the value "
+            "shown than the most frequent one"
+        )
     else:
         whole = price.unit in UNITS
         unit = UNITS.get(price.unit, price.unit)
