@@ -119,7 +119,10 @@ class Price(Shown):
             unit = self.unit if self.margin_unit == "value" else self.margin_unit
             least = "at least " if self.at_most and not self.free else ""  # less than the most cost: more noise
             often = confidence_words(self.confidence)
-            shown = f"{least}± {show_margin(self.margin, whole=whole)} {unit} ({often})".replace("  ", " ")
+            shown = f"± {show_margin(self.margin, whole=whole)} {unit}".strip()
+            if self.margin_unit == "rows":
+                shown = f"at most {shown.removeprefix('± ')} behind the most frequent value"
+            shown = f"{least}{shown} ({often})"
             found.append(("margin", shown))
         else:
             found.append(("margin", "depends on how many rows answer, which is not public"))

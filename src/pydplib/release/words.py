@@ -82,7 +82,11 @@ def value_words(release: Release, place: int = 0) -> str:
     unit = f" {release.unit}" if release.unit else ""
     chosen = release.label(place)
     if chosen is not None:
-        behind = "" if release.margins is None else f" (± {show_margin(release.margins[place], whole=True)} rows)"
+        behind = (
+            ""
+            if release.margins is None
+            else f" (at most {show_margin(release.margins[place], whole=True)} rows behind)"
+        )
         return f"{chosen}{unit}{behind}"
     if release.margins is None:
         return show_number(value, whole=whole) + unit

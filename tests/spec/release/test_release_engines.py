@@ -55,6 +55,8 @@ QUESTIONS = [
     dp.Quantiles("psa", [0.25, 0.75]),
     dp.Histogram("age", edges=[18, 40, 60, 80, 100], by="pirads"),
     dp.Crosstab("age", "bph"),
+    dp.Mode("pirads", by="bph"),
+    dp.StandardDeviation("psa"),
     dp.Count(by={"city": None}),
 ]
 

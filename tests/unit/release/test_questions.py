@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from pinned_releases import QUESTIONS as PINNED_QUESTIONS
 
 import pydplib as dp
 from pydplib.budget.keys import canonical_json
@@ -135,3 +138,24 @@ def test_other_edges_are_another_question():
     schema = dp.Schema({"age": dp.Number(18, 100)}, name="reports")
     one, other = dp.Histogram("age", edges=[20, 40]), dp.Histogram("age", edges=[20, 40.5])
     assert canonical_json(one.canonical(schema)) != canonical_json(other.canonical(schema))
+
+
+SPELLED = [
+    *(question for _, question, _ in PINNED_QUESTIONS),
+    dp.Mode("age", bins=4, by="pirads"),
+    dp.StandardDeviation("psa", by={"pirads": [5, 4], "day": dp.Bins(["2018-01-01", "2018-07-01"])}),
+    dp.Count(by={"pirads": None}, where=[dp.Where("city").is_missing(), dp.Where("age").ne(3.5)]),
+    dp.Crosstab(by={"pirads": [1, 2], "age": dp.Bins([40, 60])}, where=dp.Where("day").at_most("2018-07-01")),
+    dp.Crosstab("it's", 'a "name"', bins={"it's": [0.5, 1.25]}),
+    dp.Sum("lesions", where=[dp.Where("prostatitis").is_in(["a, b", "c'd"]), dp.Where("bph").eq(False)]),
+]
+
+
+@pytest.mark.parametrize("question", SPELLED, ids=repr)
+def test_repr_of_a_question_evaluates_to_the_question(question):
+    assert eval(repr(question), vars(dp) | {name: getattr(dp, name) for name in dp.__all__}) == question
+    assert type(question).from_dict(question.to_dict()) == question
+
+
+def test_questions_that_differ_never_print_alike():
+    assert len({repr(question) for question in SPELLED}) == len({json.dumps(q.to_dict()) for q in SPELLED})

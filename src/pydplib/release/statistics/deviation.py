@@ -48,11 +48,11 @@ class DeviationNoise(VarianceNoise):
         return VarianceNoise.expected(self, size) / (2 * math.sqrt(self.most / 3))
 
     def margin(self, size: float, confidence: float = COVERAGE) -> float:
-        """Return the margin of the deviation of this many evenly spread rows."""
-        variance = self.most / 3
-        rows = [(size * self.per_row * variance, 0.0, max(size, 1e-9) * self.per_row)]
-        _, low, high = self._intervals(rows, confidence)[0]
-        return max(math.sqrt(variance) - math.sqrt(low), math.sqrt(high) - math.sqrt(variance))
+        """Return the most that the margin of a deviation of this many rows can be.
+
+        |sqrt(a) - sqrt(b)| is at most sqrt(|a - b|), and that much where values hardly differ.
+        """
+        return min(math.sqrt(VarianceNoise.margin(self, size, confidence)), math.sqrt(self.most))
 
     def apply(self, squares: Integers, rest: Integers, sums: Integers, *, confidence: float = COVERAGE) -> Noisy:
         """Return noisy deviations; the arrays have one entry per group."""
@@ -95,7 +95,7 @@ class StandardDeviation(Variance):
     def expect(
         self, facts: Facts, noise: VarianceNoise, each: float | None, *, confidence: float = COVERAGE
     ) -> Expected:
-        """Return the margin of an even group of evenly spread values."""
+        """Return the most that the margin of an even group can be."""
         if each is None:
             return Expected(None)
         percent = 100 * noise.expected(each) / math.sqrt(noise.most / 3)

@@ -188,8 +188,10 @@ def margin_text(release: Release, place: int) -> str:
     if release.margins is None:
         return "–"
     margin = release.margins[place]
-    if release.margin_unit != "value":
-        return f"± {show_margin(margin, whole=True)} {release.margin_unit}"
+    if release.margin_unit == "rows":
+        return f"at most {show_margin(margin, whole=True)} records behind the most frequent"
+    if release.margin_unit == "ranks":
+        return f"± {show_margin(margin, whole=True)} ranks"
     if not release.is_count and release.low is not None and release.high is not None:
         low, high, value = release.low[place], release.high[place], release.values[place]
         if abs((high - value) - (value - low)) > 0.1 * margin:
