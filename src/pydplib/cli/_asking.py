@@ -69,13 +69,18 @@ _OPTIONS = [
 class QuestionCommand(click.Command):
     """A command about a question: its help lists the statistics that can be asked."""
 
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help and, after it, an example of every statistic."""
+    @staticmethod
+    def statistics() -> list[tuple[str, str]]:
+        """Return an example of every statistic, and what comes of it."""
         from pydplib.release.statistics import offered_statistics
 
+        return [(kind.example, kind.hint) for kind in offered_statistics().values()]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help and, after it, the statistics."""
         super().format_help_text(ctx, formatter)
         with formatter.section("Statistics"):
-            formatter.write_dl([(kind.example, kind.hint) for kind in offered_statistics().values()])
+            formatter.write_dl(self.statistics())
 
 
 def asking(function: Function) -> Function:

@@ -159,6 +159,12 @@ class Accuracy:
     delta: float | None = None
     confidence: float = COVERAGE
 
+    def options(self) -> dict[str, Any]:
+        """Return what ``Session.price`` and ``Session.release`` take."""
+        said = {name: getattr(self, name) for name in ("epsilon", "margin", "noise_factor", "delta")}
+        found = {name: value for name, value in said.items() if value is not None}
+        return found if self.confidence == COVERAGE else found | {"confidence": self.confidence}
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement:

@@ -77,7 +77,10 @@ def test_question_is_frozen():
         (lambda: dp.Quantiles("age", [2]), "between 0 and 1"),
         (lambda: dp.Mean("age", where=["age > 60"]), "Where"),
         (lambda: dp.Mean("age", where=[dp.Where("pirads").eq(7)]), "no declared value"),
-        (lambda: dp.Median("age", by={"name": None}), "Median needs public keys.* only Count, Mean, Sum and Variance"),
+        (
+            lambda: dp.Median("age", by={"name": None}),
+            "Median needs public keys.* only Count, Mean, Sum, StandardDeviation and Variance",
+        ),
         (lambda: dp.Quantiles("age", [0.5], by={"name": None}), "First ask Count"),
         (lambda: dp.Histogram("age", by={"name": None}), "Histogram needs public keys"),
         (lambda: dp.Count(by={"name": None, "pirads": [1]}), "one column at a time"),

@@ -23,7 +23,7 @@ from pydplib.release.statistics.noise import (
     expected_steps,
     margin_steps,
 )
-from pydplib.release.statistics.question import Part, Question, Words, _sampled_groups, public_salt, statistic
+from pydplib.release.statistics.question import Part, Question, Words, public_salt, sampled_groups, statistic
 from pydplib.schema import Schema
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Count(Counting):
         if self.of == "rows":
             return super().bound(schema, groups)
         if any(keys is None for keys in groups.values()):
-            return _sampled_groups(schema, 1)
+            return sampled_groups(schema, 1)
         if schema.person is not None:
             return Bound(schema.person, 1, mode="sample", salt=public_salt(schema))
         return Bound.from_schema(schema)

@@ -9,7 +9,7 @@ from typing import Any
 from pydplib.engine import Bins, Condition
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.statistics.count import Counting
-from pydplib.release.statistics.question import By, Conditions, Question, Words, _bins, _groups, statistic
+from pydplib.release.statistics.question import By, Conditions, Question, Words, statistic, to_bins, to_groups
 
 
 @statistic(
@@ -52,7 +52,7 @@ class Crosstab(Counting):
         where: Conditions = (),
     ) -> None:
         given = dict(bins or {})
-        named = _groups(by)
+        named = to_groups(by)
         names = columns or tuple(name for name, _ in named)
         known = dict(named)
         if len(names) < 2 or len(set(names)) != len(names):
@@ -60,7 +60,7 @@ class Crosstab(Counting):
         for name in given:
             if name not in names:
                 raise QuestionError(f"bins= names '{name}', no column of this table.{did_you_mean(name, names)}")
-        groups = {name: _bins(given[name]) if name in given else known.get(name, ...) for name in names}
+        groups = {name: to_bins(given[name]) if name in given else known.get(name, ...) for name in names}
         object.__setattr__(self, "columns", tuple(names))
         object.__setattr__(self, "by", tuple(groups.items()))
         object.__setattr__(self, "where", where)

@@ -17,11 +17,11 @@ from pydplib.release.statistics.question import (
     OfColumn,
     Part,
     Question,
-    _bins,
-    _fill,
     even_bins,
+    fill_keys,
     one_spelling,
     statistic,
+    to_bins,
 )
 from pydplib.schema import Schema
 
@@ -50,7 +50,7 @@ class Binned(OfColumn):
         if self.bins is not None and not (whole and 1 <= self.bins <= MOST_BINS):
             raise QuestionError(f"bins= is a number of bins from 1 to {MOST_BINS}, or give edges=[20, 40, 60].")
         if self.edges is not None:
-            object.__setattr__(self, "edges", _bins(self.edges).edges)
+            object.__setattr__(self, "edges", to_bins(self.edges).edges)
         if self.column in dict(self.pairs):
             name = type(self).__name__
             raise QuestionError(f"{name}('{self.column}') counts '{self.column}' already; leave it out of by=.")
@@ -78,7 +78,7 @@ class Binned(OfColumn):
         own: Any = ... if self.edges is None else Bins(self.edges)
         if self.bins is not None:
             own = even_bins(number_column(schema, self.column, "bins"), int(self.bins))
-        return super().groups(schema) | {self.column: _fill(schema, self.column, own)}
+        return super().groups(schema) | {self.column: fill_keys(schema, self.column, own)}
 
     @classmethod
     def from_form(

@@ -142,7 +142,7 @@ class Question:
     where: Conditions = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by", _groups(self.by))
+        object.__setattr__(self, "by", to_groups(self.by))
         listed = self.where if isinstance(self.where, Iterable) else (self.where,)
         where = tuple(listed)
         if not all(isinstance(condition, Condition) for condition in where):
@@ -232,7 +232,7 @@ class Question:
 
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return column -> public keys, ``Bins``, or None, with the schema's values filled in."""
-        return {name: _fill(schema, name, keys) for name, keys in self.pairs}
+        return {name: fill_keys(schema, name, keys) for name, keys in self.pairs}
 
     def __repr__(self) -> str:
         own = {key: value for key, value in self._own().items() if key != "of"}
@@ -308,7 +308,7 @@ class Question:
     def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
         """Return how one person's contribution is bounded."""
         if any(keys is None for keys in groups.values()):
-            return _sampled_groups(schema, schema.max_rows_per_person)
+            return sampled_groups(schema, schema.max_rows_per_person)
         return Bound.from_schema(schema)
 
     def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
@@ -512,7 +512,7 @@ def public_salt(schema: Schema) -> str:
     return f"pydplib {schema.lineage}"
 
 
-def _sampled_groups(schema: Schema, rows: int) -> Bound:
+def sampled_groups(schema: Schema, rows: int) -> Bound:
     """Return the bound of unknown keys: whole rows of a few groups of each person."""
     if schema.person is None:
         raise QuestionError(
@@ -538,7 +538,7 @@ def _plain_part(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else one_spelling(plain_scalar(value))
 
 
-def _groups(by: Any) -> tuple[tuple[str, Any], ...]:
+def to_groups(by: Any) -> tuple[tuple[str, Any], ...]:
     """Return groups as (column, keys) pairs; ``...`` stands for what the schema declares."""
     if by is None or (isinstance(by, tuple) and not by):
         return ()
@@ -560,7 +560,7 @@ def _plain_keys(name: str, keys: Any) -> Any:
     if keys is ... or keys is None:
         return keys
     if isinstance(keys, Bins):
-        return _bins(keys)
+        return to_bins(keys)
     if isinstance(keys, str) or not isinstance(keys, Iterable):
         raise QuestionError(f"The public keys of '{name}' are a list, Bins([...]), or None where they are unknown.")
     return tuple(plain_scalar(key) for key in keys)
@@ -587,7 +587,7 @@ def one_spelling(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _bins(edges: Any) -> Bins:
+def to_bins(edges: Any) -> Bins:
     """Return bins of edges in a list, an array, or bins already."""
     found = edges.edges if isinstance(edges, Bins) else edges
     if isinstance(found, str) or not isinstance(found, Iterable):
@@ -613,7 +613,7 @@ def even_bins(column: Number | Integer | Date | Flag, count: int) -> Bins:
     return Bins(tidy(low + width * i / count) for i in range(count + 1))
 
 
-def _fill(schema: Schema, name: str, keys: Any) -> Any:
+def fill_keys(schema: Schema, name: str, keys: Any) -> Any:
     """Return a group's keys with the schema's declaration filled in."""
     column = schema.column(name)
     if keys is not ...:

@@ -11,9 +11,9 @@ from pydplib.engine import Bins, Condition
 from pydplib.errors import PydplibError
 from pydplib.release import Question
 from pydplib.release.grids import nice_edges
+from pydplib.release.prices import Accuracy
 from pydplib.release.statistics import Part, offered_statistics
 from pydplib.schema import Column, Date
-from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.offering import Offer
 from pydplib.web.analyses.questions import (
     MOST_CONDITIONS,
@@ -249,7 +249,7 @@ class QuestionForm(forms.Form):
     # -- what comes of it ------------------------------------------------------------------------
 
     question: Question | None = None
-    noise = Noise()
+    noise = Accuracy()
 
     def clean(self) -> dict[str, Any]:
         """Make the question; whatever does not fit is said beside its field."""
@@ -275,9 +275,9 @@ class QuestionForm(forms.Form):
             self.add_error(None, str(error))
         accuracy = values["accuracy"]
         if accuracy in ("epsilon", "margin"):
-            self.noise = Noise(**{accuracy: values[accuracy]})
+            self.noise = Accuracy(**{accuracy: values[accuracy]})
         else:
-            self.noise = Noise(noise_factor=accuracy)
+            self.noise = Accuracy(noise_factor=accuracy)
         return values
 
     def _bins_of(self, name: str) -> Bins | None:

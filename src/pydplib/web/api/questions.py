@@ -117,6 +117,7 @@ class AskIn(Strict):
     epsilon: Annotated[float, Field(gt=0, le=100)] | None = None
     noise_factor: Literal["low", "medium", "high"] | None = None
     margin: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    confidence: Annotated[float, Field(ge=0.5, le=0.9999)] = 0.95
 
 
 class PayIn(AskIn):
