@@ -29,8 +29,7 @@ import numpy as np
 
 import pydplib as dp
 from _lines import Line, finish, summary
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts
 
 BOUNDS = (18.0, 100.0)
 EDGES = np.linspace(*BOUNDS, 51)
@@ -150,7 +149,7 @@ def tables(path: Path, size: int, repeats: int, *, judge_plain: bool) -> tuple[l
     """Return the ratios of a release to plain DuckDB and to the bounded engine query, and its seconds."""
     import duckdb
 
-    prepared = prepare(resolve(QUESTION, SCHEMA), 1.0)
+    prepared = Facts.of(QUESTION, SCHEMA).at(1.0)
     with dp.load(path, SCHEMA, memory_limit=MEMORY) as table, duckdb.connect() as connection:
         connection.execute(f"SET memory_limit = '{MEMORY}'")
         query = plain_query(path)

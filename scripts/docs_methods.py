@@ -24,11 +24,9 @@ def _lanes() -> list[list[list[str]]]:
     from pydplib.anonymity.api import METHODS
     from pydplib.paper.words import DATA_TYPES, QueryType
     from pydplib.policy import NOISE_FACTORS
-    from pydplib.release.questions import Question
+    from pydplib.release.statistics import offered_statistics
 
-    questions = [
-        name.lower() for name, room in PUBLIC_NAMES.items() if room == "pydplib.release" and _is(name, Question)
-    ]
+    questions = [kind.noun for kind in offered_statistics().values()]
     named = [name for name, room in PUBLIC_NAMES.items() if room == "pydplib.anonymity" and _is(name, models.Model)]
     return [
         [
@@ -114,7 +112,8 @@ def questions_table() -> str:
     decades = list(range(20, 101, 10))
     questions = (
         dp.Count(), dp.Count(of="persons"), dp.Sum("age"), dp.Mean("age"), dp.Mean("age", by="pirads"),
-        dp.Variance("age"), dp.Median("age"), dp.Quantiles("age", [0.25, 0.5, 0.75]),
+        dp.Variance("age"), dp.StandardDeviation("age"), dp.Mode("pirads"), dp.Median("age"),
+        dp.Quantiles("age", [0.25, 0.5, 0.75]),
         dp.Histogram("age", edges=decades), dp.Crosstab("age", "pirads", bins={"age": decades}),
         dp.Count(by={"physician_name": None}),
     )  # fmt: skip
@@ -125,12 +124,23 @@ def questions_table() -> str:
     for question in questions:
         session = dp.Session(table, recipient="docs", budget=dp.ApproxDP(1.0, 1e-6))  # a budget of its own for each
         release = session.release(question, epsilon=1.0)
-        unit = "ranks" if release.margin_unit == "ranks" else release.unit or "rows"
+        unit = release.unit or "rows" if release.margin_unit == "value" else release.margin_unit
         unit = unit.removesuffix("s") if release.sensitivity == 1 else unit
         lines.append(
             f"| `{question!r}` | {release.mechanism} | {release.sensitivity:.4g} {unit} | {release.scale:.4g} | "
             f"`{type(release.guarantee).__name__}` |"
         )
+    return "\n".join(lines)
+
+
+def statistics_table() -> str:
+    """Return every statistic of the registry: how it is asked in words and in Python, and what comes of it."""
+    from pydplib.release.statistics import offered_statistics
+
+    lines = ["| statistic | in words | in Python | what comes of it |", "|---|---|---|---|"]
+    for kind in offered_statistics().values():
+        words = f"`{kind.example}`" + "".join(f", `{alias} ...`" for alias in kind.aliases)
+        lines.append(f"| {kind.noun} | {words} | `dp.{kind.__name__}` | {kind.hint} |")
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 # MkDocs finds the modules beside a hook only while it loads the hook, so they stand here and not where they work.
 from docs_figures import look_script, plotly_script
 from docs_imports import imports_in_words, imports_table, rooms_drawing
-from docs_methods import data_types_table, guarantee_sentences, methods_drawing, questions_table
+from docs_methods import data_types_table, guarantee_sentences, methods_drawing, questions_table, statistics_table
 from docs_notebooks import notebook_pages
 from docs_papers import (
     divergence,
@@ -30,6 +30,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "methods": methods_drawing,
     "sentences": guarantee_sentences,
     "questions": questions_table,
+    "statistics": statistics_table,
     "data types": data_types_table,
     "printed and true": printed_and_true,
     "recovered ages": recovered_ages,

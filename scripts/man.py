@@ -14,6 +14,7 @@ import click
 
 from pydplib._version import __version__
 from pydplib.cli import COMMANDS, cli
+from pydplib.cli._asking import QuestionCommand
 from pydplib.errors import PydplibError
 
 SETTINGS = {
@@ -45,6 +46,9 @@ def help_text(command: click.Command) -> Iterator[str]:
             yield from (".PP", ".nf", plain(paragraph.replace("\b", "").strip("\n")), ".fi")
         else:
             yield from (".PP", plain(" ".join(paragraph.split())))
+    if isinstance(command, QuestionCommand):
+        for example, hint in command.statistics():
+            yield from (".TP", plain(example), plain(hint))
 
 
 def options(command: click.Command, context: click.Context) -> Iterator[str]:

@@ -236,7 +236,7 @@ def read_price(values: Any) -> Price:
         cost=Cost.from_dict(values["cost"]),
         guarantee=kind(**guarantee),
         free=values["free"],
-        margin95=values["margin95"],
+        margin=values["margin"] if "margin" in values else values["margin95"],
         margin_unit=values["margin_unit"],
         unit=values["unit"],
         noise_percent=values["noise_percent"],
@@ -244,4 +244,5 @@ def read_price(values: Any) -> Price:
         after=None if after is None or not values["affordable"] else read_remaining(after),
         at_most=values["at_most"],
         notes=tuple(values["notes"]),
+        confidence=values.get("confidence", 0.95),  # a platform of version 0.1 says none
     )

@@ -50,10 +50,12 @@ from pydplib.release import Crosstab as Crosstab
 from pydplib.release import Histogram as Histogram
 from pydplib.release import Mean as Mean
 from pydplib.release import Median as Median
+from pydplib.release import Mode as Mode
 from pydplib.release import Price as Price
 from pydplib.release import Quantiles as Quantiles
 from pydplib.release import Release as Release
 from pydplib.release import Session as Session
+from pydplib.release import StandardDeviation as StandardDeviation
 from pydplib.release import Sum as Sum
 from pydplib.release import Variance as Variance
 from pydplib.release import count as count

@@ -30,6 +30,7 @@ from pydplib.budget.rules import Remaining
 from pydplib.errors import DataError, ParameterError, ReceiptError
 from pydplib.receipt import IssuerKey, Receipt, parse_public_key, read_public_keys
 from pydplib.release import Price, Question, Release
+from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
 
 _TABLES = ("csv", "parquet")
@@ -289,12 +290,13 @@ class Project:
         epsilon: float | None = None,
         noise_factor: str | None = None,
         margin: float | None = None,
+        confidence: float = 0.95,
     ) -> Price:
         """Return what a question would cost and how accurate it would be; nothing is spent.
 
         Give at most one of ``epsilon``, ``noise_factor`` and ``margin``; with none, the noise factor is your role's.
         """
-        body = _body(question, epsilon, noise_factor, margin)
+        body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence))
         return read_price(self._client._post("projects", self.key, "price", body=body))
 
     def ask(
@@ -305,6 +307,7 @@ class Project:
         noise_factor: str | None = None,
         margin: float | None = None,
         at_most: float | None = None,
+        confidence: float = 0.95,
     ) -> Release:
         """Pay for a question and return the release; the same question again is free and the same.
 
@@ -312,9 +315,10 @@ class Project:
             question: What is asked.
             epsilon: The privacy loss.
             noise_factor: Or ``"low"``, ``"medium"`` or ``"high"``; your role's if neither is given.
-            margin: Or the 95 % margin wanted.
+            margin: Or the margin wanted.
             at_most: The most epsilon to spend on it in total, such as the price that you saw. If it would cost more,
                 it is refused; without it, it is paid whatever it costs.
+            confidence: How often margins and intervals cover; another one is another release.
 
         Proof: the platform's session makes the release (see ``Session.release``); what is done here is reading it.
 
@@ -323,7 +327,9 @@ class Project:
                 spent.
             PolicyError: The policy does not allow it.
         """
-        body = _body(question, epsilon, noise_factor, margin) | ({} if at_most is None else {"at_most": at_most})
+        body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence)) | (
+            {} if at_most is None else {"at_most": at_most}
+        )
         return read_release(self._client._post("projects", self.key, "analyses", body=body)["release"])
 
     def analyses(self) -> list[AnalysisEntry]:
@@ -387,11 +393,10 @@ class Project:
         return dict(self._offer)
 
 
-def _body(question: Question, epsilon: float | None, noise_factor: str | None, margin: float | None) -> dict[str, Any]:
+def _body(question: Question, accuracy: Accuracy) -> dict[str, Any]:
     if not isinstance(question, Question):
         raise ParameterError("Ask a question such as dp.Mean('age', by='pirads').")
-    given = {"epsilon": epsilon, "noise_factor": noise_factor, "margin": margin}
-    return {"question": question.to_dict()} | {name: value for name, value in given.items() if value is not None}
+    return {"question": question.to_dict()} | accuracy.options()
 
 
 def _key(value: AnalysisEntry | ExportEntry | AttackReport | str) -> str:

@@ -7,9 +7,12 @@ from fractions import Fraction
 import numpy as np
 
 from pydplib.noise.tap import add_laplace
-from pydplib.release.choosing import QuantileNoise
-from pydplib.release.group_quantiles import BinnedQuantileNoise
-from pydplib.release.noisy import CountNoise, MeanNoise, VarianceNoise
+from pydplib.release.statistics.count import CountNoise
+from pydplib.release.statistics.deviation import DeviationNoise
+from pydplib.release.statistics.mean import MeanNoise
+from pydplib.release.statistics.mode import ModeNoise
+from pydplib.release.statistics.quantiles import BinnedQuantileNoise, QuantileNoise
+from pydplib.release.statistics.variance import VarianceNoise
 
 N = 200_000
 
@@ -95,3 +98,32 @@ def test_audit_of_quantiles_of_groups_keeps_epsilon_one(auditor):
     assert auditor.audit(released(empty, 1), released(moved, 1), confidence=auditor.HOLDS).epsilon <= 1.0
     # Three times the epsilon behind the same claim is caught.
     assert auditor.audit(released(empty, 3), released(moved, 3)).epsilon > 1.1
+
+
+def test_audit_of_a_mode_keeps_epsilon_one_and_comes_near_it(auditor):
+    counts, runs = np.array([6, 0, 0], dtype=np.int64), 8000
+
+    def picks(moved: list[int], epsilon: int = 1) -> np.ndarray:
+        noise = ModeNoise(3, 1, 3, Fraction(epsilon))
+        return noise.apply(np.tile(counts + moved, (runs, 1))).values.astype(float)
+
+    alone, joined = picks([0, 0, 0]), picks([0, 0, 3])
+    assert auditor.audit(alone, joined).epsilon > 0.6
+    assert auditor.audit(alone, joined, confidence=auditor.HOLDS).epsilon <= 1.0
+    # Planted: twice the epsilon behind the same claim; and one person exchanged for another, which is not covered.
+    assert auditor.audit(picks([0, 0, 0], 2), picks([0, 0, 3], 2)).epsilon > 1.1
+    assert auditor.audit(alone, picks([-3, 0, 3])).epsilon > 1.1
+
+
+def test_audit_of_a_deviation_keeps_epsilon_one(auditor):
+    half, runs = 100, 4000
+
+    def released(values: list[int], epsilon: int = 1) -> np.ndarray:
+        noise = DeviationNoise(1, 1, half**2, half, 1 / half**2, 1 / half, 1.0, Fraction(epsilon))
+        squares, ones = sum(v * v for v in values), np.ones(runs, dtype=np.int64)
+        found = noise.apply(squares * ones, (len(values) * half**2 - squares) * ones, sum(values) * ones)
+        return 100 * np.round(found.values, 2) + np.minimum(found.sizes, 50)
+
+    alone, joined = [0] * 3, [0] * 3 + [100]
+    assert auditor.audit(released(alone), released(joined), confidence=auditor.HOLDS).epsilon <= 1.0
+    assert auditor.audit(released(alone, 9), released(joined, 9)).epsilon > 1.1  # planted: nine times the epsilon

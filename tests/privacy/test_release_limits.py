@@ -16,13 +16,12 @@ from neighbours import CHOSEN, Person, arrow, gather, loss_between, schema_of
 import pydplib as dp
 from pydplib.engine import ExactTable
 from pydplib.noise.tap import add_laplace
-from pydplib.release.limits import RowsPerPerson, beyond_words, share_beyond
-from pydplib.release.noisy import CountNoise
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts
+from pydplib.release.statistics.count import CountNoise
+from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_words, share_beyond
 
 SCHEMA = schema_of()
-PREPARED = prepare(resolve(RowsPerPerson(), SCHEMA), 1.0)
+PREPARED = Facts.of(RowsPerPerson(), SCHEMA).at(1.0)
 DRAWS = 20_000
 
 
@@ -97,13 +96,11 @@ def bounded(frame: pd.DataFrame) -> tuple[float, float]:
 @pytest.mark.parametrize("question", [dp.Count(), dp.Mean("age"), dp.Sum("age")], ids=lambda q: q.ask)
 def test_interval_covers_the_bounded_table_and_the_text_says_what_it_leaves_out(question):
     frame, schema = uneven()
-    prepared = prepare(resolve(question, schema), 1.0)
+    prepared = Facts.of(question, schema).at(1.0)
     with dp.load(frame, schema) as table:
         exact = table.aggregate(prepared.plan)
     many = ExactTable(prepared.plan, ((),) * DRAWS, tuple(np.tile(v, DRAWS) for v in exact.values))
-    from pydplib.release.prepare import _APPLY
-
-    noisy = _APPLY[type(prepared.noise)](prepared, many)
+    noisy = question.answer(prepared.facts, prepared.noise, many)
     count, mean = bounded(frame)
     truth = {"count": count, "mean": mean, "sum": count * mean}[question.ask]
     slack = 1e-6 * abs(truth)  # the grid's own rounding
@@ -122,7 +119,7 @@ def test_interval_covers_the_bounded_table_and_the_text_says_what_it_leaves_out(
 
 def test_share_beyond_the_limit_is_at_least_what_is_said_in_nearly_all_releases():
     frame, schema = uneven()
-    prepared = prepare(resolve(RowsPerPerson(), schema), 1.0)
+    prepared = Facts.of(RowsPerPerson(), schema).at(1.0)
     with dp.load(frame, schema) as table:
         exact = table.aggregate(prepared.plan)
         true = table.check().share_beyond
@@ -149,7 +146,7 @@ def test_limit_that_leaves_nothing_out_is_said_to_be_so():
 def test_histogram_that_shows_nothing_does_not_claim_that_there_is_nothing():
     """A share as large as the noise shows in half of the releases only."""
     frame, schema = uneven()
-    prepared = prepare(resolve(RowsPerPerson(), schema), 1.0)
+    prepared = Facts.of(RowsPerPerson(), schema).at(1.0)
     with dp.load(frame, schema) as table:
         release = prepared.answer(table.aggregate(prepared.plan))
     hidden = dp.Release.from_dict({**release.to_dict(), "noisy": [500.0, *[0.0] * (len(release.values) - 1)]})

@@ -10,9 +10,12 @@ import pytest
 
 import pydplib as dp
 from pydplib.noise.testing import seeded
-from pydplib.release.choosing import QuantileNoise
-from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise
-from pydplib.release.tails import margin_steps, pair_tail, share_interval, triple_tail
+from pydplib.release.statistics.count import CountNoise
+from pydplib.release.statistics.mean import MeanNoise
+from pydplib.release.statistics.noise import Noisy, margin_steps, pair_tail, share_interval, triple_tail
+from pydplib.release.statistics.quantiles import QuantileNoise
+from pydplib.release.statistics.sum import SumNoise
+from pydplib.release.statistics.variance import VarianceNoise
 
 RUNS = 2000
 LOW, HIGH = 0.93, 0.98  # of seeded runs: the same in every run of the tests, so that no chance of a false alarm is left
@@ -34,7 +37,7 @@ def test_margin_on_a_grid_covers_and_one_step_less_does_not(scale, cells):
 @pytest.mark.parametrize("per_row", [1, 65536])
 def test_margin_of_released_counts_is_the_smallest_step_that_covers(per_row):
     noise = CountNoise(rows=3, per_row=per_row, cells=1, epsilon=Fraction(1, 2))
-    steps = round(noise.margin * per_row)
+    steps = round(noise.margin() * per_row)
     assert exact_cover(noise.scale, steps) >= 0.95 > exact_cover(noise.scale, steps - 1)
 
 
@@ -145,4 +148,4 @@ def test_share_interval_without_a_known_size_is_everything():
 
 def test_sum_margin_is_in_the_values_unit():
     noise = SumNoise(1, 1, 1024, 10 / 1024, 1, Fraction(1))
-    assert noise.margin == pytest.approx(10 * math.log(20), rel=0.01)
+    assert noise.margin() == pytest.approx(10 * math.log(20), rel=0.01)

@@ -16,8 +16,7 @@ from neighbours import OTHERS, PERSON, WILD, Person, arrow, loss_between, lost, 
 
 import pydplib as dp
 from pydplib.noise.testing import check_neighbours, record, replay
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import Resolved, resolve
+from pydplib.release.facts import Facts
 from pydplib.release.unknown import KeyNoise
 
 SCHEMA = schema_of()
@@ -28,7 +27,7 @@ def put(people: list[Person]) -> dp.Table:
 
 
 def run(question: Any, smaller: dp.Table, larger: dp.Table, epsilon: float = 1.0) -> float:
-    prepared = prepare(resolve(question, SCHEMA), epsilon)
+    prepared = Facts.of(question, SCHEMA).at(epsilon)
     return loss_between(prepared, smaller.aggregate(prepared.plan), larger.aggregate(prepared.plan))
 
 
@@ -43,7 +42,7 @@ def test_replay_of_the_worst_person_comes_near_epsilon(others, person):
 
 
 def test_replay_with_a_bound_that_is_not_enforced_is_caught(monkeypatch):
-    monkeypatch.setattr(Resolved, "rows", property(lambda self: 1))  # claims one row where two count
+    monkeypatch.setattr(Facts, "rows", property(lambda self: 1))  # claims one row where two count
     row = {"age": 70.0, "psa": 4.0, "lesions": 1, "pirads": 2, "bph": True, "day": None, "city": "Oslo"}
     with put([]) as smaller, put([[row, row]]) as larger, pytest.raises(AssertionError, match="claims sensitivity"):
         run(dp.Count(by="pirads"), smaller, larger)

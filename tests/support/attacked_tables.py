@@ -66,4 +66,4 @@ def noisy_again(release, people, epsilon):
     ills = pd.Categorical(people["ill"], categories=release.axes[1].keys)
     exact = pd.crosstab(ages, ills, dropna=False).to_numpy().reshape(-1)
     noisy = dp.mechanisms.Geometric(sensitivity=1, epsilon=epsilon).release(exact)
-    return dataclasses.replace(release, values=tuple(np.maximum(noisy, 0)), noisy=tuple(noisy), low95=None, high95=None)
+    return dataclasses.replace(release, values=tuple(np.maximum(noisy, 0)), noisy=tuple(noisy), low=None, high=None)

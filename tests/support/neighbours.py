@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import pydplib as dp
 from pydplib.engine import ExactTable, Plan
 from pydplib.noise.testing import Trace, check_neighbours, record, replay
-from pydplib.release.prepare import Prepared
+from pydplib.release.facts import Purchase
 
 Person: TypeAlias = list[dict[str, Any]]
 """All rows of one person."""
@@ -89,6 +89,9 @@ QUESTIONS = [
     dp.Quantiles("age", [0.1, 0.5, 0.9], by="bph"),
     dp.Histogram("age", edges=[18, 40, 60, 80, 100], by="pirads"),
     dp.Crosstab("age", "pirads"),
+    dp.StandardDeviation("age", by="bph"),
+    dp.Mode("pirads"),
+    dp.Mode("age", edges=[18, 40, 60, 100], by="bph", where=[dp.Where("psa").is_present()]),
 ]
 UNKNOWN = [
     dp.Count(by={"city": None}),
@@ -128,11 +131,11 @@ def lost(first: Trace, second: Trace) -> float:
         if a.call.kind == "laplace":
             total += float(sum(moved) / a.call.scale)
         else:
-            total += float(2 * max(moved, default=0) * a.call.scale)
+            total += float((1 if a.call.monotone else 2) * max(moved, default=0) * a.call.scale)
     return total
 
 
-def loss_between(prepared: Prepared, smaller: ExactTable, larger: ExactTable) -> float:
+def loss_between(prepared: Purchase, smaller: ExactTable, larger: ExactTable) -> float:
     """Record one table's answer, replay it on its neighbour and return the loss.
 
     Raises:
@@ -183,7 +186,7 @@ class Pairs:
         return list(zip(*tables, strict=True))
 
 
-def losses(prepared: Prepared, pairs: list[tuple[ExactTable, ExactTable]]) -> list[float]:
+def losses(prepared: Purchase, pairs: list[tuple[ExactTable, ExactTable]]) -> list[float]:
     """Return the loss of every pair of neighbours; a broken claim of sensitivity is infinite."""
     found = []
     for few, many in pairs:

@@ -49,7 +49,7 @@ def test_table_has_forty_mutants_of_different_names_and_every_kind():
     ("change", "message"),
     [
         ({"target": "pydplib.nowhere.at_all"}, "there is no"),
-        ({"target": "pydplib.release.noisy.CountNoise.gone"}, "there is no 'gone'"),
+        ({"target": "pydplib.release.statistics.count.CountNoise.gone"}, "there is no 'gone'"),
         ({"old": "text that is not there"}, "0 times"),
         ({"old": "self"}, "times, not once"),
         ({"new": "self.rows * self.per_row"}, "changes nothing"),
@@ -75,11 +75,11 @@ def test_runner_tells_killed_survived_and_errors_apart():
 def test_planted_mutant_is_what_tests_import_and_the_source_stays_as_it_was(tmp_path):
     test = tmp_path / "test_planted.py"
     test.write_text(
-        "from fractions import Fraction\nfrom pydplib.release import noisy\n"
-        "def test_sensitivity():\n    assert noisy.CountNoise(5, 1, 1, Fraction(1)).sensitivity == 5\n"
+        "from fractions import Fraction\nfrom pydplib.release.statistics import count\n"
+        "def test_sensitivity():\n    assert count.CountNoise(5, 1, 1, Fraction(1)).sensitivity == 5\n"
     )
     mutant = next(mutant for mutant in MUTANTS if mutant.target.endswith("CountNoise.sensitivity"))
-    before = (ROOT / "src" / "pydplib" / "release" / "noisy.py").read_bytes()
+    before = (ROOT / "src" / "pydplib" / "release" / "statistics" / "count.py").read_bytes()
 
     def code(name: str) -> int:
         environment = {**os.environ, "PYDPLIB_MUTANT": name, "PYTHONPATH": str(ROOT / "tests" / "mutants")}
@@ -87,4 +87,4 @@ def test_planted_mutant_is_what_tests_import_and_the_source_stays_as_it_was(tmp_
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode
 
     assert [code(""), code(mutant.name)] == [0, 1]
-    assert (ROOT / "src" / "pydplib" / "release" / "noisy.py").read_bytes() == before
+    assert (ROOT / "src" / "pydplib" / "release" / "statistics" / "count.py").read_bytes() == before

@@ -21,7 +21,8 @@ from django.db.backends.utils import CursorWrapper
 from export_study import make_export, make_study
 from study_world import make_partner
 from pydplib.web import jobs, starting
-from pydplib.web.analyses.asking import Noise, ask, release_of
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask, release_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.backups import leftovers, saving
@@ -78,7 +79,7 @@ def act(kind, number):
         intake_jobs.start_snapshot(project, owner, publishes=True)
     elif kind == "ask":
         tara = User.objects.get(username="tara")
-        ask(project, tara, Place("third_party"), dp.Count(by="pirads"), Noise(epsilon=0.001 + number / 10_000))
+        ask(project, tara, Place("third_party"), dp.Count(by="pirads"), Accuracy(epsilon=0.001 + number / 10_000))
     elif kind == "export":
         make_export(project, owner, models=({"model": "KAnonymity", "k": 3},))
     else:

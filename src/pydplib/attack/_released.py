@@ -201,7 +201,7 @@ def _of_counts(release: Any, names: Sequence[str], watched: Sequence[str]) -> Cl
             raise ParameterError(f"The release has no column '{name}'.{did_you_mean(name, axes)}")
     if len(watched) > 1 or set(axes) != {*names, *watched}:
         raise ParameterError("A noisy table is attacked over all of its columns: one sensitive, the others known.")
-    if release.statistic not in ("crosstab", "histogram", "count"):
+    if not release.is_count:
         raise DataError("This attack needs a table of counts: Crosstab, Histogram or Count by columns.")
     counts = np.asarray(release.noisy if release.noisy is not None else release.values, dtype=np.float64)
     counts = counts.reshape(release.shape)

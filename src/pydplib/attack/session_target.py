@@ -75,7 +75,7 @@ class LiveSession(Target):
 
     def _ask(self, session: Any, column: str, members: NDArray[np.int64] | None) -> float:
         from pydplib.engine.conditions import Where
-        from pydplib.release.questions import Sum
+        from pydplib.release import Sum
 
         where = () if members is None else (Where("number").is_in(members.tolist()),)
         try:

@@ -69,12 +69,14 @@ def _releases(epsilon: float) -> list[Subject]:
     return [
         *(Subject(name, words, AtTap(run), claim, few, tight) for name, words, run, tight in made),
         _quantiles_of_groups(epsilon),
+        _deviation(epsilon),
+        _mode(epsilon),
     ]
 
 
 def _quantiles_of_groups(epsilon: float) -> Subject:
     """Return medians of two groups off one table of counts, where a person has up to three rows."""
-    from pydplib.release.group_quantiles import BinnedQuantileNoise
+    from pydplib.release.statistics.quantiles import BinnedQuantileNoise
 
     table = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 4, 2, exact(epsilon))
     without = np.array([[2, 1, 0, 0], [0, 1, 2, 1]], dtype=np.int64)
@@ -82,6 +84,31 @@ def _quantiles_of_groups(epsilon: float) -> Subject:
     pair = [Pair(without, with_them, "one person with three rows joins the last bin of a group")]
     words = "Medians of groups, read off one table of counts."
     return Subject("group-quantiles", words, AtTap(table.apply), PureDP(epsilon), lambda: pair, True)
+
+
+def _deviation(epsilon: float) -> Subject:
+    """Return a standard deviation of values in steps from -10 to 10 about the middle."""
+    from pydplib.release.statistics.deviation import DeviationNoise
+
+    noise = DeviationNoise(1, 1, 100, 10, 0.01, 0.1, 1.0, exact(epsilon))
+
+    def sums(*steps: int) -> Any:
+        squares = sum(step * step for step in steps)
+        return [np.array([number]) for number in (squares, 100 * len(steps) - squares, sum(steps))]
+
+    pair = [Pair(sums(1, -2, 3), sums(1, -2, 3, 10), "one person at the upper bound joins")]
+    run = AtTap(lambda numbers: noise.apply(*numbers))
+    return Subject("deviation", "A standard deviation.", run, PureDP(epsilon), lambda: pair, False)
+
+
+def _mode(epsilon: float) -> Subject:
+    """Return the most frequent of three values, where a person has up to three rows."""
+    from pydplib.release.statistics.mode import ModeNoise
+
+    noise = ModeNoise(3, 1, 3, exact(epsilon))
+    counts = np.array([6, 0, 0], dtype=np.int64)
+    pair = [Pair(counts, counts + np.array([0, 0, 3]), "one person with three rows of a rare value joins")]
+    return Subject("mode", "The most frequent value.", AtTap(noise.apply), PureDP(epsilon), lambda: pair, True)
 
 
 class _PaperRecords:

@@ -28,7 +28,14 @@ _OPTIONS = [
     click.option("--schema", "schema_file", required=True, help="The schema file (TOML): what is public."),
     click.option("--question", "-q", required=True, help='In words: "mean age by pirads where age between 60 and 70".'),
     click.option("--epsilon", type=float, help="The privacy loss."),
-    click.option("--margin", type=float, help="The accuracy wanted: the 95 % margin, in the answer's unit."),
+    click.option("--margin", type=float, help="The accuracy wanted: the margin, in the answer's unit."),
+    click.option(
+        "--confidence",
+        type=click.FloatRange(0.5, 0.9999),
+        default=0.95,
+        show_default=True,
+        help="How often margins and intervals cover.",
+    ),
     click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The band of noise."),
     click.option(
         "--delta", type=float, help="Needed for 'by' free text, e.g. 1e-6: only values that many people have are shown."
@@ -59,6 +66,23 @@ _OPTIONS = [
 ]
 
 
+class QuestionCommand(click.Command):
+    """A command about a question: its help lists the statistics that can be asked."""
+
+    @staticmethod
+    def statistics() -> list[tuple[str, str]]:
+        """Return an example of every statistic, and what comes of it."""
+        from pydplib.release.statistics import offered_statistics
+
+        return [(kind.example, kind.hint) for kind in offered_statistics().values()]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help and, after it, the statistics."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Statistics"):
+            formatter.write_dl(self.statistics())
+
+
 def asking(function: Function) -> Function:
     """Add the options of a question to a command."""
     for option in reversed(_OPTIONS):
@@ -78,13 +102,13 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
     from pydplib.engine import load
     from pydplib.guarantee import ApproxDP, PureDP
     from pydplib.release import Session
+    from pydplib.release.facts import Facts
     from pydplib.release.grammar import parse_question
-    from pydplib.release.resolved import resolve
 
     check_payment(given)
     schema = named_schema(given["schema_file"])
     question = parse_question(given["question"], schema, unknown_keys=given["delta"] is not None)
-    resolve(question, schema)  # what does not fit the schema is refused before a ledger is made
+    Facts.of(question, schema)  # what does not fit the schema is refused before a ledger is made
     policy = read_policy(given["policy_file"])
     budget: PureDP | ApproxDP | None = None
     if given["budget"] is not None:
@@ -130,7 +154,7 @@ def _buy(session: Any, given: dict[str, Any]) -> None:
 
 def price_options(given: dict[str, Any]) -> dict[str, Any]:
     """Return how the answer is to be paid: epsilon, margin or noise factor."""
-    return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta")}
+    return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta", "confidence")}
 
 
 def check_payment(given: dict[str, Any]) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from pydplib.cli._asking import asking, open_session, price_options
+from pydplib.cli._asking import QuestionCommand, asking, open_session, price_options
 from pydplib.cli._progress import waiting
 
 
-@click.command("price")
+@click.command("price", cls=QuestionCommand)
 @asking
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool, **given: Any) -> None:
@@ -34,7 +34,8 @@ def command(as_json: bool, **given: Any) -> None:
         "at_most": price.at_most,
         "free": price.free,
         "affordable": price.affordable,
-        "margin95": price.margin95,
+        "margin95" if price.confidence == 0.95 else "margin": price.margin,
+        "confidence": price.confidence,
         "margin_unit": price.margin_unit,
         "unit": price.unit,
         "noise_percent": price.noise_percent,

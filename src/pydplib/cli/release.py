@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pydplib.cli._asking import asking, open_session, price_options
+from pydplib.cli._asking import QuestionCommand, asking, open_session, price_options
 from pydplib.cli._outputs import check_targets
 from pydplib.cli._progress import waiting
 from pydplib.errors import ParameterError
@@ -15,7 +15,7 @@ from pydplib.errors import ParameterError
 _PICTURES = ("png", "svg", "pdf")
 
 
-@click.command("release")
+@click.command("release", cls=QuestionCommand)
 @asking
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
@@ -34,8 +34,7 @@ def command(
     r"""Answer a question about FILE with noise, and write down who was told.
 
     FILE is CSV, Parquet, Excel (.xlsx), a SQLite file, or postgresql://... The question reads
-    STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...]; statistics are count, count persons, sum,
-    mean, variance, median, quantiles, histogram and crosstab. The same question again costs nothing.
+    STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...]. The same question again costs nothing.
 
     \b
     Examples:

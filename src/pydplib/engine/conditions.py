@@ -55,6 +55,10 @@ class Condition:
             raise QuestionError("A condition has the entries column, op and values.")
         return cls(values["column"], values["op"], tuple(values.get("values", ())))
 
+    def __repr__(self) -> str:
+        listed = repr(list(self.values)) if self.op in ("is_in", "not_in") else ", ".join(map(repr, self.values))
+        return f"Where({self.column!r}).{self.op}({listed})"
+
     def __str__(self) -> str:
         shown = [str(value) for value in self.values]
         words = self.op.replace("_", " ")

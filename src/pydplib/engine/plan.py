@@ -48,6 +48,9 @@ class Bins:
         if len(numbers) < 2 or not all(a < b for a, b in pairwise(numbers)):
             raise QuestionError("Bins needs at least two ascending public edges, e.g. Bins([50, 60, 70]).")
 
+    def __repr__(self) -> str:
+        return f"Bins({list(self.edges)!r})"
+
     @property
     def numbers(self) -> tuple[float, ...]:
         """The edges as numbers; days as days since 1970-01-01."""

@@ -461,7 +461,7 @@ def _release_like(release: Release, values: Any) -> Any:
         shape=release.shape,
         values=flat,
         noisy=None,
-        margins95=None,
+        margins=None,
         scale=0.0,
     )
 

@@ -90,7 +90,7 @@ def sound_figure(name: str) -> SoundFigure:
     Examples:
         >>> from pydplib.datasets import pirads_schema
         >>> sound_figure("4").ask(pirads_schema())
-        (Crosstab('age', 'prostatitis'),)
+        (Crosstab('age', 'prostatitis', bins={'age': [18, 50, 55, 60, 65, 70, 75, 80, 100]}),)
     """
     if name not in SOUND_FIGURES:
         raise ParameterError(f"There is no such figure.{did_you_mean(name, SOUND_FIGURES)}")

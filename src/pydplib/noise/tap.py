@@ -42,6 +42,7 @@ class NoiseCall:
         sensitivity: The most that one person changes: L1 (Laplace), squared L2 (Gaussian),
             largest change of one score (choices), records (responses, flips).
         values: How many values an answer can take (responses, flips); 0 where any integer can come out.
+        monotone: Of choices: whether one person moves all scores in the same direction, such as counts.
     """
 
     kind: Kind
@@ -49,6 +50,7 @@ class NoiseCall:
     scale: Fraction
     sensitivity: int
     values: int = 0
+    monotone: bool = False
 
     @property
     def epsilon(self) -> float:
@@ -63,7 +65,7 @@ class NoiseCall:
             return math.log(3)
         if self.kind == "flip":
             return math.log1p(2 * math.expm1(float(self.scale)))  # ln((1-p)/p)
-        return float(2 * self.sensitivity * self.scale)
+        return float((1 if self.monotone else 2) * self.sensitivity * self.scale)
 
 
 # What draws the answer; only a tap names another source than that of releases.
@@ -129,12 +131,23 @@ def choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> in
     return int(_through(call, scores, lambda source: exponential_choice(scores, unit, source=source)))
 
 
-def flip_and_choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int) -> int:
-    """Return an index by permute-and-flip; epsilon is 2 * sensitivity * unit.
+def flip_and_choose(scores: NDArray[np.int64], unit: Fraction, *, sensitivity: int, monotone: bool = False) -> int:
+    """Return an index by permute-and-flip; epsilon is 2 * sensitivity * unit, half of it for monotone scores.
 
-    Proof: ``samplers.flip_choices`` is permute-and-flip (McKenna and Sheldon 2020).
+    Proof: ``samplers.flip_choices`` is permute-and-flip (McKenna and Sheldon 2020). It picks r as the largest of
+    score + E does, E exponential with rate ``unit`` (Ding et al. 2021): r wins if E_r is at least
+    t = max over the others of (score + E) - score_r, with probability min(1, exp(-unit t)). Where each score moves by
+    up to d, t moves by up to 2 d; where all move in the same direction (``monotone``), by up to d only: of the two
+    parts of t, both grow or both fall.
+
+    Args:
+        scores: Whole numbers, the larger the better.
+        unit: How much a score counts.
+        sensitivity: The most that one person moves a score.
+        monotone: Whether one person, added, moves no score down (or none up): counts of rows. Not so where one
+            person is exchanged for another.
     """
-    call = NoiseCall("flip_choice", scores.size, unit, sensitivity)
+    call = NoiseCall("flip_choice", scores.size, unit, sensitivity, monotone=monotone)
     return int(_through(call, scores, lambda source: int(flip_choices(scores, unit, 1, source=source)[0])))
 
 

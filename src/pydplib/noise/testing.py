@@ -136,7 +136,7 @@ def check_neighbours(first: Trace, second: Trace) -> None:
     """Check that two traces of neighbouring runs agree in all but the noise's due.
 
     Raises:
-        AssertionError: If the exact values moved by more than a call's sensitivity.
+        AssertionError: If the exact values moved by more than a call's sensitivity, or monotone scores both ways.
     """
     if len(first.passed) != len(second.passed):
         raise AssertionError("the two runs ask for noise a different number of times")
@@ -145,7 +145,10 @@ def check_neighbours(first: Trace, second: Trace) -> None:
             raise AssertionError(f"noise call {position} differs: {a.call} against {b.call}")
         if a.exact.shape != b.exact.shape:
             raise AssertionError(f"noise call {position} has another shape in the second run")
-        moved = [abs(int(x) - int(y)) for x, y in zip(a.exact.ravel(), b.exact.ravel(), strict=True)]
+        steps = [int(y) - int(x) for x, y in zip(a.exact.ravel(), b.exact.ravel(), strict=True)]
+        if a.call.monotone and min(steps, default=0) < 0 < max(steps, default=0):
+            raise AssertionError(f"noise call {position} claims monotone scores; they moved in both directions")
+        moved = [abs(step) for step in steps]
         if a.call.kind == "laplace":
             distance = sum(moved)
         elif a.call.kind == "gaussian":

@@ -21,7 +21,7 @@ from pydplib.plot._theme import COLORWAY, TONES
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
 _BESIDE = ("bar", "points")  # kinds that have room for the original beside the release
-_PER_CELL = ("values", "low95", "high95", "margins95", "sizes", "doubtful", "noisy")
+_PER_CELL = ("values", "low", "high", "margins", "sizes", "doubtful", "noisy")
 _FEW_ROWS = 30  # a group of fewer rows, by its noisy number, is small
 _MOSTLY = 0.75  # of the cells of a group: one in twenty intervals misses, so some of many cells look real
 _HALF = 400  # pixels of the x axis of a panel, two abreast
@@ -66,6 +66,8 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
         figure = _beside(drawn, exact, _bars if chosen == "bar" else _points, words)
         if chosen == "points":
             _near(figure, drawn, exact)
+        if drawn.choices is not None:
+            _name_choices(figure, drawn.choices)
         return figure
     if chosen == "heatmap":
         return _heatmaps(drawn, words)
@@ -73,10 +75,12 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
 
 
 def _kind(release: Any) -> str:
-    counts = _is_count(release)
-    if counts and len(release.axes) >= 2:
+    from pydplib.release.statistics import STATISTICS
+
+    if release.is_count and len(release.axes) >= 2:
         return "heatmap"
-    return "bar" if counts or release.statistic == "sum" else "points"
+    kind = STATISTICS.get(release.statistic)
+    return "bar" if kind is not None and kind.picture == "bars" else "points"
 
 
 def _check_axes(release: Any, kind: str) -> None:
@@ -86,10 +90,11 @@ def _check_axes(release: Any, kind: str) -> None:
         raise ParameterError("Bubbles need a table of two columns; use kind='bar'.")
 
 
-def _is_count(release: Any) -> bool:
-    from pydplib.release.words import is_count
+def _noun(release: Any) -> str:
+    from pydplib.release.statistics import STATISTICS
 
-    return is_count(release)
+    kind = STATISTICS.get(release.statistic)
+    return str(release.statistic) if kind is None else kind.noun
 
 
 def _title(release: Any) -> str:
@@ -108,33 +113,37 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
         left_out: What is not in the picture, in a sentence.
         shows_original: Whether the owner had exact values drawn as well.
     """
+    from pydplib.release.statistics.noise import confidence_words
     from pydplib.release.words import show_margin
 
-    means = ""
-    if release.margins95 is not None and release.margin_unit == "ranks":
-        most = show_margin(max(release.margins95), whole=True)
+    means, often = "", confidence_words(release.confidence)
+    if release.margins is not None and release.margin_unit == "rows":
+        most = show_margin(max(release.margins), whole=True)
+        means = f"At most {most} fewer rows have a value that is shown than the most frequent one ({often})."
+    elif release.margins is not None and release.margin_unit == "ranks":
+        most = show_margin(max(release.margins), whole=True)
         means = (
-            f"No error bars: the margin counts ranks, ± {most} rows (95 %). "
+            f"No error bars: the margin counts ranks, ± {most} rows ({often}). "
             "In the unit of the values it is private: it would tell how close they lie."
         )
         if kind == "quantiles":
             means += " Whiskers hold nine tenths of the records."
-    elif release.margins95 is not None:
-        most = show_margin(max(release.margins95), whole=_is_count(release))
+    elif release.margins is not None:
+        most = show_margin(max(release.margins), whole=release.is_count)
         if kind in _BESIDE:
-            means = "Error bars: how far the noise may have moved a number (95 %); sampling error is not in them."
+            means = f"Error bars: how far the noise may have moved a number ({often}); sampling error is not in them."
         elif kind == "quantiles":
             means = (
-                f"Boxes end at released quantiles, each moved by up to {most} (95 %); they have no error bars. "
+                f"Boxes end at released quantiles, each moved by up to {most} ({often}); they have no error bars. "
                 "Whiskers hold nine tenths of the records."
             )
         elif kind == "box":
             means = (
-                f"Boxes are read off noisy counts, each moved by up to {most} (95 %); they have no error bars. "
+                f"Boxes are read off noisy counts, each moved by up to {most} ({often}); they have no error bars. "
                 "Whiskers hold nine tenths of the rows."
             )
         else:
-            means = f"The noise may have moved each number by {most} (95 %); sampling error is not in that."
+            means = f"The noise may have moved each number by {most} ({often}); sampling error is not in that."
     counted = f"Counted: {release.counted}" if release.counted else ""
     lines = [
         f"{release.guarantee.sentence} Cost: {release.cost}.",
@@ -174,16 +183,16 @@ def _kept(release: Any) -> tuple[list[list[int]] | None, str]:
 
 def _made_by_noise(release: Any) -> tuple[Any, Any] | None:
     """Return for each cell whether the noise alone can have made it, and whether it says nothing; None: not known."""
-    if not release.axes or release.margins95 is None or release.margin_unit != "value":
+    if not release.axes or release.margins is None or release.margin_unit != "value":
         return None
-    if _is_count(release):
+    if release.is_count:
         found = np.asarray(release.noisy or release.values, dtype=float)
-        margin = np.maximum(release.margins95, release.simultaneous95 or 0.0)
+        margin = np.maximum(release.margins, release.simultaneous or 0.0)
         inside = (found <= margin).reshape(release.shape)
         return inside, inside
-    if release.sizes is None or release.low95 is None or release.high95 is None:
+    if release.sizes is None or release.low is None or release.high is None:
         return None
-    low, high, sizes = (np.asarray(getattr(release, name)) for name in ("low95", "high95", "sizes"))
+    low, high, sizes = (np.asarray(getattr(release, name)) for name in ("low", "high", "sizes"))
     small = sizes < _FEW_ROWS
     if small.all():
         return None
@@ -223,8 +232,8 @@ def _axis_title(axis: Any) -> str:
 
 
 def _value_title(release: Any) -> str:
-    word = release.unit if _is_count(release) else f"{release.statistic} {release.question.get('of', '')}".strip()
-    return f"{word} ({release.unit})" if release.unit and not _is_count(release) else str(word or "count")
+    word = release.unit if release.is_count else f"{_noun(release)} {release.question.get('of', '')}".strip()
+    return f"{word} ({release.unit})" if release.unit and not release.is_count else str(word or "count")
 
 
 def axis_labels(axis: Any) -> list[str]:
@@ -309,15 +318,15 @@ def _paneled(
 def _series(release: Any, exact: Any) -> tuple[list[str], dict[str, Any], dict[str, Any], dict[str, str]]:
     """Return labels, series, margins and colours: the first axis lies on x, the second is the series."""
     first, *rest = release.axes or (None,)
-    labels = [release.statistic] if first is None else axis_labels(first)
+    labels = [_noun(release)] if first is None else axis_labels(first)
     names = axis_labels(rest[0]) if rest else [""]
     named = [name or "released" for name in names]
     table = np.asarray(release.values, dtype=float).reshape(len(labels), -1)
     series = {name: table[:, i] for i, name in enumerate(named)}
     colours = dict(zip(named, COLORWAY, strict=False))
     margins: dict[str, Any] = {}
-    if release.margins95 is not None and release.margin_unit == "value":
-        spread = np.asarray(release.margins95, dtype=float).reshape(table.shape)
+    if release.margins is not None and release.margin_unit == "value":
+        spread = np.asarray(release.margins, dtype=float).reshape(table.shape)
         margins = {name: spread[:, i] for i, name in enumerate(named)}
     if exact is not None:
         compared = np.asarray(exact, dtype=float).reshape(table.shape)
@@ -375,11 +384,23 @@ def _marks(build: Callable[..., Figure], release: Any, exact: Any, words: dict[s
     return figure
 
 
+def _name_choices(figure: Figure, choices: Any) -> None:
+    """Write the public keys of a mode at the y axis, where their places are drawn."""
+    labels = axis_labels(choices)
+    places = list(range(len(labels)))
+    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=labels, range=[-0.5, len(labels) - 0.5])
+    for trace in figure.data:
+        trace.update(
+            text=[labels[int(place)] if place == place else "" for place in trace.y],
+            hovertemplate="%{x}: %{text}<extra>%{fullData.name}</extra>",
+        )
+
+
 def _near(figure: Figure, release: Any, exact: Any) -> None:
     """Let the y axis show the intervals large: points need no zero, and beside it no margin could be seen."""
-    if release.low95 is None or release.high95 is None or release.margin_unit != "value":
+    if release.low is None or release.high is None or release.margin_unit != "value":
         return
-    shown = [*release.low95, *release.high95, *([] if exact is None else exact.ravel().tolist())]
+    shown = [*release.low, *release.high, *([] if exact is None else exact.ravel().tolist())]
     low, high = min(shown), max(shown)
     room = 0.08 * (high - low) or 1.0
     start = 0.0 if 0 <= low < room else low - room
@@ -388,11 +409,11 @@ def _near(figure: Figure, release: Any, exact: Any) -> None:
 
 def _use_intervals(figure: Figure, release: Any) -> None:
     """Make the error bars end where the intervals do: they are not even where a value lies near a bound."""
-    if release.low95 is None or release.high95 is None or release.margin_unit != "value":
+    if release.low is None or release.high is None or release.margin_unit != "value":
         return
     shape = (len(release.axes[0].keys) if release.axes else 1, -1)
     values, low, high = (
-        np.asarray(numbers, dtype=float).reshape(shape) for numbers in (release.values, release.low95, release.high95)
+        np.asarray(numbers, dtype=float).reshape(shape) for numbers in (release.values, release.low, release.high)
     )
     marked = [trace for trace in figure.data if trace.error_y.array is not None]
     for place, trace in enumerate(marked):
@@ -407,7 +428,7 @@ def _use_intervals(figure: Figure, release: Any) -> None:
 
 def _heatmap(release: Any, words: dict[str, Any]) -> Figure:
     down, across = release.axes
-    margins = release.margin95 if release.margin_unit == "value" else None
+    margins = release.margin if release.margin_unit == "value" else None
     width = words.pop("width", None)
     labels = axis_labels(across)
     figure = heatmap(
@@ -428,7 +449,7 @@ def _boxes(release: Any, words: dict[str, Any]) -> Figure:
     from pydplib.release.postprocess import box_data
 
     # Groups that the noise alone could have made are left out: judged by noisy numbers only.
-    least = max(release.margins95 or (0,))
+    least = max(release.margins or (0,))
     found = [one for one in box_data(release) if one.rows > 2 * least] or list(box_data(release))
     binned = next(axis for axis in reversed(release.axes) if axis.kind == "bins")
     others = [axis for axis in release.axes if axis is not binned]

@@ -5,19 +5,21 @@ from __future__ import annotations
 from pydplib.release.arrays import count, histogram, mean, median, quantiles, sum, variance
 from pydplib.release.axes import Axis
 from pydplib.release.prices import Price
-from pydplib.release.questions import (
+from pydplib.release.release import Release
+from pydplib.release.session import Session
+from pydplib.release.statistics import (
     Count,
     Crosstab,
     Histogram,
     Mean,
     Median,
+    Mode,
     Quantiles,
     Question,
+    StandardDeviation,
     Sum,
     Variance,
 )
-from pydplib.release.release import Release
-from pydplib.release.session import Session
 
 __all__ = [
     "Axis",
@@ -26,11 +28,13 @@ __all__ = [
     "Histogram",
     "Mean",
     "Median",
+    "Mode",
     "Price",
     "Quantiles",
     "Question",
     "Release",
     "Session",
+    "StandardDeviation",
     "Sum",
     "Variance",
     "count",

@@ -21,13 +21,24 @@ from pydplib.errors import ParameterError
 from pydplib.guarantee import PureDP, Relation
 from pydplib.noise.tap import add_laplace
 from pydplib.release.axes import Axis, show_key
-from pydplib.release.choosing import QuantileNoise, check_quantiles
 from pydplib.release.counting import Grid, bin_counts, grid_sums, point_counts
-from pydplib.release.limits import SHIFT
-from pydplib.release.noisy import CountNoise, MeanNoise, Noisy, SumNoise, VarianceNoise, farthest
-from pydplib.release.public import check_bounds, check_edges, check_epsilon, check_step, grid_points, tidy
-from pydplib.release.release import MarginUnit, Release
-from pydplib.release.tails import margin_steps
+from pydplib.release.public import (
+    check_bounds,
+    check_edges,
+    check_epsilon,
+    check_quantiles,
+    check_step,
+    grid_points,
+    tidy,
+)
+from pydplib.release.release import Release
+from pydplib.release.statistics.count import CountNoise
+from pydplib.release.statistics.mean import MeanNoise
+from pydplib.release.statistics.noise import MarginUnit, Noisy, farthest, margin_steps
+from pydplib.release.statistics.quantiles import QuantileNoise
+from pydplib.release.statistics.question import SHIFT
+from pydplib.release.statistics.sum import SumNoise
+from pydplib.release.statistics.variance import VarianceNoise
 from pydplib.release.values import as_values, is_missing, to_array
 
 _FINE = 30  # binary digits of the grid of sums and means: far finer than any noise
@@ -134,7 +145,8 @@ def variance(values: Any, *, bounds: tuple[float, float], epsilon: float, size: 
     public power of two and rounding down keeps moves within the quotient, rounded up.
 
     The interval covers in 95 % of all releases, and more often only where it meets the public limits 0 and
-    (high - low)^2 / 4: few people, a small epsilon, or a variance near a limit (``spread.variance_interval``).
+    (high - low)^2 / 4: few people, a small epsilon, or a variance near a limit
+    (``statistics.variance.variance_interval``).
 
     Args:
         values: A list, an array or a data frame's column.
@@ -320,10 +332,10 @@ def _release(
         scale=scale,
         sensitivity=float(sensitivity),
         axes=axes,
-        low95=None if noisy.low is None else _row(noisy.low),
-        high95=None if noisy.high is None else _row(noisy.high),
-        margins95=None if noisy.margins is None else _row(noisy.margins),
-        simultaneous95=noisy.simultaneous if axes else None,
+        low=None if noisy.low is None else _row(noisy.low),
+        high=None if noisy.high is None else _row(noisy.high),
+        margins=None if noisy.margins is None else _row(noisy.margins),
+        simultaneous=noisy.simultaneous if axes else None,
         margin_unit=margin_unit,
         sizes=None if noisy.sizes is None else _row(noisy.sizes),
         noisy=_row(noisy.raw) if axes and noisy.raw is not None else None,

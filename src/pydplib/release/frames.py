@@ -27,12 +27,18 @@ def release_columns(release: Release) -> dict[str, list[Any]]:
             columns[f"{prefix}to"] = [key[1] for key in own]
         else:
             columns[axis.name or "key"] = _one_type(own)
-    columns["value"] = list(release.values)
-    if release.low95 is not None and release.high95 is not None:
-        columns["low95"], columns["high95"] = list(release.low95), list(release.high95)
-    if release.margins95 is not None:
-        name = "margin95" if release.margin_unit == "value" else "margin95_ranks"
-        columns[name] = list(release.margins95)
+    if release.choices is None:
+        columns["value"] = list(release.values)
+    else:
+        chosen = [release.choices.keys[int(place)] for place in release.values]
+        bins = release.choices.kind == "bins"
+        columns["value"] = [release.label(i) for i in range(len(chosen))] if bins else _one_type(chosen)
+    often = f"{100 * release.confidence:g}"
+    if release.low is not None and release.high is not None:
+        columns[f"low{often}"], columns[f"high{often}"] = list(release.low), list(release.high)
+    if release.margins is not None:
+        unit = "" if release.margin_unit == "value" else f"_{release.margin_unit}"
+        columns[f"margin{often}{unit}"] = list(release.margins)
     return columns
 
 

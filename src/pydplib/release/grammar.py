@@ -6,38 +6,16 @@ Examples of questions: ``count persons by pirads``, ``mean age by pirads where a
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from pydplib.engine import Condition, Where
 from pydplib.errors import QuestionError, did_you_mean
-from pydplib.release.questions import (
-    Count,
-    Crosstab,
-    Histogram,
-    Mean,
-    Median,
-    Quantiles,
-    Question,
-    Sum,
-    Variance,
-)
+from pydplib.release.statistics.question import Question, statistic_words
 from pydplib.schema import Schema
-
-STATISTICS: dict[str, type[Question]] = {
-    "count": Count,
-    "sum": Sum,
-    "mean": Mean,
-    "average": Mean,
-    "variance": Variance,
-    "median": Median,
-    "quantiles": Quantiles,
-    "histogram": Histogram,
-    "crosstab": Crosstab,
-}
-"""The first word of a question -> what it asks."""
 
 _TOKEN = re.compile(r"\s*(?:(\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*')|(<=|>=|!=|<|>|=|,|\(|\))|([^\s,()<>=!\"']+))")
 _SIGNS = {"<": "less_than", "<=": "at_most", ">": "more_than", ">=": "at_least", "=": "eq", "!=": "ne"}
@@ -69,7 +47,7 @@ def parse_question(text: str, schema: Schema, *, unknown_keys: bool = False) -> 
         >>> from pydplib.schema import Flag
         >>> schema = Schema({"age": Number(18, 100), "bph": Flag()})
         >>> parse_question("mean age by bph where age between 60 and 70", schema)
-        Mean('age', by=['bph'], where=[age between 60 and 70])
+        Mean('age', by=['bph'], where=[Where('age').between(60, 70)])
         >>> parse_question("maen age", schema)
         Traceback (most recent call last):
         ...
@@ -78,14 +56,6 @@ def parse_question(text: str, schema: Schema, *, unknown_keys: bool = False) -> 
           ^^^^
     """
     return _Parser(text, schema, unknown_keys).question()
-
-
-_HINTS: dict[type[Question], str] = {
-    Quantiles: "'quantiles age' asks for the quarters (0.25, 0.5, 0.75). Other shares are asked in Python: "
-    "dp.Quantiles('age', [0.1, 0.9]).",
-    Histogram: "'histogram age' has round edges within the declared bounds. Others are asked in Python: "
-    "dp.Histogram('age', edges=[...]).",
-}
 
 
 def _is_number(text: str) -> bool:
@@ -100,6 +70,7 @@ class _Parser:
         self.unknown_keys = unknown_keys
         self.tokens = self._tokens()
         self.place = 0
+        self.first = ""
 
     def _tokens(self) -> list[_Token]:
         found, position = [], 0
@@ -137,7 +108,7 @@ class _Parser:
         self.place += 1
         return token
 
-    def _take(self, *words: str) -> bool:
+    def take(self, *words: str) -> bool:
         token = self._peek()
         if token is not None and token.word in words:
             self.place += 1
@@ -147,47 +118,50 @@ class _Parser:
     # -- the grammar -----------------------------------------------------------------------------
 
     def question(self) -> Question:
-        first = self._next("a statistic")
-        if first.word not in STATISTICS:
-            self._fail(first, f"'{first.text}' is no statistic.{did_you_mean(first.word, STATISTICS)}")
-        kind = STATISTICS[first.word]
-        self._take("of")
-        if kind is Crosstab:
-            columns = self._columns("crosstab")
-            if self._take("by"):
-                columns += self._columns("by")
-            if len(columns) < 2:
-                self._fail(self._peek(), "A crosstab needs two columns: crosstab age, pirads.")
-            question: Question = Crosstab(*columns, where=self._where())
-            self._end(kind)
-            return question
-        if kind is Count:
-            of: Literal["rows", "persons"] = "persons" if self._take("persons", "people", "patients") else "rows"
-            self._take("rows")
-            by = self._by()
-            question = Count(of, by=by, where=self._where())
-        else:
-            column = self._column(f"the column of '{first.word}'", hint=_HINTS.get(kind, ""))
-            by = self._by()
-            build: Callable[..., Question] = kind
-            question = build(column, by=by, where=self._where())
+        kind = self._statistic()
+        self.take("of")
+        question = kind.read(self)
         self._end(kind)
         return question
 
+    def _statistic(self) -> type[Question]:
+        """Take the statistic: the longest of its words that the question begins with."""
+        token = self._next("a statistic")
+        known = statistic_words()
+        for word in sorted(known, key=lambda word: -len(word.split())):
+            parts = word.split()
+            if [each.word for each in self.tokens[: len(parts)]] == parts:
+                self.place, self.first = len(parts), word
+                return known[word]
+        self._fail(token, f"'{token.text}' is no statistic.{did_you_mean(token.word, known)}")
+
     def _end(self, kind: type[Question]) -> None:
         token = self._peek()
-        if token is not None and _is_number(token.text) and kind in _HINTS:
-            self._fail(token, _HINTS[kind])
+        if token is not None and _is_number(token.text) and kind.number_hint:
+            self._fail(token, kind.number_hint)
         if token is not None:
             self._fail(
                 token, f"'{token.text}' is not expected here. A question reads: statistic column by ... where ..."
             )
 
-    def _by(self) -> dict[str, Any]:
+    def number(self, wanted: str) -> float:
+        token = self._next(wanted)
+        try:
+            found = float(token.text)
+        except ValueError:
+            found = math.nan
+        if not math.isfinite(found):
+            self._fail(token, f"'{token.text}' is no number.")
+        return int(found) if found.is_integer() else found
+
+    def fail(self, message: str) -> NoReturn:
+        self._fail(self._peek(), message)
+
+    def by(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        if not self._take("by"):
+        if not self.take("by"):
             return found
-        for name in self._columns("by"):
+        for name in self.columns("by"):
             if name in found:
                 self._fail(self.tokens[self.place - 1], f"'{name}' stands twice after 'by'.")
             found[name] = ...
@@ -201,13 +175,13 @@ class _Parser:
                 found[name] = None
         return found
 
-    def _columns(self, after: str) -> list[str]:
-        found = [self._column(f"a column after '{after}'")]
-        while self._take(","):
-            found.append(self._column("a column after the comma"))
+    def columns(self, after: str) -> list[str]:
+        found = [self.column(f"a column after '{after}'")]
+        while self.take(","):
+            found.append(self.column("a column after the comma"))
         return found
 
-    def _column(self, wanted: str, *, hint: str = "") -> str:
+    def column(self, wanted: str, *, hint: str = "") -> str:
         token = self._next(wanted)
         if hint and _is_number(token.text) and token.text not in self.schema.columns:
             self._fail(token, hint)
@@ -227,32 +201,32 @@ class _Parser:
             self._fail(token, f'The name of this column needs quotes: "{quoted}".')
         self._fail(token, f"The table has no column '{token.text}'.{did_you_mean(token.text, self.schema.columns)}")
 
-    def _where(self) -> list[Condition]:
-        if not self._take("where"):
+    def where(self) -> list[Condition]:
+        if not self.take("where"):
             return []
         found = [self._condition()]
-        while self._take("and"):
+        while self.take("and"):
             found.append(self._condition())
         return found
 
     def _condition(self) -> Condition:
-        name = self._column("a column after 'where' or 'and'")
+        name = self.column("a column after 'where' or 'and'")
         where = Where(name)
         sign = self._next("a comparison (=, <, between, in, is)")
         if sign.word == "between":
             low = self._value(name)
-            if not self._take("and"):
+            if not self.take("and"):
                 self._fail(self._peek(), "'between' reads: between LOW and HIGH.")
             return where.between(low, self._value(name))
         if sign.word in ("in", "not"):
-            if sign.word == "not" and not self._take("in"):
+            if sign.word == "not" and not self.take("in"):
                 self._fail(self._peek(), "'not' reads: not in VALUE, VALUE.")
             values = self._values(name)
             return where.is_in(values) if sign.word == "in" else where.not_in(values)
         if sign.word == "is":
-            if self._take("missing"):
+            if self.take("missing"):
                 return where.is_missing()
-            if self._take("present"):
+            if self.take("present"):
                 return where.is_present()
             return where.eq(self._value(name))
         if sign.word in _SIGNS:
@@ -263,11 +237,11 @@ class _Parser:
         self._fail(sign, f"'{sign.text}' is no comparison.{did_you_mean(sign.word, known)}")
 
     def _values(self, column: str) -> list[Any]:
-        bracket = self._take("(")
+        bracket = self.take("(")
         found = [self._value(column)]
-        while self._take(","):
+        while self.take(","):
             found.append(self._value(column))
-        if bracket and not self._take(")"):
+        if bracket and not self.take(")"):
             self._fail(self._peek(), "A bracket is not closed.")
         return found
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import ParameterError
-from pydplib.noise.tap import add_laplace
-from pydplib.release.choosing import QuantileNoise, check_quantiles
-from pydplib.release.noisy import Noisy, farthest
 from pydplib.release.postprocess import counts_by_group, interpolated
+from pydplib.release.public import check_quantiles
+from pydplib.release.statistics.noise import COVERAGE
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
@@ -25,8 +23,6 @@ Floats = NDArray[np.float64]
 QUARTILES = (0.25, 0.5, 0.75)
 _SIDE = 1.959964  # leaves 2.5 % beyond it on one side
 _ALONE = 1.644854  # leaves 5 %: a group that noise makes more often than this is doubtful
-_PLANNED = 100
-"""The rows of a group that bins are planned for, where the declared size does not ask for finer ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +68,20 @@ class GroupQuantiles:
     doubtful: bool
 
 
-def read_quantiles(counts: ArrayLike, edges: ArrayLike, shares: Sequence[float], scale: float) -> Reading:
-    """Return quantiles of groups with 95 % intervals from counts with equal, independent Laplace noise.
+def two_sided(confidence: float) -> float:
+    """Return how many standard deviations a normal variable stays within, with this confidence, on both sides."""
+    return _SIDE if confidence == COVERAGE else NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def read_quantiles(
+    counts: ArrayLike,
+    edges: ArrayLike,
+    shares: Sequence[float],
+    scale: float,
+    *,
+    confidence: float = COVERAGE,
+) -> Reading:
+    """Return quantiles of groups with intervals from counts with equal, independent Laplace noise.
 
     Proof (privacy): a function of noisy counts and public edges, so post-processing.
     Proof (coverage): let D(k) be the rows below edge k minus q times all rows. The group's own q-quantile lies in
@@ -88,6 +96,7 @@ def read_quantiles(counts: ArrayLike, edges: ArrayLike, shares: Sequence[float],
         edges: Public edges of the bins, one more than there are bins.
         shares: The quantiles, e.g. (0.25, 0.5, 0.75).
         scale: The scale of the noise of one count; 0 for exact counts.
+        confidence: How often an interval covers; the proof is for 95 %.
 
     Examples:
         >>> found = read_quantiles([[10.0, 40.0, 10.0]], [50, 60, 70, 80], [0.5], 1.0)
@@ -107,7 +116,7 @@ def read_quantiles(counts: ArrayLike, edges: ArrayLike, shares: Sequence[float],
     before = np.arange(bins + 1)
     for column, share in enumerate(shares):
         weights = (before, bins - before), (1 - share, share)
-        reach = _reach(*weights, scale, _SIDE)
+        reach = noise_reach(*weights, scale, two_sided(confidence))
         distance = below - share * rows[:, None]
         not_below, not_above = distance >= -reach, distance <= reach
         first = np.where(not_below.any(axis=1), not_below.argmax(axis=1), bins)
@@ -116,7 +125,7 @@ def read_quantiles(counts: ArrayLike, edges: ArrayLike, shares: Sequence[float],
         high[:, column] = ends[np.minimum(last + 1, bins)]
     # A table without rows, or with noise for rows, tells nothing: the middle, and all that is possible.
     values = np.where(np.isnan(values), (ends[0] + ends[-1]) / 2, values)
-    doubtful = rows <= _reach((np.array(bins), np.array(0)), (1.0, 0.0), scale, _ALONE)
+    doubtful = rows <= noise_reach((np.array(bins), np.array(0)), (1.0, 0.0), scale, _ALONE)
     return Reading(np.clip(values, low, high), low, high, rows, np.atleast_1d(doubtful) & (scale > 0))
 
 
@@ -128,14 +137,16 @@ def _without_empty_bins(cells: Floats, scale: float) -> Floats:
     groups, bins = cells.shape
     none = np.zeros(())
     together = cells.sum(axis=0)
-    empty = together <= _reach((np.array(groups), none), (1.0, 0.0), scale, _ALONE)
+    empty = together <= noise_reach((np.array(groups), none), (1.0, 0.0), scale, _ALONE)
     number = int(empty.sum())
-    if number == bins or together[empty].sum() > _reach((np.array(groups * number), none), (1.0, 0.0), scale, _ALONE):
+    if number == bins or together[empty].sum() > noise_reach(
+        (np.array(groups * number), none), (1.0, 0.0), scale, _ALONE
+    ):
         return cells
     return np.where(empty, 0.0, cells)
 
 
-def _reach(numbers: Any, weights: tuple[float, float], scale: float, normal: float) -> Floats:
+def noise_reach(numbers: Any, weights: tuple[float, float], scale: float, normal: float) -> Floats:
     """Return the quantile of a sum of Laplace noises: so many of each weight; ``normal`` is that of a normal one."""
     squares = sum(number * weight**2 for number, weight in zip(numbers, weights, strict=True))
     fourth = sum(number * weight**4 for number, weight in zip(numbers, weights, strict=True))
@@ -171,126 +182,3 @@ def group_quantiles(release: Release, shares: Sequence[float] = QUARTILES) -> tu
         )
         for label, values, low, high, size, doubt in rows
     )
-
-
-@dataclass(frozen=True, slots=True)
-class BinnedQuantileNoise:
-    """Quantiles of groups, read off one noisy table: rows per group and bin of ``width`` neighbouring grid points.
-
-    All quantiles of all groups share one table, so that each gets the whole epsilon.
-
-    Proof: one person's weights sum to at most rows * per_row over all cells and groups; so does their part in the
-    bins, which are sums of cells. ``noise.tap.add_laplace`` with scale rows * per_row / epsilon is epsilon-DP, and
-    ``read_quantiles`` is post-processing.
-
-    Args:
-        rows: Most rows of one person.
-        per_row: Integer units of one row.
-        shares: The quantiles.
-        points: How many points the public grid has.
-        width: How many of them are one bin.
-        epsilon: The privacy loss of the whole table.
-
-    Examples:
-        >>> noise = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 83, 10, Fraction(1))
-        >>> noise.bins, round(noise.margin(Fraction(1, 2)), 1)
-        (9, 12.6)
-    """
-
-    rows: int
-    per_row: int
-    shares: tuple[Fraction, ...]
-    points: int
-    width: int
-    epsilon: Fraction
-
-    @property
-    def sensitivity(self) -> int:
-        """Steps that one person moves all cells together."""
-        return self.rows * self.per_row
-
-    @property
-    def scale(self) -> Fraction:
-        """Scale of the noise of one count, in steps."""
-        return self.sensitivity / self.epsilon
-
-    @property
-    def unit_scale(self) -> float:
-        """Scale of the noise of one count, in rows."""
-        return float(self.rows / self.epsilon)
-
-    @property
-    def bins(self) -> int:
-        """How many bins a group has."""
-        return -(-self.points // self.width)
-
-    @property
-    def worst(self) -> Fraction:
-        """The share whose rank the noise moves most: the nearest to one half."""
-        return min(self.shares, key=lambda share: abs(share - Fraction(1, 2)))
-
-    def margin(self, share: Fraction) -> float:
-        """How many ranks the noise moves a quantile at most in 95 % of releases, where rows are evenly spread."""
-        below = float(share) * self.bins
-        numbers = np.array(below), np.array(self.bins - below)
-        return float(_reach(numbers, (1 - float(share), float(share)), self.unit_scale, _SIDE))
-
-    def expected(self, share: Fraction) -> float:
-        """How many ranks the noise moves a quantile on average: sqrt(2 / pi) standard deviations."""
-        spread = math.sqrt(2 * self.bins * float(share * (1 - share)))
-        return math.sqrt(2 / math.pi) * spread * self.unit_scale
-
-    def apply(self, cells: NDArray[np.int64]) -> Noisy:
-        """Return places on the grid: one row per group, one column per quantile; intervals likewise.
-
-        Args:
-            cells: Rows at each grid point, one row of the array per group.
-        """
-        starts = np.arange(0, self.points, self.width)
-        exact = np.add.reduceat(cells.reshape(-1, self.points), starts, axis=1)
-        noisy = add_laplace(exact, self.scale, sensitivity=self.sensitivity).astype(np.float64) / self.per_row
-        # A bin holds its points: its edges lie half a point outside.
-        found = read_quantiles(
-            noisy, np.append(starts, self.points) - 0.5, [float(share) for share in self.shares], self.unit_scale
-        )
-        low, high = np.ceil(found.low), np.floor(found.high)
-        values = np.clip(np.rint(found.values), low, high)
-        sizes = np.repeat(np.maximum(found.rows, 0.0), len(self.shares))
-        return Noisy(values, low, high, farthest(values, low, high), None, sizes, doubtful=found.doubtful)
-
-
-def choose_quantile_noise(
-    choice: QuantileNoise, *, groups: int, size: float | None
-) -> QuantileNoise | BinnedQuantileNoise:
-    """Return what is expected to tell the quantiles of groups better: choosing each, or reading all off one table.
-
-    Decided by public facts alone: the grid, the shares, the number of groups and the declared size (where none is
-    declared, groups of a hundred rows); at epsilon 1, so that a question is answered in one way at any price. What is
-    compared is how far a quantile of a group may lie off, in grid points: the ranks that noise moves it, at the
-    density of rows spread over half of the range; and, for a table, half a bin. Groups are seldom even, and bins that
-    suit the average group are too narrow for the small ones, so bins are planned for a third of the average group,
-    but for no fewer than a hundred rows where the average group has them. A table also tells how large each group is,
-    and has intervals in the column's unit: choosing each must be twice as good.
-
-    Args:
-        choice: Permute-and-flip for the same question.
-        groups: How many groups there are.
-        size: The declared number of rows.
-    """
-    even = _PLANNED if size is None else max(float(size) / groups, 1.0)
-    rows = max(even / 3, min(even, _PLANNED))
-    each = choice.points / 2 / rows  # grid points per rank
-    one = Fraction(1)
-    best, least = None, math.inf
-    for bins in sorted({*range(4, 41), *(round(40 * 1.25**step) for step in range(1, 25))}):
-        width = -(-choice.points // bins)
-        table = BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, width, one)
-        off = table.margin(table.worst) * each + (width / 2 if width > 1 else 0)
-        if off < least:
-            best, least = width, off
-        if width == 1:
-            break
-    flipped = QuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, one)
-    if best is None or 2 * flipped.margin(flipped.worst) * each <= least:
-        return choice
-    return BinnedQuantileNoise(choice.rows, choice.per_row, choice.shares, choice.points, best, choice.epsilon)

@@ -181,7 +181,7 @@ def _noisy(release: Release) -> tuple[float, ...]:
 
 
 def _check_counts(release: Release) -> None:
-    if release.statistic not in ("count", "histogram", "crosstab"):
+    if not release.is_count:
         raise ParameterError(f"A table of counts is needed: count, histogram or crosstab. Got '{release.statistic}'.")
 
 

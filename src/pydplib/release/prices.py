@@ -1,16 +1,48 @@
-"""What a question would cost, in words: made without touching data."""
+"""Prices: from an accuracy to an epsilon that is agreed, and what a question would cost; from public facts alone."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.rules import Remaining
+from pydplib.errors import BudgetError, CalibrationError, ParameterError, PolicyError
 from pydplib.guarantee import ApproxDP, PureDP
-from pydplib.release.release import MarginUnit
+from pydplib.mechanisms._common import check_margin, solve_epsilon
+from pydplib.policy import (
+    NoiseFactor,
+    OutputLabel,
+    check_spend,
+    label_of_noise_factor,
+    parse_noise_factor,
+    settle_epsilon,
+)
+from pydplib.release.facts import Facts
+from pydplib.release.public import check_epsilon
+from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
 from pydplib.release.words import show_margin
+
+if TYPE_CHECKING:
+    from pydplib.release.session import Session
+
+NEEDS_SIZE = (
+    "needs the number of rows, and the schema declares none. Declare it (size=920 in the schema) if it is public, "
+    "or buy it once: session.buy_size(epsilon=...), on the command line pydplib release ... --buy-size 0.05 (and the "
+    "same option with pydplib price). With a role, a release by noise factor buys it by itself."
+)
+
+_MATCHING = (
+    "The noise factor is about the whole table. How many rows meet the conditions is not public: with fewer rows "
+    "the noise weighs more."
+)
+_LEAST = 1e-6  # within any cap: asks what is open, not what it costs
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -22,7 +54,7 @@ class Price(Shown):
         cost: What would be debited.
         guarantee: What the release would guarantee.
         free: Whether this recipient has paid for it before.
-        margin95: The margin to expect; None where it depends on a size that nobody declared.
+        margin: The margin to expect; None where it depends on a size that nobody declared.
         margin_unit: What the margin counts: the value's unit, or ranks.
         unit: The unit of the values.
         noise_percent: The expected noise in percent of the reference magnitude.
@@ -30,6 +62,7 @@ class Price(Shown):
         after: What would be left; None if the budget cannot pay.
         at_most: Whether the cost is an upper bound, because the exact price needs a size that is not known.
         notes: What else to know.
+        confidence: How often the margin covers.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -44,7 +77,7 @@ class Price(Shown):
     cost: Cost
     guarantee: PureDP | ApproxDP
     free: bool
-    margin95: float | None
+    margin: float | None
     margin_unit: MarginUnit
     unit: str
     noise_percent: float | None
@@ -52,6 +85,14 @@ class Price(Shown):
     after: Remaining | None
     at_most: bool = False
     notes: tuple[str, ...] = ()
+    confidence: float = COVERAGE
+
+    @property
+    def margin95(self) -> float | None:
+        """``margin``, of a price with a confidence of 95 %."""
+        if self.confidence != COVERAGE:
+            raise ParameterError(f"This margin has a confidence of {confidence_words(self.confidence)}: use margin.")
+        return self.margin
 
     @property
     def epsilon(self) -> float:
@@ -73,11 +114,15 @@ class Price(Shown):
         word = "at most " if self.at_most else ""
         cost = "nothing: paid before, the same answer again" if self.free else f"{word}{self.cost}"
         found = [("cost", cost)]
-        if self.margin95 is not None:
-            whole = self.margin_unit == "ranks" or self.unit in ("rows", "persons")
-            unit = "ranks" if self.margin_unit == "ranks" else self.unit
+        if self.margin is not None:
+            whole = self.margin_unit != "value" or self.unit in ("rows", "persons")
+            unit = self.unit if self.margin_unit == "value" else self.margin_unit
             least = "at least " if self.at_most and not self.free else ""  # less than the most cost: more noise
-            shown = f"{least}± {show_margin(self.margin95, whole=whole)} {unit} (95 %)".replace("  ", " ")
+            often = confidence_words(self.confidence)
+            shown = f"± {show_margin(self.margin, whole=whole)} {unit}".strip()
+            if self.margin_unit == "rows":
+                shown = f"at most {shown.removeprefix('± ')} behind the most frequent value"
+            shown = f"{least}{shown} ({often})"
             found.append(("margin", shown))
         else:
             found.append(("margin", "depends on how many rows answer, which is not public"))
@@ -94,3 +139,211 @@ class Price(Shown):
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{escape(word)}</td><td>{escape(text)}</td></tr>" for word, text in self.lines())
         return f"<div class='pydplib-price'><p>{escape(self.question)}</p><table>{rows}</table></div>"
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How accurate an answer is to be, and so what it may cost: at most one of epsilon, margin and noise factor.
+
+    Args:
+        epsilon: The privacy loss.
+        margin: The accuracy wanted.
+        noise_factor: The noise wanted.
+        delta: For unknown keys: the chance that a key of one person alone is shown.
+        confidence: How often margins and intervals cover.
+    """
+
+    epsilon: float | None = None
+    margin: float | None = None
+    noise_factor: str | int | None = None
+    delta: float | None = None
+    confidence: float = COVERAGE
+
+    def options(self) -> dict[str, Any]:
+        """Return what ``Session.price`` and ``Session.release`` take."""
+        said = {name: getattr(self, name) for name in ("epsilon", "margin", "noise_factor", "delta")}
+        found = {name: value for name, value in said.items() if value is not None}
+        return found if self.confidence == COVERAGE else found | {"confidence": self.confidence}
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """An epsilon that was agreed: by number, margin or noise factor.
+
+    Args:
+        epsilon: The privacy loss.
+        label: The label of the output.
+        size: The number of rows as far as the recipient knows it.
+        at_most: Whether the true price may be lower.
+        notes: What else to know.
+        remarks: What was bought along just now, in words.
+    """
+
+    epsilon: Fraction
+    label: OutputLabel
+    size: float | None
+    at_most: bool = False
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def agree(session: Session, facts: Facts, asked: Accuracy, *, buy: bool) -> Agreement:
+    """Return the epsilon of a question, as far as public facts and what the recipient has bought tell.
+
+    Args:
+        session: Whose terms hold.
+        facts: The question against the schema.
+        asked: What the recipient says.
+        buy: Whether the number of rows may be bought now, where the price needs it.
+    """
+    said = {"epsilon": asked.epsilon, "margin": asked.margin, "noise_factor": asked.noise_factor}
+    given = [name for name, value in said.items() if value is not None]
+    if len(given) > 1:
+        raise ParameterError(f"Give one of epsilon=, margin= and noise_factor=. Got {' and '.join(given)}.")
+    if asked.epsilon is not None:
+        loss = check_epsilon(asked.epsilon)
+        check_spend(float(loss), session.cap)
+        return Agreement(loss, session.policy.label_of_epsilon(float(loss)), session.size)
+    if asked.margin is not None:
+        return _by_margin(session, facts, asked, buy=buy)
+    factor = session.noise_factor if asked.noise_factor is None else parse_noise_factor(asked.noise_factor)
+    if factor is None:
+        raise ParameterError(
+            "Choose epsilon=, margin= or noise_factor=. There is no default "
+            "(but a session with role= has the role's noise factor)."
+        )
+    delta_of(session, facts, asked.delta)  # refused before anything is bought
+    return _by_noise_factor(session, facts, factor, buy=buy)
+
+
+def delta_of(session: Session, facts: Facts, delta: float | None) -> float | None:
+    """Return the delta of a question: what was given, or a tenth of the policy's; none without unknown keys."""
+    if facts.has_unknown_keys:
+        return session.policy.delta_for(session.table.schema.size) / 10 if delta is None else delta
+    if delta is not None:
+        raise ParameterError("delta= belongs to unknown keys; this question has none and is pure.")
+    return None
+
+
+def _by_margin(session: Session, facts: Facts, asked: Accuracy, *, buy: bool) -> Agreement:
+    delta = delta_of(session, facts, asked.delta)
+    wanted = parse_margin(asked.margin)
+    needs = facts.question.needs_size and not facts.question.conditions
+    if buy and needs:
+        _check_open(session, facts, "dp_high")
+    size, remarks = _known_size(session, buy=buy and needs)
+    loss = margin_epsilon(facts, wanted, size, delta, confidence=asked.confidence)
+    with telling(remarks):
+        check_spend(float(loss), session.cap)
+    return Agreement(loss, session.policy.label_of_epsilon(float(loss)), size, remarks=remarks)
+
+
+def _by_noise_factor(session: Session, facts: Facts, factor: NoiseFactor, *, buy: bool) -> Agreement:
+    label = label_of_noise_factor(factor)
+    matching = (_MATCHING,) if facts.question.conditions else ()
+    if buy:
+        _check_open(session, facts, label)
+    size, remarks = _known_size(session, buy=buy)
+    if size is None and session.cap is not None:
+        note = (
+            f"The noise factor '{factor.name}' needs the number of rows, which is not declared. It is bought with "
+            f"the release, once, for epsilon {float(session.size_epsilon or 0):g}; until then only the "
+            "role's cap is known."
+        )
+        return Agreement(Fraction(str(session.cap)), label, None, True, (note, *matching))
+    band = band_epsilon(facts, factor.target, size)
+    used, lowered = settle_epsilon(float(band), session.cap, on_conflict=session.on_conflict)
+    if not lowered:
+        return Agreement(max(band, Fraction(1, 10**6)), label, size, False, matching, remarks)
+    note = (
+        f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
+        "there is more noise than the band says."
+    )
+    return Agreement(Fraction(str(used)), label, size, False, (note, *matching), remarks)
+
+
+def _check_open(session: Session, facts: Facts, label: OutputLabel) -> None:
+    """Raise if no answer of this label may speak of these fields: before a number of rows is bought for it."""
+    session.check_fields(facts.question.fields, label, _LEAST, facts.question.filters)
+
+
+def _known_size(session: Session, *, buy: bool) -> tuple[float | None, tuple[str, ...]]:
+    """Return the number of rows as far as it is known, and what was said where it had to be bought."""
+    size, cost = session.size, session.size_epsilon
+    if size is not None or not buy or cost is None:
+        return size, ()
+    session.buy_size()
+    told = f"The number of rows was bought as well, once, for epsilon {float(cost):g}: prices need it."
+    return session.size, (told,)
+
+
+@contextmanager
+def telling(bought: tuple[str, ...]) -> Iterator[None]:
+    """Let a refusal say what was paid before it came: the number of rows, where it was bought in the same breath."""
+    try:
+        yield
+    except (BudgetError, PolicyError) as refusal:
+        if not bought:
+            raise
+        words = f"{str(refusal).replace(' Nothing was spent.', ' Nothing else was spent.')} {' '.join(bought)}"
+        if isinstance(refusal, BudgetError):
+            raise BudgetError(words, asked=refusal.asked, left=refusal.left) from None
+        raise PolicyError(words) from None
+
+
+def parse_margin(margin: Any) -> float:
+    """Return a margin as the positive, finite number that it must be."""
+    try:
+        return check_margin(float(margin))
+    except (TypeError, ValueError):
+        raise ParameterError("margin is a positive number, in the unit of the answer.") from None
+
+
+def band_epsilon(facts: Facts, target: float, size: float | None) -> Fraction:
+    """Return the epsilon at which the expected noise is ``target`` times the reference magnitude, in closed form.
+
+    n is the declared size of the table or a noisy one that was bought, never the exact one. Where an answer has
+    k groups (or cells), the reference is an even group of n / k rows: that many rows for counts, times the largest
+    value for sums, the range for means, that of evenly spread values for variances, that many ranks for quantiles.
+
+    Args:
+        facts: The question against the schema.
+        target: The middle of the noise band, e.g. 0.15.
+        size: The declared or bought number of rows.
+    """
+    if size is None:
+        raise CalibrationError(f"A price by noise factor {NEEDS_SIZE}")
+    found = facts.question.band_epsilon(facts, target, max(float(size), 1.0) / facts.cells)
+    if facts.has_unknown_keys and not facts.question.is_count:
+        found *= 2  # the other half finds the keys
+    return _rounded(found, down=True)
+
+
+def margin_epsilon(
+    facts: Facts, margin: float, size: float | None, delta: Any = None, *, confidence: float = COVERAGE
+) -> Fraction:
+    """Return the smallest epsilon whose expected margin is at most ``margin`` (in ranks for quantiles)."""
+    if facts.question.needs_size:
+        if facts.question.conditions:
+            raise CalibrationError(
+                f"The margin of a {facts.question.noun} under conditions depends on how many rows meet them, which "
+                "is not public: give epsilon instead, or count them first (the margin of a count is known)."
+            )
+        if size is None:
+            raise CalibrationError(f"A price by margin {NEEDS_SIZE}")
+
+    def margin_of(epsilon: float) -> float:
+        bounded = min(max(epsilon, 1e-6), 1e4)
+        found = facts.at(_rounded(bounded), delta, confidence=confidence).expect(size).margin
+        assert found is not None
+        return found
+
+    return _rounded(solve_epsilon(margin_of, margin))
+
+
+def _rounded(epsilon: float, *, down: bool = False) -> Fraction:
+    """Return epsilon with six significant digits, so that prices are short decimals: up for margins, down for bands."""
+    digits = 5 - math.floor(math.log10(epsilon))
+    scaled = Fraction(epsilon) * Fraction(10) ** digits
+    whole = math.floor(scaled) if down else math.ceil(scaled - Fraction(1, 10**6))
+    return Fraction(whole) / Fraction(10) ** digits

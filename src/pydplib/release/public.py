@@ -16,6 +16,9 @@ from pydplib.errors import ParameterError
 MOST_POINTS = 1_000_000
 """Most grid points of a quantile."""
 
+MOST_DENOMINATOR = 10_000
+"""Quantiles are decimal shares with up to four digits, so that scores stay whole numbers."""
+
 
 def tidy(number: Fraction) -> float:
     """Return a fraction as a plain number: whole ones as int."""
@@ -109,3 +112,23 @@ def grid_points(low: Fraction, step: Fraction, count: int) -> NDArray[np.float64
     if max(abs(first), abs(first + width * count), whole) < 2**53:
         return (first + width * np.arange(count, dtype=np.int64)) / whole  # one correctly rounded division each
     return np.array([float(low + place * step) for place in range(count)])
+
+
+def check_quantiles(quantiles: object) -> tuple[Fraction, ...]:
+    """Return shares strictly between 0 and 1 as exact fractions, ascending and different.
+
+    Examples:
+        >>> check_quantiles([0.25, 0.5])
+        (Fraction(1, 4), Fraction(1, 2))
+    """
+    if isinstance(quantiles, int | float | Fraction):
+        quantiles = [quantiles]
+    try:
+        shares = [exact(q, name="A quantile") for q in quantiles]  # type: ignore[attr-defined]
+    except TypeError:
+        raise ParameterError("quantiles is a list of shares, e.g. [0.25, 0.5, 0.75].") from None
+    if not shares or not all(0 < q < 1 and q.denominator <= MOST_DENOMINATOR for q in shares):
+        raise ParameterError("Quantiles are shares strictly between 0 and 1 with up to four decimals, e.g. 0.25.")
+    if any(a >= b for a, b in pairwise(shares)):
+        raise ParameterError("Quantiles are listed in ascending order, each once.")
+    return tuple(shares)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,16 @@ from pydplib.guarantee import ApproxDP, Guarantee, LocalDP, PureDP, Relation
 from pydplib.release.axes import Axis
 from pydplib.release.frames import release_frame
 from pydplib.release.postprocess import box_data, points, tidy_table
+from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
+from pydplib.release.statistics.question import is_count_of
 from pydplib.release.stored import check_stored
 from pydplib.release.words import release_html, release_text
 
 FORMAT = "pydplib-release/1"
 """The first word of a stored release: readers refuse what they do not know."""
 
-MarginUnit: TypeAlias = Literal["value", "ranks"]
-"""What a margin counts: the value's own unit, or ranks (people) around a quantile."""
+_STORED_95 = {"low": "low95", "high": "high95", "margins": "margins95", "simultaneous": "simultaneous95"}
+"""The names under which margins of 95 % are stored."""
 
 _GUARANTEES: dict[str, type[PureDP] | type[ApproxDP] | type[LocalDP]] = {
     "PureDP": PureDP,
@@ -48,15 +50,17 @@ class Release:
         scale: The scale of the noise, in the value's unit (in ranks for quantiles).
         sensitivity: The most that one person moves the exact values, in the same unit.
         axes: The public keys of the values; empty for a single number.
-        low95: Lower ends of the 95 % intervals.
-        high95: Upper ends of the 95 % intervals.
-        margins95: Half-widths: the noise moved a value by at most this much in 95 % of all releases.
-        simultaneous95: The margin that all values keep at once, where several were released together.
-        margin_unit: ``"value"``, or ``"ranks"`` for quantiles.
+        low: Lower ends of the intervals.
+        high: Upper ends of the intervals.
+        margins: Half-widths: the noise moved a value by at most this much in 95 % of all releases (``confidence``).
+        simultaneous: The margin that all values keep at once, where several were released together.
+        margin_unit: ``"value"``, ``"ranks"`` for quantiles, or ``"rows"`` for modes.
         sizes: Noisy numbers of rows behind each value, where the mechanism gives them for nothing.
         doubtful: 1 for each value of a group that noise alone could have made, else 0; none where no group is.
         noisy: Counts as the noise left them, some below 0, where ``values`` shows 0; tables are tidied from these.
         unit: The unit of the values.
+        confidence: How often margins and intervals cover: in this share of all releases.
+        choices: Of a mode: the public keys, of which ``values`` are the places; ``value`` is the key itself.
         counted: What the numbers count: how many rows of a person, values within which bounds. Margins and intervals
             are about that bounded table; they do not include how far it lies from the table as it is.
         expected_noise: The expected noise in percent of the reference magnitude, where one is public.
@@ -81,15 +85,17 @@ class Release:
     scale: float
     sensitivity: float
     axes: tuple[Axis, ...] = ()
-    low95: tuple[float, ...] | None = None
-    high95: tuple[float, ...] | None = None
-    margins95: tuple[float, ...] | None = None
-    simultaneous95: float | None = None
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
+    margins: tuple[float, ...] | None = None
+    simultaneous: float | None = None
     margin_unit: MarginUnit = "value"
     sizes: tuple[float, ...] | None = None
     doubtful: tuple[float, ...] | None = None
     noisy: tuple[float, ...] | None = None
     unit: str = ""
+    confidence: float = COVERAGE
+    choices: Axis | None = None
     counted: str = ""
     expected_noise: float | None = None
     notes: tuple[str, ...] = ()
@@ -100,7 +106,7 @@ class Release:
 
     def __post_init__(self) -> None:
         cells = int(np.prod([len(axis.keys) for axis in self.axes])) if self.axes else 1
-        for name in ("values", "low95", "high95", "margins95", "sizes", "doubtful", "noisy"):
+        for name in ("values", "low", "high", "margins", "sizes", "doubtful", "noisy"):
             numbers = getattr(self, name)
             if numbers is None:
                 continue
@@ -125,34 +131,92 @@ class Release:
 
     @property
     def value(self) -> Any:
-        """The noisy number, or an array of them with one dimension per axis."""
-        return self._shaped(self.values)
+        """The noisy number, or an array of them with one dimension per axis; of a mode, the chosen keys."""
+        if self.choices is None:
+            return self._shaped(self.values)
+        chosen = [self.choices.keys[int(place)] for place in self.values]
+        if not self.axes:
+            return chosen[0]
+        array = np.empty(len(chosen), dtype=object)
+        array[:] = chosen
+        array = array.reshape(self.shape)
+        array.setflags(write=False)
+        return array
+
+    def label(self, place: int) -> str | None:
+        """Return one chosen key in words; none where values are numbers."""
+        return None if self.choices is None else self.choices.label(self.choices.keys[int(self.values[place])])
 
     @property
-    def margin95(self) -> Any:
-        """How far the noise moved the value, at most, in 95 % of all releases: a number, or an array like ``value``.
+    def margin(self) -> Any:
+        """How far the noise moved the value, at most, with this ``confidence``: a number, or an array like ``value``.
 
         For quantiles it counts ranks (``margin_unit``): at most this many rows, as counted, lie between the released
         value and the quantile of the table. A margin in the column's unit would tell how close the values lie, which
-        nobody has paid for. Not in it: what limits and bounds shift (``counted``), and the sampling error.
+        nobody has paid for. For modes it counts rows: at most this many fewer rows have the released value than the
+        most frequent one. Not in it: what limits and bounds shift (``counted``), and the sampling error.
         """
-        return self._shaped(self.margins95)
+        return self._shaped(self.margins)
 
     @property
-    def interval95(self) -> Any:
-        """(low, high): covers the value of the bounded table in 95 % of all releases; none for quantiles.
+    def interval(self) -> Any:
+        """(low, high): covers the value of the bounded table with this ``confidence``; none for quantiles and modes.
 
         The bounded table is what ``counted`` says: rows beyond the limit weigh less, values beyond the bounds count as
         the bound. How far that shifts a value from the table as it is, the interval does not include.
         """
-        if self.low95 is None or self.high95 is None:
+        if self.low is None or self.high is None:
             return None
-        return self._shaped(self.low95), self._shaped(self.high95)
+        return self._shaped(self.low), self._shaped(self.high)
+
+    def _at95(self, numbers: Any) -> Any:
+        """Return margins of 95 % under the names that say so."""
+        if self.confidence != COVERAGE:
+            raise ParameterError(
+                f"The margins of this release have a confidence of {confidence_words(self.confidence)}: use margin, "
+                "interval, low, high, margins and simultaneous."
+            )
+        return numbers
+
+    @property
+    def low95(self) -> tuple[float, ...] | None:
+        """``low``, of a release with 95 % intervals."""
+        return cast(tuple[float, ...] | None, self._at95(self.low))
+
+    @property
+    def high95(self) -> tuple[float, ...] | None:
+        """``high``, of a release with 95 % intervals."""
+        return cast(tuple[float, ...] | None, self._at95(self.high))
+
+    @property
+    def margins95(self) -> tuple[float, ...] | None:
+        """``margins``, of a release with 95 % margins."""
+        return cast(tuple[float, ...] | None, self._at95(self.margins))
+
+    @property
+    def simultaneous95(self) -> float | None:
+        """``simultaneous``, of a release with 95 % margins."""
+        return cast(float | None, self._at95(self.simultaneous))
+
+    @property
+    def margin95(self) -> Any:
+        """``margin``, of a release with 95 % margins."""
+        return self._at95(self.margin)
+
+    @property
+    def interval95(self) -> Any:
+        """``interval``, of a release with 95 % intervals."""
+        return self._at95(self.interval)
 
     @property
     def keys(self) -> tuple[tuple[Any, ...], ...]:
         """The public key of each value, in the order of ``values``; one empty key for a single number."""
         return tuple(product(*(axis.keys for axis in self.axes)))
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the values are numbers of rows or people."""
+        return is_count_of(self.statistic)
 
     @property
     def epsilon(self) -> float:
@@ -183,23 +247,28 @@ class Release:
             1.0
         """
         plain: dict[str, Any] = {"format": FORMAT}
+        names = _STORED_95 if self.confidence == COVERAGE else {}
         for spec in fields(self):
             if spec.name in ("entry", "backend", "remarks"):
                 continue
             value = getattr(self, spec.name)
             if value is None or (value in ((), "") and spec.name not in ("values", "question")):
                 continue
+            if spec.name == "confidence" and value == COVERAGE:
+                continue  # said by the names of the margins
             if spec.name == "guarantee":
                 value = {"kind": type(value).__name__, **_slots(value), "sentence": value.sentence}
             elif spec.name == "cost":
                 value = value.to_dict()
             elif spec.name == "axes":
                 value = [axis.to_dict() for axis in value]
+            elif spec.name == "choices":
+                value = value.to_dict()
             elif spec.name == "question":
                 value = json.loads(json.dumps(dict(value)))
             elif isinstance(value, tuple):
                 value = list(value)
-            plain[spec.name] = value
+            plain[names.get(spec.name, spec.name)] = value
         return plain
 
     def to_json(self) -> str:
@@ -219,6 +288,12 @@ class Release:
             plain["guarantee"] = kind(**guarantee)
             plain["cost"] = Cost.from_dict(plain["cost"])
             plain["axes"] = tuple(Axis.from_dict(axis) for axis in plain.get("axes", ()))
+            if "choices" in plain:
+                plain["choices"] = Axis.from_dict(plain["choices"])
+            if "confidence" not in plain:
+                for name, stored in _STORED_95.items():
+                    if stored in plain:
+                        plain[name] = plain.pop(stored)
             plain["notes"] = tuple(plain.get("notes", ()))
             release = cls(**plain)
             check_stored(release)
@@ -282,7 +357,7 @@ class Release:
     def __float__(self) -> float:
         if self.axes:
             raise TypeError("This release holds several values; use .value or .to_frame().")
-        return float(self.values[0])
+        return float(self.value)
 
 
 def _all_plain(numbers: NDArray[Any]) -> tuple[float, ...]:

@@ -34,16 +34,15 @@ from pydplib.policy import (
     parse_role,
 )
 from pydplib.release.accounts import Purse, find_account
-from pydplib.release.calibration import expect
-from pydplib.release.limits import RowsPerPerson, beyond_words
-from pydplib.release.prepare import Prepared, prepare
-from pydplib.release.prices import Price
+from pydplib.release.facts import Facts, Purchase
+from pydplib.release.prices import Accuracy, Agreement, Price, agree, delta_of, telling
 from pydplib.release.public import check_epsilon
-from pydplib.release.questions import Count, Question
 from pydplib.release.records import RecordRelease
 from pydplib.release.release import Release
-from pydplib.release.resolved import resolve
-from pydplib.release.settled import Asked, Settled, delta_of, settle, telling
+from pydplib.release.statistics.count import Count
+from pydplib.release.statistics.noise import COVERAGE
+from pydplib.release.statistics.question import Question
+from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_words
 from pydplib.release.words import words_of
 
 SIZE_SHARE = Fraction(1, 10)
@@ -161,10 +160,10 @@ class Session:
         """The number of rows as far as it is known: declared, or bought by this recipient. Never the exact one."""
         if self.table.schema.size is not None:
             return float(self.table.schema.size)
-        prepared = self._size_question()
-        if prepared is None:
+        purchase = self._size_question()
+        if purchase is None:
             return None
-        stored = self._stored(prepared)
+        stored = self._stored(purchase)
         return None if stored is None else float(stored.values[0])
 
     def buy_size(self, *, epsilon: float | None = None) -> Release:
@@ -173,13 +172,13 @@ class Session:
         Args:
             epsilon: The privacy loss; by default ``size_epsilon``.
         """
-        prepared = self._size_question(epsilon)
-        if prepared is None:
+        purchase = self._size_question(epsilon)
+        if purchase is None:
             raise ParameterError("buy_size needs epsilon=: without a role there is no cap to take a tenth of.")
         if not self.preview:
-            self._size_epsilon = prepared.epsilon
-        self._check(prepared, self.policy.label_of_epsilon(float(prepared.epsilon)))
-        return self._answer(prepared)
+            self._size_epsilon = purchase.epsilon
+        self._check(purchase, self.policy.label_of_epsilon(float(purchase.epsilon)))
+        return self._answer(purchase)
 
     def buy_limit(self, *, epsilon: float | None = None) -> Release:
         """Buy the noisy histogram of persons by number of rows: who has 1, 2, ... rows, up to more than five limits.
@@ -205,10 +204,10 @@ class Session:
         loss = self._limit_epsilon if epsilon is None else check_epsilon(epsilon)
         if loss is None:
             raise ParameterError("buy_limit needs epsilon=: what the histogram of rows per person may cost.")
-        prepared = self._limit_question(loss)
+        purchase = self._limit_question(loss)
         check_spend(float(loss), self.cap)
-        self._check(prepared, self.policy.label_of_epsilon(float(loss)))
-        bought = self._answer(prepared)
+        self._check(purchase, self.policy.label_of_epsilon(float(loss)))
+        bought = self._answer(purchase)
         self._limit_epsilon = loss
         return replace(bought, notes=(*bought.notes, beyond_words(bought)))
 
@@ -219,12 +218,12 @@ class Session:
             return None
         return self._stored(self._limit_question(self._limit_epsilon))
 
-    def _limit_question(self, epsilon: Fraction) -> Prepared:
-        return prepare(resolve(RowsPerPerson(), self.table.schema), epsilon)
+    def _limit_question(self, epsilon: Fraction) -> Purchase:
+        return Facts.of(RowsPerPerson(), self.table.schema).at(epsilon)
 
-    def _stored(self, prepared: Prepared) -> Release | None:
+    def _stored(self, purchase: Purchase) -> Release | None:
         """Return an answer that this recipient has paid for. If it never came (a crash), nobody looks now."""
-        key = self._key(prepared)
+        key = self._key(purchase)
         if not self._is_paid(key):
             return None
         stored = self.ledger.reserve(key, recipient=self.recipient, role=self.role or UNSPECIFIED).payload
@@ -238,6 +237,7 @@ class Session:
         margin: float | None = None,
         noise_factor: str | int | None = None,
         delta: float | None = None,
+        confidence: float = COVERAGE,
     ) -> Price:
         """Return what a question would cost and which margin to expect. Touches no data and spends nothing.
 
@@ -252,25 +252,27 @@ class Session:
             >>> session.price(dp.Count(), noise_factor="high").epsilon
             0.00740733
         """
-        settled, prepared = self._agree(question, Asked(epsilon, margin, noise_factor, delta), buy=False)
-        key = self._key(prepared)
+        asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
+        agreed, purchase = self._agree(question, asked, buy=False)
+        key = self._key(purchase)
         free, shared = self._is_paid(key), self.ledger.is_paid_by_data_set(key)
-        quote = self._purse.quote(prepared.cost, free=free, shared=shared)
-        stopped = not (free or shared) and self._purse.shows_whole and self._purse.is_stopped_by_whole(prepared.cost)
-        expected = expect(prepared, settled.size)
+        quote = self._purse.quote(purchase.cost, free=free, shared=shared)
+        stopped = not (free or shared) and self._purse.shows_whole and self._purse.is_stopped_by_whole(purchase.cost)
+        expected = purchase.expect(agreed.size)
         return Price(
-            question=words_of(prepared.resolved.canonical),
-            cost=prepared.cost,
-            guarantee=prepared.guarantee,
+            question=words_of(purchase.facts.canonical),
+            cost=purchase.cost,
+            guarantee=purchase.guarantee,
             free=quote.free,
-            margin95=expected.margin95,
+            margin=expected.margin,
             margin_unit=expected.margin_unit,
-            unit=prepared.resolved.unit,
+            unit=purchase.facts.unit,
             noise_percent=expected.noise_percent,
             left=quote.left,
             after=quote.after,
-            at_most=settled.at_most,
-            notes=(*settled.notes, self._whole_words()) if stopped else settled.notes,
+            at_most=agreed.at_most,
+            confidence=purchase.confidence,
+            notes=(*agreed.notes, self._whole_words()) if stopped else agreed.notes,
         )
 
     def _whole_words(self) -> str:
@@ -288,13 +290,14 @@ class Session:
         margin: float | None = None,
         noise_factor: str | int | None = None,
         delta: float | None = None,
+        confidence: float = COVERAGE,
     ) -> Release:
         """Return the noisy answer: paid first, looked up second; free and identical if asked before.
 
         Give one of ``epsilon``, ``margin`` (the accuracy wanted) and ``noise_factor``; with none of them the
         noise factor is the role's.
 
-        Proof: ``Prepared.answer`` is (epsilon, delta)-DP under one person added or removed; the ledger debits
+        Proof: ``Purchase.answer`` is (epsilon, delta)-DP under one person added or removed; the ledger debits
         exactly that before the engine runs, and hands out a stored answer otherwise, which is post-processing. Price,
         refusal and control flow depend on public facts and earlier releases alone.
 
@@ -302,9 +305,10 @@ class Session:
             BudgetError: The budget cannot pay; shows asked and left. Nothing was spent.
             PolicyError: The role may not get this.
         """
-        settled, prepared = self._agree(question, Asked(epsilon, margin, noise_factor, delta), buy=True)
-        with telling(settled.remarks):
-            return self._answer(prepared, settled)
+        asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
+        agreed, purchase = self._agree(question, asked, buy=True)
+        with telling(agreed.remarks):
+            return self._answer(purchase, agreed)
 
     def release_records(
         self, values: Any, *, column: str, epsilon: float, persons: Any = None, budget: LocalDP | None = None
@@ -346,9 +350,9 @@ class Session:
             return self._size_epsilon
         return None if cap is None else cap * SIZE_SHARE
 
-    def _size_question(self, epsilon: float | None = None) -> Prepared | None:
+    def _size_question(self, epsilon: float | None = None) -> Purchase | None:
         loss = self.size_epsilon if epsilon is None else check_epsilon(epsilon)
-        return None if loss is None else prepare(resolve(Count(), self.table.schema), loss)
+        return None if loss is None else Facts.of(Count(), self.table.schema).at(loss)
 
     @property
     def cap(self) -> float | None:
@@ -360,17 +364,18 @@ class Session:
         """The noise factor of this role; None without a role."""
         return None if self._terms is None else self._terms.noise_factor
 
-    def _agree(self, question: Question, asked: Asked, *, buy: bool) -> tuple[Settled, Prepared]:
+    def _agree(self, question: Question, asked: Accuracy, *, buy: bool) -> tuple[Agreement, Purchase]:
         """Return a question's epsilon and all that follows from it, if the policy lets such an answer out."""
-        resolved = resolve(question, self.table.schema)
-        settled = settle(self, resolved, asked, buy=buy)
-        prepared = prepare(resolved, settled.epsilon, delta_of(self, resolved, asked.delta))
-        self._check(prepared, settled.label)
-        return settled, prepared
+        facts = Facts.of(question, self.table.schema)
+        agreed = agree(self, facts, asked, buy=buy)
+        delta = delta_of(self, facts, asked.delta)
+        purchase = facts.at(agreed.epsilon, delta, confidence=asked.confidence)
+        self._check(purchase, agreed.label)
+        return agreed, purchase
 
-    def _check(self, prepared: Prepared, label: OutputLabel) -> None:
-        question = prepared.resolved.question
-        self.check_fields(question.fields, label, float(prepared.epsilon), question.filters)
+    def _check(self, purchase: Purchase, label: OutputLabel) -> None:
+        question = purchase.question
+        self.check_fields(question.fields, label, float(purchase.epsilon), question.filters)
 
     def check_fields(
         self, fields: Iterable[str], label: OutputLabel, epsilon: float, filters: Iterable[str] = ()
@@ -389,41 +394,63 @@ class Session:
 
     # -- paying and answering --------------------------------------------------------------------
 
-    def _key(self, prepared: Prepared) -> ReleaseKey:
+    def _key(self, purchase: Purchase) -> ReleaseKey:
         return ReleaseKey(
             lineage=self.lineage,
             snapshot=self.snapshot,
-            question=prepared.resolved.canonical,
-            cost=prepared.cost,
-            parameters=prepared.parameters,
+            question=purchase.facts.canonical,
+            cost=purchase.cost,
+            parameters=purchase.parameters,
         )
 
     def _is_paid(self, key: ReleaseKey) -> bool:
         return self.has_account(self.recipient) and self.ledger.quote(key, recipient=self.recipient).free
 
-    def _answer(self, prepared: Prepared, settled: Settled | None = None) -> Release:
-        key = self._key(prepared)
+    def _answer(self, purchase: Purchase, agreed: Agreement | None = None) -> Release:
+        """Pay, count, add noise, store; what was stored before is handed out again, and nobody looks."""
+        key = self._key(purchase)
+        reservation = self._pay(purchase, key)
+        payload = reservation.payload
+        if payload is None:
+            release = self._look(purchase)
+            payload = self.ledger.finish(reservation, replace(release, key=key.digest).to_json().encode())
+        return self._handed(Release.from_json(payload), purchase, agreed, reservation)
+
+    def _pay(self, purchase: Purchase, key: ReleaseKey) -> Reservation:
+        """Debit a question, or find that it was paid before; whatever can be known to fail fails first."""
         if not self._is_paid(key):
             self.check_may_release()
-            self._check_types(prepared)
+            self._check_types(purchase)
             self._check_ready()
         try:
-            reservation = self.ledger.reserve(
+            return self.ledger.reserve(
                 key, recipient=self.recipient, role=self.role or UNSPECIFIED, today=self._purse.today
             )
         except BudgetError as refusal:
             if refusal.left is not None or not self._purse.shows_whole:
                 raise
             raise BudgetError(f"{refusal} {self._whole_words()}", asked=refusal.asked) from None
-        payload = reservation.payload
-        if payload is None:
-            payload = self._look(prepared, key, reservation)
-        return self._handed(Release.from_json(payload), prepared, settled, reservation)
 
-    def _check_types(self, prepared: Prepared) -> None:
+    def _look(self, purchase: Purchase) -> Release:
+        """Count and add noise: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
+        found: Release | None = None
+        try:
+            exact: ExactTable = self.table.aggregate(purchase.plan)
+            found = purchase.answer(exact)
+            found.to_json()  # what cannot be written must fail here, too
+        except Exception:  # noqa: S110 - an error's text or kind could tell of the data
+            pass
+        if found is None:
+            raise EngineError(
+                "The question was paid for, but the table could not answer it. The reason is withheld, because it may "
+                "quote data. Nothing was shown; ask again when the table is reachable: the same question is free."
+            )
+        return found
+
+    def _check_types(self, purchase: Purchase) -> None:
         """Raise before anything is paid if the stored types, which are public, cannot answer. No row is read."""
         try:
-            self.table.engine.explain(prepared.plan)
+            self.table.engine.explain(purchase.plan)
         except PydplibError:
             raise
         except Exception:  # noqa: S110 - an engine that explains nothing may still answer
@@ -437,15 +464,15 @@ class Session:
             raise EngineError(f"{error} Nothing was spent.") from None
 
     def _handed(
-        self, release: Release, prepared: Prepared, settled: Settled | None, reservation: Reservation
+        self, release: Release, purchase: Purchase, agreed: Agreement | None, reservation: Reservation
     ) -> Release:
         """Return a stored answer as this recipient gets it.
 
         What follows from the number of rows that a recipient knows is worked out for that recipient alone and never
         stored: another recipient has not paid for that number.
         """
-        size = None if settled is None else settled.size
-        remarks = [] if settled is None else list(settled.remarks)
+        size = None if agreed is None else agreed.size
+        remarks = [] if agreed is None else list(agreed.remarks)
         if not reservation.charged:
             remarks.append("Paid before: nothing was charged.")
         if reservation.payload is not None:
@@ -455,35 +482,20 @@ class Session:
             )
         return replace(
             release,
-            expected_noise=expect(prepared, size).noise_percent,
-            notes=(*release.notes, *self._limit_words(prepared), *(() if settled is None else settled.notes)),
+            expected_noise=purchase.expect(size).noise_percent,
+            notes=(*release.notes, *self._limit_words(purchase), *(() if agreed is None else agreed.notes)),
             remarks=tuple(remarks),
             entry=reservation.entry,
             backend=self.table.backend,
         )
 
-    def _limit_words(self, prepared: Prepared) -> tuple[str, ...]:
+    def _limit_words(self, purchase: Purchase) -> tuple[str, ...]:
         """Return what the bought histogram says about rows beyond the limit, for answers that the limit shapes."""
-        resolved = prepared.resolved
-        if resolved.bound.person is None or (resolved.bound.mode == "sample" and resolved.bound.max_groups is None):
+        bound = purchase.facts.bound
+        if bound.person is None or (bound.mode == "sample" and bound.max_groups is None):
             return ()
-        bought = None if isinstance(resolved.question, RowsPerPerson) else self.limit
+        bought = None if isinstance(purchase.question, RowsPerPerson) else self.limit
         return () if bought is None else (beyond_words(bought),)
-
-    def _look(self, prepared: Prepared, key: ReleaseKey, reservation: Reservation) -> bytes:
-        """Read the data: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
-        found: Release | None = None
-        try:
-            exact: ExactTable = self.table.aggregate(prepared.plan)
-            found = replace(prepared.answer(exact), key=key.digest)
-        except Exception:  # noqa: S110 - an error's text or kind could tell of the data
-            pass
-        if found is None:
-            raise EngineError(
-                "The question was paid for, but the table could not answer it. The reason is withheld, because it may "
-                "quote data. Nothing was shown; ask again when the table is reachable: the same question is free."
-            )
-        return self.ledger.finish(reservation, found.to_json().encode())
 
     # -- budgets ---------------------------------------------------------------------------------
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from pydplib.release.statistics.noise import MarginUnit, check_confidence
 from pydplib.release.words import words_of
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
 
-_NUMBERS = ("scale", "sensitivity", "simultaneous95", "expected_noise")
-_ROWS = ("values", "low95", "high95", "margins95", "sizes", "doubtful", "noisy")
+_NUMBERS = ("scale", "sensitivity", "simultaneous", "expected_noise")
+_ROWS = ("values", "low", "high", "margins", "sizes", "doubtful", "noisy")
 _TEXTS = ("mechanism", "unit", "margin_unit", "key", "counted")
 
 
@@ -31,7 +32,9 @@ def check_stored(release: Release) -> None:
     for name in _TEXTS:
         text = getattr(release, name)
         _demand(text is None or isinstance(text, str))
-    _demand(release.margin_unit in ("value", "ranks"))
+    _demand(release.margin_unit in get_args(MarginUnit))
+    check_confidence(release.confidence)
+    _check_choices(release)
     _demand(all(isinstance(note, str) for note in release.notes))
     for name in _ROWS:
         numbers = getattr(release, name)
@@ -42,6 +45,15 @@ def check_stored(release: Release) -> None:
         _demand(all(isinstance(word, str) for word in (axis.name, axis.title, axis.unit)))
         _demand(all(_is_key(key, bins=axis.kind == "bins") for key in axis.keys))
     _check_cost(release)
+
+
+def _check_choices(release: Release) -> None:
+    """Demand that every value of a mode is the place of a key."""
+    if release.choices is None:
+        return
+    keys, kind = release.choices.keys, release.choices.kind
+    _demand(all(_is_key(key, bins=kind == "bins") for key in keys))
+    _demand(all(isinstance(place, int) and 0 <= place < len(keys) for place in release.values))
 
 
 def _check_cost(release: Release) -> None:

@@ -13,11 +13,10 @@ from pydplib.engine import ExactTable, Measure
 from pydplib.noise.expansion import decimal_context, exp_interval
 from pydplib.noise.tap import add_laplace
 from pydplib.release.axes import Axis
-from pydplib.release.noisy import Noisy
-from pydplib.release.tails import margin_steps
+from pydplib.release.statistics.noise import COVERAGE, Noisy, margin_steps
 
 if TYPE_CHECKING:
-    from pydplib.release.resolved import Resolved
+    from pydplib.release.facts import Facts
 
 KEYS_SHARE = Fraction(1, 2)
 """The part of epsilon that finding the keys costs, where more than a count is asked of them."""
@@ -91,7 +90,7 @@ class KeyNoise:
             steps += 1
         return self.rows - 1 + steps
 
-    def apply(self, table: ExactTable, resolved: Resolved) -> tuple[ExactTable, tuple[Axis, ...]]:
+    def apply(self, table: ExactTable, facts: Facts) -> tuple[ExactTable, tuple[Axis, ...]]:
         """Return the table of the keys that pass, its number of rows replaced by the noisy one, and their axis."""
         place = table.plan.measures.index(Measure("count"))
         noisy = add_laplace(table.values[place], self.scale, sensitivity=self.groups * self.rows)
@@ -99,13 +98,13 @@ class KeyNoise:
         values = [column[shown] for column in table.values]
         values[place] = noisy[shown]
         keys = tuple(table.keys[i] for i in shown)
-        name = next(iter(resolved.groups))
-        axis = Axis(name, tuple(key[0] for key in keys), title=resolved.schema.column(name).title or name)
+        name = next(iter(facts.groups))
+        axis = Axis(name, tuple(key[0] for key in keys), title=facts.schema.column(name).title or name)
         return ExactTable(table.plan, keys, tuple(values)), (axis,)
 
-    def counted(self, table: ExactTable) -> Noisy:
+    def counted(self, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
         """Return the noisy counts of the shown keys as they are: no second noise is needed."""
         noisy = table[table.plan.measures.index(Measure("count"))]
-        margin = margin_steps(self.scale)
+        margin = margin_steps(self.scale, coverage=confidence)
         low = np.maximum(noisy - margin, 0)
         return Noisy(noisy, low, noisy + margin, np.full(noisy.shape, margin))

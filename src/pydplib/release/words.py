@@ -8,6 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import Condition
+from pydplib.release.statistics.noise import confidence_words
+from pydplib.release.statistics.question import STATISTICS
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
@@ -59,11 +61,12 @@ def words_of(question: Mapping[str, Any]) -> str:
         >>> words_of({"ask": "mean", "of": "age", "by": [{"column": "pirads"}]})
         'mean of age by pirads'
     """
-    if question.get("ask") == "rows_per_person":
-        return "persons by number of rows"
-    words = [str(question.get("ask", "release"))]
-    if question.get("of") not in (None, "array"):
-        words.append(f"of {question['of']}")
+    ask = question.get("ask", "release")
+    if ask in STATISTICS:
+        words = [STATISTICS[ask].sentence(question)]
+    else:
+        of = question.get("of")
+        words = [str(ask), *([] if of in (None, "array") else [f"of {of}"])]
     columns = [entry["column"] for entry in question.get("by", ())]
     if columns:
         words.append("by " + ", ".join(columns))
@@ -72,19 +75,22 @@ def words_of(question: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
-def is_count(release: Release) -> bool:
-    """Tell whether the values are numbers of rows or people."""
-    return release.statistic in ("count", "histogram", "crosstab", "rows_per_person")
-
-
 def value_words(release: Release, place: int = 0) -> str:
     """Return one value with its margin and unit."""
-    whole = is_count(release)
+    whole = release.is_count
     value = release.values[place]
     unit = f" {release.unit}" if release.unit else ""
-    if release.margins95 is None:
+    chosen = release.label(place)
+    if chosen is not None:
+        behind = (
+            ""
+            if release.margins is None
+            else f" (at most {show_margin(release.margins[place], whole=True)} rows behind)"
+        )
+        return f"{chosen}{unit}{behind}"
+    if release.margins is None:
         return show_number(value, whole=whole) + unit
-    margin = release.margins95[place]
+    margin = release.margins[place]
     if release.margin_unit == "ranks":
         return f"{show_number(value)}{unit} (± {show_margin(margin, whole=True)} ranks)"
     shown = show_number(value, margin, whole=whole)
@@ -98,10 +104,10 @@ def value_words(release: Release, place: int = 0) -> str:
 
 def _ends(release: Release, place: int) -> str | None:
     """Return "low to high" where a number lies far from the middle of its interval, e.g. at a bound."""
-    if release.low95 is None or release.high95 is None or release.margins95 is None or is_count(release):
+    if release.low is None or release.high is None or release.margins is None or release.is_count:
         return None
-    value, margin = release.values[place], release.margins95[place]
-    low, high = release.low95[place], release.high95[place]
+    value, margin = release.values[place], release.margins[place]
+    low, high = release.low[place], release.high[place]
     if abs((high - value) - (value - low)) <= 0.1 * margin:
         return None
     scale = 10.0 ** max(0, 1 - math.floor(math.log10(margin))) if margin > 0 else 1.0
@@ -111,7 +117,7 @@ def _ends(release: Release, place: int) -> str | None:
 
 def facts(release: Release) -> list[tuple[str, str]]:
     """Return what a reader must know besides the values: (word, sentence) pairs."""
-    found = [("margin", _margin_words(release))] if release.margins95 is not None else []
+    found = [("margin", _margin_words(release))] if release.margins is not None else []
     if release.counted:
         found.append(("counted", release.counted))
     sampling = _sampling_words(release)
@@ -131,19 +137,19 @@ def _protects(release: Release) -> str:
 
 
 def _margin_words(release: Release) -> str:
+    often = f"in {confidence_words(release.confidence)} of all releases"
+    if release.margin_unit == "rows":
+        return f"in rows: {often} at most this many fewer rows, as counted, have this value than the most frequent one."
     if release.margin_unit == "ranks":
         return (
-            "in ranks: in 95 % of all releases at most this many rows, as counted, lie between this value and the "
+            f"in ranks: {often} at most this many rows, as counted, lie between this value and the "
             "quantile. In the unit of the values it is private: it would tell how close they lie."
         )
-    text = "how far the noise moved a number, at most, in 95 % of all releases."
+    text = f"how far the noise moved a number, at most, {often}."
     if any(_ends(release, place) is not None for place in range(len(release.values))):
-        text = (
-            "the number of the table, as counted, lies within ±, or from low to high (in brackets), in 95 % of all "
-            "releases."
-        )
-    if release.simultaneous95 is not None and len(release.values) > 1:
-        shown = show_margin(release.simultaneous95, whole=is_count(release))
+        text = f"the number of the table, as counted, lies within ±, or from low to high (in brackets), {often}."
+    if release.simultaneous is not None and len(release.values) > 1:
+        shown = show_margin(release.simultaneous, whole=release.is_count)
         text += f" All {len(release.values)} at once: ± {shown}."
     return text
 

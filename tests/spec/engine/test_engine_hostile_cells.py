@@ -20,16 +20,15 @@ from neighbours import losses
 
 import pydplib as dp
 from pydplib.engine import ExactTable, Plan, Table, Where
-from pydplib.release.prepare import Prepared, prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts, Purchase
 
 Load = Callable[[pa.Table, dp.Schema, Path], Table]
 Reference = Callable[[Plan], dict[Any, list[list[int]]]]
 
 
-def prepared_of(question: Any, schema: dp.Schema) -> Prepared:
-    resolved = resolve(question, schema)
-    return prepare(resolved, 1.0, 1e-6 if resolved.has_unknown_keys else None)
+def prepared_of(question: Any, schema: dp.Schema) -> Purchase:
+    resolved = Facts.of(question, schema)
+    return resolved.at(1.0, 1e-6 if resolved.has_unknown_keys else None)
 
 
 @cache

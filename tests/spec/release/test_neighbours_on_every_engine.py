@@ -10,8 +10,7 @@ from neighbours import CHOSEN, QUESTIONS, UNKNOWN, Pairs, gather, losses, unboun
 
 import pydplib as dp
 from pydplib.engine import ExactTable, Measure
-from pydplib.release.prepare import Prepared, prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts, Purchase
 
 ENGINES = [
     "duckdb", "polars", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres),
@@ -23,9 +22,9 @@ on_every_engine = pytest.mark.parametrize("engine_name", ENGINES, indirect=True,
 FEW = [QUESTIONS[7], QUESTIONS[3], QUESTIONS[14], UNKNOWN[3]]
 
 
-def prepared_of(question: Any, schema: dp.Schema) -> Prepared:
-    resolved = resolve(question, schema)
-    return prepare(resolved, 1.0, 1e-6 if resolved.has_unknown_keys else None)
+def prepared_of(question: Any, schema: dp.Schema) -> Purchase:
+    resolved = Facts.of(question, schema)
+    return resolved.at(1.0, 1e-6 if resolved.has_unknown_keys else None)
 
 
 def check_all(place: Any, count: int) -> None:
@@ -41,7 +40,7 @@ def check_all(place: Any, count: int) -> None:
             check_new_keys(prepared, found)
 
 
-def check_new_keys(prepared: Prepared, pairs: list[tuple[ExactTable, ExactTable]]) -> None:
+def check_new_keys(prepared: Purchase, pairs: list[tuple[ExactTable, ExactTable]]) -> None:
     """One person makes few keys appear, each with few rows: what delta was computed for."""
     assert prepared.keys is not None
     place = prepared.plan.measures.index(Measure("count"))

@@ -10,8 +10,7 @@ import pytest
 
 import pydplib as dp
 from pydplib.noise.testing import record
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts
 
 SCHEMA = dp.Schema(
     {
@@ -56,6 +55,8 @@ QUESTIONS = [
     dp.Quantiles("psa", [0.25, 0.75]),
     dp.Histogram("age", edges=[18, 40, 60, 80, 100], by="pirads"),
     dp.Crosstab("age", "bph"),
+    dp.Mode("pirads", by="bph"),
+    dp.StandardDeviation("psa"),
     dp.Count(by={"city": None}),
 ]
 
@@ -68,8 +69,8 @@ def integers(table: dp.Table) -> list[list[int]]:
     """What every question hands to the noise."""
     found = []
     for question in QUESTIONS:
-        resolved = resolve(question, SCHEMA)
-        prepared = prepare(resolved, 1.0, 1e-6 if resolved.has_unknown_keys else None)
+        resolved = Facts.of(question, SCHEMA)
+        prepared = resolved.at(1.0, 1e-6 if resolved.has_unknown_keys else None)
         with record() as trace:
             prepared.answer(table.aggregate(prepared.plan))
         found.append([int(n) for n in np.concatenate([passed.exact.ravel() for passed in trace.passed])])
@@ -89,7 +90,7 @@ def test_every_question_hands_the_same_integers_to_the_noise(place, expected):
 def test_known_table_gives_known_integers(place):
     """A row of 'a', who has three where two count, weighs 2/3; nobody's row counts for nothing."""
     table = place(arrow(ROWS), SCHEMA)
-    prepared = prepare(resolve(dp.Count(by="pirads"), SCHEMA), 1.0)
+    prepared = Facts.of(dp.Count(by="pirads"), SCHEMA).at(1.0)
     third = 2 * 65536 // 3
     one, two, three, other = 65536 + third, third + 2 * 65536, third + 65536, 65536
     assert table.aggregate(prepared.plan)[0].tolist() == [one, two, three, other]

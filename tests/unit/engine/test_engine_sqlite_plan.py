@@ -7,8 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pydplib as dp
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts
 
 
 def test_count_when_rows_are_weighted_searches_persons_by_an_index(tmp_path: Path) -> None:
@@ -18,7 +17,7 @@ def test_count_when_rows_are_weighted_searches_persons_by_an_index(tmp_path: Pat
         db.executemany("INSERT INTO reports VALUES (?, ?)", [(i, 20 + i % 60) for i in range(50)])
     schema = dp.Schema({"age": dp.Number(18, 100)}, person="id", max_rows_per_person=1, name="reports")
     table = dp.load(path, schema, table="reports")
-    query = table.engine.explain(prepare(resolve(dp.Count(), schema), Fraction(1)).plan)
+    query = table.engine.explain(Facts.of(dp.Count(), schema).at(Fraction(1)).plan)
     with sqlite3.connect(path) as db:
         db.create_function("pydplib_text", 1, lambda cell: cell)  # the engine's own
         steps = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {query}")]

@@ -15,8 +15,7 @@ from pydplib.experiments._sound_drawing import _ages_of, _averages, _release_lik
 from pydplib.experiments.sound_figures import AGE_EDGES, SOUND_FIGURES, guarantee_of, sound_figure
 from pydplib.noise.testing import seeded
 from pydplib.plot import figure_arrays
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts
 from pydplib.schema import Number, Schema
 
 
@@ -103,7 +102,7 @@ def test_average_ages_of_figure_3_lie_within_their_margins(cohort: Any) -> None:
     """Compared with the same averages from the exact table, 60 times; 95 % are meant."""
     found = []
     with dp.load(pirads(n=920), pirads_schema()) as loaded:
-        prepared = prepare(resolve(SOUND_FIGURES["3"].ask(loaded.schema)[0], loaded.schema), 1.0)
+        prepared = Facts.of(SOUND_FIGURES["3"].ask(loaded.schema)[0], loaded.schema).at(1.0)
         exact = loaded.aggregate(prepared.plan)
         noiseless = _release_like(prepared.answer(exact), exact[0] / prepared.noise.per_row)
         truth = [mean for mean, _ in _averages(noiseless)]

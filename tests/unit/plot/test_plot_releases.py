@@ -30,9 +30,9 @@ def counts(axes, values, margin=6.0, **more):
         1.0,
         1.0,
         axes=tuple(axes),
-        low95=tuple(max(0.0, value - margin) for value in values),
-        high95=tuple(value + margin for value in values),
-        margins95=(margin,) * len(values),
+        low=tuple(max(0.0, value - margin) for value in values),
+        high=tuple(value + margin for value in values),
+        margins=(margin,) * len(values),
         unit="rows",
         **more,
     )
@@ -43,7 +43,7 @@ def means(axes, values, sizes, low=None, high=None):
     low = [value - 1 for value in values] if low is None else low
     high = [value + 1 for value in values] if high is None else high
     question = {"ask": "mean", "of": "age", "by": [{"column": axis.name} for axis in axes]}
-    return dataclasses.replace(made, question=question, unit="years", low95=low, high95=high, sizes=sizes)
+    return dataclasses.replace(made, question=question, unit="years", low=low, high=high, sizes=sizes)
 
 
 def test_means_by_two_columns_lie_next_to_each_other_with_error_bars_in_their_colours():
@@ -131,7 +131,7 @@ def test_intervals_of_medians_from_a_table_are_error_bars_and_ranks_are_said_in_
     median = dataclasses.replace(made, question={"ask": "median", "of": "age"})
     error = median.plot().data[0].error_y
     assert error.array == (1.0, 2.0, 2.0) and error.arrayminus == (5.0, 4.0, 4.0)
-    ranks = dataclasses.replace(median, low95=None, high95=None, margin_unit="ranks", margins95=(21.0,) * 3).plot()
+    ranks = dataclasses.replace(median, low=None, high=None, margin_unit="ranks", margins=(21.0,) * 3).plot()
     assert ranks.data[0].error_y.array is None
     assert "No error bars: the margin counts ranks, ± 21 rows (95 %)." in ranks.words[1]
 

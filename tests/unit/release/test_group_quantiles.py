@@ -13,17 +13,12 @@ from neighbours import arrow, loss_between, schema_of
 import pydplib as dp
 from pydplib.datasets import pirads, pirads_schema
 from pydplib.errors import DataError, ParameterError
+from pydplib.noise.tap import add_laplace
 from pydplib.noise.testing import seeded
 from pydplib.release import group_quantiles as module
-from pydplib.release.choosing import QuantileNoise
-from pydplib.release.group_quantiles import (
-    BinnedQuantileNoise,
-    choose_quantile_noise,
-    group_quantiles,
-    read_quantiles,
-)
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import Resolved, resolve
+from pydplib.release.facts import Facts
+from pydplib.release.group_quantiles import group_quantiles, read_quantiles
+from pydplib.release.statistics.quantiles import BinnedQuantileNoise, QuantileNoise, choose_quantile_noise
 
 GROUPS = ("chr", "y", "n", "acute", "acute on chronic")
 SHARES = (0.25, 0.5, 0.75)
@@ -83,7 +78,7 @@ def test_interval_covers_groups_of_any_size_wherever_in_a_bin_the_rows_lie(share
         counts = np.histogram(rows, edges)[0]
         with seeded(size):
             noise = BinnedQuantileNoise(3, 1, (Fraction(1, 2),), 12, 1, Fraction(1))
-            noisy = module.add_laplace(np.tile(counts, (RUNS, 1)), noise.scale, sensitivity=3)
+            noisy = add_laplace(np.tile(counts, (RUNS, 1)), noise.scale, sensitivity=3)
         found = read_quantiles(noisy, edges, [share], 3.0)
         assert np.mean((found.low <= truth) & (truth <= found.high)) >= 0.94, size
         assert np.all((found.low <= found.values) & (found.values <= found.high))
@@ -94,14 +89,14 @@ def test_reach_of_a_sum_of_noises_leaves_as_much_outside_as_it_says(weights):
     rng = np.random.default_rng(11)
     many, few = weights
     drawn = 0.7 * rng.laplace(size=(200_000, many)).sum(axis=1) - 0.3 * rng.laplace(size=(200_000, few)).sum(axis=1)
-    reach = module._reach((np.array(many), np.array(few)), (0.7, 0.3), 1.0, module._SIDE)
+    reach = module.noise_reach((np.array(many), np.array(few)), (0.7, 0.3), 1.0, module._SIDE)
     assert 0.0215 <= np.mean(drawn > reach) <= 0.0265
 
 
 def test_quartiles_by_prostatitis_have_at_most_half_the_error_of_choosing_each(table):
-    prepared = prepare(resolve(dp.Quantiles("age", by="prostatitis"), table.schema), 1.0)
+    prepared = Facts.of(dp.Quantiles("age", by="prostatitis"), table.schema).at(1.0)
     assert isinstance(prepared.noise, BinnedQuantileNoise)
-    crosstab = prepare(resolve(dp.Crosstab("age", "prostatitis"), table.schema), 1.0)
+    crosstab = Facts.of(dp.Crosstab("age", "prostatitis"), table.schema).at(1.0)
     noise = prepared.noise
     choice = QuantileNoise(noise.rows, noise.per_row, noise.shares, noise.points, noise.epsilon)
     cells, counts = table.aggregate(prepared.plan), table.aggregate(crosstab.plan)
@@ -136,7 +131,7 @@ def test_release_says_why_and_which_groups_noise_could_have_made(table):
 
 def test_quantiles_of_the_whole_table_are_chosen_one_by_one():
     for question in (dp.Median("age"), dp.Quantiles("age")):
-        assert isinstance(prepare(resolve(question, pirads_schema()), 1.0).noise, QuantileNoise)
+        assert isinstance(Facts.of(question, pirads_schema()).at(1.0).noise, QuantileNoise)
 
 
 def test_choice_follows_public_facts_alone():
@@ -170,12 +165,12 @@ def test_quartiles_of_other_cohorts_are_never_clearly_worse_than_choosing_each(n
     group_of, age = np.asarray(cohort[by]).astype(object), np.asarray(cohort["age"], dtype=float)
     with dp.load(pirads(n=n, seed=seed), replace(pirads_schema(), size=n)) as table:
         for epsilon in (0.5, 2.0):
-            prepared = prepare(resolve(dp.Quantiles("age", by=by), table.schema), epsilon)
+            prepared = Facts.of(dp.Quantiles("age", by=by), table.schema).at(epsilon)
             noise = prepared.noise
             assert isinstance(noise, BinnedQuantileNoise)
             choice = QuantileNoise(noise.rows, noise.per_row, noise.shares, noise.points, noise.epsilon)
             cells, low = table.aggregate(prepared.plan), prepared.plan.measures[0].first_cell
-            groups = list(prepared.resolved.groups[by])[:5]
+            groups = list(prepared.facts.groups[by])[:5]
             truth = np.array([np.quantile(age[group_of == key], SHARES, method="inverted_cdf") for key in groups])
             with seeded(seed):
                 found = [noise.apply(cells[0]).values[:5] + low - truth for _ in range(25)]
@@ -200,7 +195,7 @@ ROW = {"age": 70.0, "psa": 4.0, "lesions": 1, "pirads": 2, "bph": True, "day": N
 
 def replayed() -> float:
     schema = schema_of()
-    prepared = prepare(resolve(dp.Quantiles("age", by="pirads"), schema), 1.0)
+    prepared = Facts.of(dp.Quantiles("age", by="pirads"), schema).at(1.0)
     assert isinstance(prepared.noise, BinnedQuantileNoise)
     with dp.load(arrow([]), schema) as smaller, dp.load(arrow([[ROW, ROW, ROW]]), schema) as larger:
         return loss_between(prepared, smaller.aggregate(prepared.plan), larger.aggregate(prepared.plan))
@@ -211,7 +206,7 @@ def test_replay_of_the_worst_person_loses_the_whole_epsilon_and_no_more():
 
 
 def test_replay_with_a_planted_smaller_sensitivity_is_caught(monkeypatch):
-    monkeypatch.setattr(Resolved, "rows", property(lambda self: 1))
+    monkeypatch.setattr(Facts, "rows", property(lambda self: 1))
     with pytest.raises(AssertionError, match="claims sensitivity"):
         replayed()
 

@@ -10,8 +10,7 @@ import pytest
 
 import pydplib as dp
 from pydplib.noise.testing import record
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts
 
 SCHEMA = dp.Schema(
     {
@@ -67,7 +66,7 @@ def session():
 
 
 def digest(session, question, epsilon="0.5") -> str:
-    return session._key(prepare(resolve(question, SCHEMA), Fraction(epsilon))).digest
+    return session._key(Facts.of(question, SCHEMA).at(Fraction(epsilon))).digest
 
 
 def test_every_part_of_a_question_makes_another_key(session):
@@ -93,11 +92,11 @@ def test_epsilon_snapshot_lineage_and_declarations_make_another_key(session):
             "name": "reports",
         }
         other = dp.Schema(**(facts | change))
-        prepared = prepare(resolve(dp.Mean("age"), other), Fraction(1, 2))
-        here = prepare(resolve(dp.Mean("age"), SCHEMA), Fraction(1, 2))
+        prepared = Facts.of(dp.Mean("age"), other).at(Fraction(1, 2))
+        here = Facts.of(dp.Mean("age"), SCHEMA).at(Fraction(1, 2))
         assert prepared.parameters != here.parameters or other.lineage != SCHEMA.lineage
     assert here.parameters["noise"]["rows"] == "3" and here.parameters["noise"]["kind"] == "MeanNoise"
-    assert prepare(resolve(dp.Mean("age"), SCHEMA), Fraction(1, 3)).parameters != here.parameters
+    assert Facts.of(dp.Mean("age"), SCHEMA).at(Fraction(1, 3)).parameters != here.parameters
     frame = pd.DataFrame({"patient": ["a"], "age": [60.0], "psa": [4.0], "bph": [True], "pirads": [1], "city": ["x"]})
     with dp.load(frame, SCHEMA) as table:
         later = dp.Session(table, recipient="acme", budget=dp.PureDP(5.0), snapshot="2019")
@@ -129,7 +128,7 @@ CHOSEN = [dp.Median("age"), dp.Quantiles("age", [0.25, 0.75])]
 @pytest.mark.parametrize("question", LAPLACE + CHOSEN, ids=repr)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(3, 2)])
 def test_cost_of_every_question_is_its_epsilon_and_half_the_square(question, epsilon):
-    prepared = prepare(resolve(question, SCHEMA), epsilon)
+    prepared = Facts.of(question, SCHEMA).at(epsilon)
     nano = int(epsilon * 10**9)
     assert prepared.cost.nano_epsilon == nano and prepared.cost.atto_delta == 0
     # Permute-and-flip is not known to be as narrow as the exponential mechanism: epsilon^2/2, not epsilon^2/8.
@@ -151,10 +150,10 @@ def test_cost_of_array_one_liners_is_their_epsilon_and_half_the_square():
 
 
 def test_cost_of_unknown_keys_has_its_delta_and_half_the_square():
-    prepared = prepare(resolve(dp.Count(by={"city": None}), SCHEMA), Fraction(1, 2), 1e-7)
+    prepared = Facts.of(dp.Count(by={"city": None}), SCHEMA).at(Fraction(1, 2), 1e-7)
     assert prepared.cost.nano_epsilon == 500_000_000 and prepared.cost.nano_rho == 125_000_000
     assert prepared.cost.atto_delta == 10**11 and prepared.keys.delta == Fraction(1, 10**7)
-    mean = prepare(resolve(dp.Mean("age", by={"city": None}), SCHEMA), Fraction(1, 2), 1e-7)
+    mean = Facts.of(dp.Mean("age", by={"city": None}), SCHEMA).at(Fraction(1, 2), 1e-7)
     assert mean.keys.epsilon + mean.noise.epsilon == Fraction(1, 2)
 
 

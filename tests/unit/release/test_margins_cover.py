@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import pydplib as dp
-from pydplib.release.noisy import MeanNoise, VarianceNoise
-from pydplib.release.tails import find_end
+from pydplib.release.statistics.mean import MeanNoise
+from pydplib.release.statistics.noise import find_end
+from pydplib.release.statistics.variance import VarianceNoise
 
 HALF, TIMES = 1 << 12, 2000
 STEP = 41 / HALF
@@ -88,9 +89,9 @@ def _mean_at_a_bound() -> dp.Release:
         mechanism="discrete Laplace",
         scale=1.0,
         sensitivity=1.0,
-        low95=(40.04,),
-        high95=(100.0,),
-        margins95=(58.66,),
+        low=(40.04,),
+        high=(100.0,),
+        margins=(58.66,),
         unit="years",
     )
 

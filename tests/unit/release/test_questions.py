@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from pinned_releases import QUESTIONS as PINNED_QUESTIONS
 
 import pydplib as dp
 from pydplib.budget.keys import canonical_json
 from pydplib.errors import QuestionError, SchemaError
 from pydplib.release import Question
+from pydplib.release.facts import Facts
 from pydplib.release.grids import nice_edges
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
 
 ALL = [
     dp.Count(),
@@ -50,7 +52,7 @@ def test_another_bound_is_another_question(schema):
     wider = dp.Schema(
         {**schema.columns, "age": dp.Number(0, 120, step=1)}, person="patient", max_rows_per_person=1, name="reports"
     )
-    assert resolve(dp.Mean("age"), schema).fingerprint != resolve(dp.Mean("age"), wider).fingerprint
+    assert Facts.of(dp.Mean("age"), schema).fingerprint != Facts.of(dp.Mean("age"), wider).fingerprint
 
 
 def test_question_is_frozen():
@@ -75,7 +77,10 @@ def test_question_is_frozen():
         (lambda: dp.Quantiles("age", [2]), "between 0 and 1"),
         (lambda: dp.Mean("age", where=["age > 60"]), "Where"),
         (lambda: dp.Mean("age", where=[dp.Where("pirads").eq(7)]), "no declared value"),
-        (lambda: dp.Median("age", by={"name": None}), "Median needs public keys.* only Count, Sum, Mean and Variance"),
+        (
+            lambda: dp.Median("age", by={"name": None}),
+            "Median needs public keys.* only Count, Mean, Sum, StandardDeviation and Variance",
+        ),
         (lambda: dp.Quantiles("age", [0.5], by={"name": None}), "First ask Count"),
         (lambda: dp.Histogram("age", by={"name": None}), "Histogram needs public keys"),
         (lambda: dp.Count(by={"name": None, "pirads": [1]}), "one column at a time"),
@@ -84,26 +89,26 @@ def test_question_is_frozen():
 )
 def test_question_that_does_not_fit_is_refused_with_the_next_step(make, message, schema):
     with pytest.raises((QuestionError, SchemaError, dp.ParameterError), match=message):
-        resolve(make(), schema)
+        Facts.of(make(), schema)
 
 
 def test_unknown_keys_without_a_person_column_are_refused():
     with pytest.raises(QuestionError, match="person column"):
-        resolve(dp.Count(by={"city": None}), dp.Schema({"city": dp.Text()}))
+        Facts.of(dp.Count(by={"city": None}), dp.Schema({"city": dp.Text()}))
 
 
 def test_conditions_on_the_measured_column_narrow_its_bounds(schema):
-    narrow = resolve(dp.Mean("age", where=[dp.Where("age").between(60, 70)]), schema)
+    narrow = Facts.of(dp.Mean("age", where=[dp.Where("age").between(60, 70)]), schema)
     assert narrow.bounds == (60, 70)
-    assert resolve(dp.Mean("age", where=[dp.Where("psa").between(1, 2)]), schema).bounds == (18, 100)
-    assert resolve(dp.Mean("age", where=[dp.Where("age").eq(60)]), schema).bounds == (18, 100)
-    wide = prepare(resolve(dp.Mean("age"), schema), 1.0)
-    assert prepare(narrow, 1.0).noise.unit_scale == pytest.approx(wide.noise.unit_scale * 10 / 82)
+    assert Facts.of(dp.Mean("age", where=[dp.Where("psa").between(1, 2)]), schema).bounds == (18, 100)
+    assert Facts.of(dp.Mean("age", where=[dp.Where("age").eq(60)]), schema).bounds == (18, 100)
+    wide = Facts.of(dp.Mean("age"), schema).at(1.0)
+    assert narrow.at(1.0).noise.unit_scale == pytest.approx(wide.noise.unit_scale * 10 / 82)
 
 
 def test_one_person_moves_all_groups_together_by_the_rows_that_count(schema):
-    assert prepare(resolve(dp.Count(by="pirads"), schema), 1.0).noise.sensitivity == 2 * 65536
-    assert prepare(resolve(dp.Count(of="persons", by="pirads"), schema), 1.0).noise.sensitivity == 1
+    assert Facts.of(dp.Count(by="pirads"), schema).at(1.0).noise.sensitivity == 2 * 65536
+    assert Facts.of(dp.Count(of="persons", by="pirads"), schema).at(1.0).noise.sensitivity == 1
 
 
 def test_nice_edges_lie_at_round_numbers_within_the_bounds():
@@ -129,10 +134,31 @@ def test_whole_numbers_are_one_question_however_they_are_written():
     ]
     for one, other in alike:
         assert canonical_json(one.canonical(schema)) == canonical_json(other.canonical(schema))
-        assert resolve(one, schema).canonical == resolve(other, schema).canonical
+        assert Facts.of(one, schema).canonical == Facts.of(other, schema).canonical
 
 
 def test_other_edges_are_another_question():
     schema = dp.Schema({"age": dp.Number(18, 100)}, name="reports")
     one, other = dp.Histogram("age", edges=[20, 40]), dp.Histogram("age", edges=[20, 40.5])
     assert canonical_json(one.canonical(schema)) != canonical_json(other.canonical(schema))
+
+
+SPELLED = [
+    *(question for _, question, _ in PINNED_QUESTIONS),
+    dp.Mode("age", bins=4, by="pirads"),
+    dp.StandardDeviation("psa", by={"pirads": [5, 4], "day": dp.Bins(["2018-01-01", "2018-07-01"])}),
+    dp.Count(by={"pirads": None}, where=[dp.Where("city").is_missing(), dp.Where("age").ne(3.5)]),
+    dp.Crosstab(by={"pirads": [1, 2], "age": dp.Bins([40, 60])}, where=dp.Where("day").at_most("2018-07-01")),
+    dp.Crosstab("it's", 'a "name"', bins={"it's": [0.5, 1.25]}),
+    dp.Sum("lesions", where=[dp.Where("prostatitis").is_in(["a, b", "c'd"]), dp.Where("bph").eq(False)]),
+]
+
+
+@pytest.mark.parametrize("question", SPELLED, ids=repr)
+def test_repr_of_a_question_evaluates_to_the_question(question):
+    assert eval(repr(question), vars(dp) | {name: getattr(dp, name) for name in dp.__all__}) == question
+    assert type(question).from_dict(question.to_dict()) == question
+
+
+def test_questions_that_differ_never_print_alike():
+    assert len({repr(question) for question in SPELLED}) == len({json.dumps(q.to_dict()) for q in SPELLED})

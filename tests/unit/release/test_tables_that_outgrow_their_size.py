@@ -14,9 +14,8 @@ import pydplib as dp
 from pydplib.engine import ExactTable
 from pydplib.engine.exact import integers
 from pydplib.noise.testing import check_neighbours, record, replay, seeded
-from pydplib.release.choosing import QuantileNoise
-from pydplib.release.prepare import Prepared, prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts, Purchase
+from pydplib.release.statistics.quantiles import QuantileNoise
 
 WEIGHT = 2**16
 SIZES = st.integers(1, 100_000)
@@ -29,7 +28,7 @@ def schema_of(low: float, high: float, size: int) -> dp.Schema:
     return dp.Schema({"x": dp.Number(low, high)}, person="id", max_rows_per_person=1, size=size, name="t")
 
 
-def exact_of(prepared: Prepared, *persons: tuple[float, int]) -> ExactTable:
+def exact_of(prepared: Purchase, *persons: tuple[float, int]) -> ExactTable:
     """Return what an engine counts of this many persons per value, in Python's own integers."""
     columns = []
     for measure in prepared.plan.measures:
@@ -51,7 +50,7 @@ def test_answers_hold_at_any_size_and_bounds(ask, bounds, size, growth, at, othe
     low, high = bounds
     width, persons = high - low, size * growth + 1
     one, two = low + at * width, low + other * width
-    prepared = prepare(resolve(QUESTIONS[ask], schema_of(low, high, size)), 100)
+    prepared = Facts.of(QUESTIONS[ask], schema_of(low, high, size)).at(100)
     with seeded(1):
         released = prepared.answer(exact_of(prepared, (one, persons), (two, persons)))
     middle = (one + two) / 2
@@ -71,7 +70,7 @@ def test_answers_hold_at_any_size_and_bounds(ask, bounds, size, growth, at, othe
 def test_one_more_person_moves_no_more_than_the_claim_at_any_size(ask, bounds, size, growth, at, new):
     low, high = bounds
     value, added = low + at * (high - low), low + new * (high - low)
-    prepared = prepare(resolve(QUESTIONS[ask], schema_of(low, high, size)), Fraction(1, 2))
+    prepared = Facts.of(QUESTIONS[ask], schema_of(low, high, size)).at(Fraction(1, 2))
     persons = (value, size * growth)
     with record() as first:
         prepared.answer(exact_of(prepared, persons))
@@ -98,7 +97,7 @@ def test_table_of_people_of_one_age_keeps_its_mean_and_variance(people):
 
 
 def test_note_on_outgrown_size_follows_from_the_noisy_count_alone():
-    prepared = prepare(resolve(dp.Count(), schema_of(0, 1, 100)), 1)
+    prepared = Facts.of(dp.Count(), schema_of(0, 1, 100)).at(1)
 
     def notes(persons: int) -> tuple[str, ...]:
         with seeded(3):
@@ -114,7 +113,7 @@ def test_note_on_outgrown_size_follows_from_the_noisy_count_alone():
 
 def test_note_on_outgrown_size_allows_every_row_of_every_person():
     schema = dp.Schema({"x": dp.Number(0, 1)}, person="id", max_rows_per_person=5, size=100, name="t")
-    prepared = prepare(resolve(dp.Count(), schema), 1)
+    prepared = Facts.of(dp.Count(), schema).at(1)
     with seeded(3):
         assert not prepared.answer(exact_of(prepared, (0.5, 500))).notes
         assert prepared.answer(exact_of(prepared, (0.5, 900))).notes

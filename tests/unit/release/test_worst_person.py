@@ -13,8 +13,7 @@ from neighbours import CHOSEN, QUESTIONS, UNKNOWN, arrow, loss_between, schema_o
 import pydplib as dp
 from pydplib.engine import ExactTable, Measure
 from pydplib.noise.testing import record, replay
-from pydplib.release.prepare import prepare
-from pydplib.release.resolved import resolve
+from pydplib.release.facts import Facts
 
 SCHEMA = schema_of()
 ASKED = [*QUESTIONS, dp.Quantiles("age", [0.1, 0.9]), dp.Quantiles("lesions", [0.02])]
@@ -40,7 +39,7 @@ def pairs() -> Iterator[list[tuple[dp.Table, dp.Table]]]:
 
 
 def losses(pairs, question, *, epsilon: Fraction = Fraction(1), delta: float | None = None) -> list[float]:
-    prepared = prepare(resolve(question, SCHEMA), epsilon, delta)
+    prepared = Facts.of(question, SCHEMA).at(epsilon, delta)
     return [
         loss_between(prepared, smaller.aggregate(prepared.plan), larger.aggregate(prepared.plan))
         for smaller, larger in pairs
@@ -53,7 +52,8 @@ def test_worst_person_never_costs_more_than_epsilon(pairs, question):
 
 
 # The others waste a little, which costs accuracy and no privacy: a condition narrows what a person can do.
-TIGHT = [dp.Count(), dp.Sum("lesions"), dp.Mean("age"), dp.Variance("age"), dp.Crosstab("age", "pirads")]
+TIGHT = [dp.Count(), dp.Sum("lesions"), dp.Mean("age"), dp.Variance("age"), dp.Crosstab("age", "pirads"),
+         dp.Mode("pirads"), dp.StandardDeviation("age")]  # fmt: skip
 
 
 @pytest.mark.parametrize("question", TIGHT, ids=repr)
@@ -64,13 +64,15 @@ def test_worst_person_uses_the_whole_epsilon(pairs, question):
 @pytest.mark.parametrize("question", [*ASKED, *UNKNOWN], ids=repr)
 def test_noise_calls_of_a_question_add_up_to_its_epsilon(pairs, question):
     epsilon = Fraction(3, 10)
-    prepared = prepare(resolve(question, SCHEMA), epsilon, 1e-7 if question in UNKNOWN else None)
+    prepared = Facts.of(question, SCHEMA).at(epsilon, 1e-7 if question in UNKNOWN else None)
     with record() as trace:
         prepared.answer(pairs[1][1].aggregate(prepared.plan))
     spent = Fraction(0)
     for passed in trace.passed:
         if passed.call.kind == "laplace":
             spent += passed.call.sensitivity / passed.call.scale
+        elif passed.call.monotone:  # one for each group, which share the rows of a person
+            spent += passed.call.sensitivity * passed.call.scale / len(trace.passed)
         else:
             spent += 2 * passed.call.sensitivity * passed.call.scale
     assert spent == epsilon
@@ -95,7 +97,7 @@ def test_worst_element_of_an_array_never_costs_more_than_epsilon(name, element):
 
 @pytest.mark.parametrize("question", UNKNOWN, ids=repr)
 def test_unknown_key_is_shown_by_its_noisy_count_alone(question):
-    prepared = prepare(resolve(question, SCHEMA), Fraction(1), 1e-6)
+    prepared = Facts.of(question, SCHEMA).at(Fraction(1), 1e-6)
     keys = (("Graz",), ("Oslo",), ("Rome",))
     columns = tuple(np.array([1, 10**6, 10**6]) for _ in prepared.plan.measures)
     table = ExactTable(prepared.plan, keys, columns)
@@ -114,8 +116,8 @@ def test_unknown_key_is_shown_by_its_noisy_count_alone(question):
 @pytest.mark.parametrize("question", UNKNOWN, ids=repr)
 @pytest.mark.parametrize("far", [0, 1], ids=["low", "high"])
 def test_worst_person_in_two_unknown_groups_never_costs_more_than_epsilon(question, far):
-    prepared = prepare(resolve(question, SCHEMA), Fraction(1), 1e-6)
-    rows = prepared.resolved.bound.max_rows  # whole rows in each of two groups: all that one person may do
+    prepared = Facts.of(question, SCHEMA).at(Fraction(1), 1e-6)
+    rows = prepared.facts.bound.max_rows  # whole rows in each of two groups: all that one person may do
     few = [np.array([10**6, 10**6]) for _ in prepared.plan.measures]
     ends = [m.whole_bounds[far or m.kind == "count"] for m in prepared.plan.measures]
     more = [column + rows * end for column, end in zip(few, ends, strict=True)]
@@ -134,5 +136,5 @@ def _forced(output):
 
 
 def test_engine_counts_measure_of_rows_is_what_finds_unknown_keys():
-    prepared = prepare(resolve(dp.Mean("age", by={"city": None}), SCHEMA), Fraction(1), 1e-6)
+    prepared = Facts.of(dp.Mean("age", by={"city": None}), SCHEMA).at(Fraction(1), 1e-6)
     assert Measure("count") in prepared.plan.measures

@@ -27,7 +27,7 @@ from pydplib.errors import (
     QuestionError,
     SchemaError,
 )
-from pydplib.release.questions import Question
+from pydplib.release.statistics.question import Question
 
 FRAME = pd.DataFrame(
     {

@@ -15,7 +15,8 @@ from study_world import CANARY
 
 import pydplib as dp
 from pydplib.plot import figure_arrays
-from pydplib.web.analyses.asking import Noise, ask, release_of, stored_payload
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask, release_of, stored_payload
 from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.models import Line
@@ -40,7 +41,7 @@ def asked(study: Any, tara: Any) -> Any:
     """Return a function by which Tara asks."""
 
     def make(question: Any = QUESTIONS[0], epsilon: float = 0.2) -> Analysis:
-        return ask(study.project, tara.user, tara.place, question, Noise(epsilon=epsilon))
+        return ask(study.project, tara.user, tara.place, question, Accuracy(epsilon=epsilon))
 
     return make
 
@@ -149,7 +150,7 @@ def test_sharing_opens_it_to_a_role_as_far_as_the_policy_lets_it_go(
 def test_too_exact_an_answer_is_not_shared_and_not_seen_by_noisier_roles(
     study: Any, partner: Any, sign_in: Any, owner: Any
 ) -> None:
-    made = ask(study.project, study.owner, Place("owner"), QUESTIONS[0], Noise(epsilon=0.9))
+    made = ask(study.project, study.owner, Place("owner"), QUESTIONS[0], Accuracy(epsilon=0.9))
     assert made.label == "dp_medium"
     page = owner.get(f"/analyses/{made.key}").content.decode()
     assert 'id="share-third_party" disabled' in page and 'id="share-collaborator">' in page

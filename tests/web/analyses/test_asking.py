@@ -9,7 +9,8 @@ import pytest
 import pydplib as dp
 from pydplib.errors import BudgetError, PolicyError
 from pydplib.receipt import Receipt
-from pydplib.web.analyses.asking import Noise, ask, release_of, stored_payload
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask, release_of, stored_payload
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.signing import issuer_keys, published_keys, rotate
@@ -22,7 +23,7 @@ COUNT = dp.Count(by="pirads")
 
 def test_price_spends_nothing_and_opens_nothing(study: Any, partner: Any) -> None:
     tara = partner()
-    told = quote(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    told = quote(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
     assert told.price.epsilon == pytest.approx(0.2)
     assert not rows.Account.objects.exists()
     assert not rows.Entry.objects.exists()
@@ -30,9 +31,9 @@ def test_price_spends_nothing_and_opens_nothing(study: Any, partner: Any) -> Non
 
 def test_same_question_again_is_the_same_answer_for_nothing(study: Any, partner: Any) -> None:
     tara = partner()
-    first = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    first = ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
     spent = rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon
-    again = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    again = ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
     assert (again.pk, again.digest) == (first.pk, first.digest)
     assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == spent == 200_000_000
     assert Line.objects.filter(action="analysis.ask").count() == 1
@@ -40,8 +41,8 @@ def test_same_question_again_is_the_same_answer_for_nothing(study: Any, partner:
 
 def test_colleagues_share_budget_and_answers(study: Any, partner: Any) -> None:
     tara, theo = partner("tara"), partner("theo")
-    first = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
-    assert ask(study.project, theo.user, theo.place, COUNT, Noise(epsilon=0.2)).pk == first.pk
+    first = ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
+    assert ask(study.project, theo.user, theo.place, COUNT, Accuracy(epsilon=0.2)).pk == first.pk
     assert rows.Account.objects.get(recipient=tara.user.hospital.key).nano_epsilon == 200_000_000
 
 
@@ -52,9 +53,9 @@ def test_budget_ends_with_asked_and_left_and_the_refusal_is_logged(study: Any, p
             dp.Count(where=[dp.Where("year").is_in([year])]),
             dp.Mean("age", where=[dp.Where("year").is_in([year])]),
         ):
-            ask(study.project, tara.user, tara.place, question, Noise(epsilon=0.5))
+            ask(study.project, tara.user, tara.place, question, Accuracy(epsilon=0.5))
     with pytest.raises(BudgetError) as refusal:
-        ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.1))
+        ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.1))
     assert refusal.value.asked
     assert refusal.value.left
     assert Line.objects.filter(action="analysis.refuse").count() == 1
@@ -63,13 +64,13 @@ def test_budget_ends_with_asked_and_left_and_the_refusal_is_logged(study: Any, p
 
 def test_a_budget_that_the_policy_raised_is_open_at_the_next_ask(study: Any, partner: Any) -> None:
     tara = partner()
-    ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.5))
+    ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.5))
     study.project.rules.filter(audience="third_party").update(budget=3.0)
-    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.5))
+    ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.5))
     assert rows.Account.objects.get(recipient=tara.user.hospital.key).limit_nano_epsilon == 3_000_000_000
     study.project.rules.filter(audience="third_party").update(budget=0.6)
     with pytest.raises(BudgetError):
-        ask(study.project, tara.user, tara.place, dp.Count(by="year"), Noise(epsilon=0.5))
+        ask(study.project, tara.user, tara.place, dp.Count(by="year"), Accuracy(epsilon=0.5))
     DatabaseLedger().verify()
 
 
@@ -77,7 +78,7 @@ def test_a_budget_that_the_policy_raised_is_open_at_the_next_ask(study: Any, par
 def test_roles_that_ask_no_statistics_are_refused(study: Any, partner: Any, role: str) -> None:
     somebody = partner("somebody", role)
     with pytest.raises(PolicyError):
-        ask(study.project, somebody.user, somebody.place, COUNT, Noise(epsilon=0.1))
+        ask(study.project, somebody.user, somebody.place, COUNT, Accuracy(epsilon=0.1))
     assert not rows.Account.objects.exists()
 
 
@@ -85,12 +86,12 @@ def test_without_a_published_snapshot_there_is_nothing_to_ask(study: Any, partne
     tara = partner()
     study.project.snapshots.update(published=None)
     with pytest.raises(PolicyError, match="not published"):
-        quote(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.1))
+        quote(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.1))
 
 
 def test_receipt_is_genuine_before_and_after_a_new_key(study: Any, partner: Any) -> None:
     tara = partner()
-    made = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    made = ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
     receipt = Receipt.from_json(made.receipt)
     assert receipt.verify(issuer_keys()).matches(stored_payload(made.digest))
     rotate(study.project.hospital)
@@ -100,7 +101,7 @@ def test_receipt_is_genuine_before_and_after_a_new_key(study: Any, partner: Any)
 
 def test_the_analysis_shows_released_values_alone(study: Any, partner: Any) -> None:
     tara = partner()
-    made = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    made = ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
     release = release_of(made)
     assert release.key == made.digest
     assert len(release.values) == 6  # the five scores, and without one
@@ -110,7 +111,7 @@ def test_the_analysis_shows_released_values_alone(study: Any, partner: Any) -> N
 def test_identifiers_cannot_be_asked(study: Any, partner: Any) -> None:
     tara = partner()
     with pytest.raises((PolicyError, dp.QuestionError)):
-        ask(study.project, tara.user, tara.place, dp.Count(by="patient_id"), Noise(epsilon=0.2))
+        ask(study.project, tara.user, tara.place, dp.Count(by="patient_id"), Accuracy(epsilon=0.2))
     assert not rows.Release.objects.exists()
 
 
@@ -120,7 +121,7 @@ def test_an_answer_that_was_changed_behind_the_guards_is_never_shown(study: Any,
     from pydplib.errors import LedgerError
 
     tara.raise_request_exception = False
-    made = ask(study.project, tara.user, tara.place, COUNT, Noise(epsilon=0.2))
+    made = ask(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
     false = stored_payload(made.digest).replace(b'"values": [', b'"values": [123456.0, ')
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -136,5 +137,5 @@ def test_an_answer_that_was_changed_behind_the_guards_is_never_shown(study: Any,
         assert answer.status_code >= 500 and b"123456" not in answer.content
     other = partner("bob", organisation="Other")
     with pytest.raises(LedgerError):  # not sold to anybody else either
-        ask(study.project, other.user, other.place, COUNT, Noise(epsilon=0.2))
+        ask(study.project, other.user, other.place, COUNT, Accuracy(epsilon=0.2))
     assert not Analysis.objects.filter(recipient=other.user.hospital.key).exists()

@@ -11,8 +11,9 @@ import pytest
 import pydplib as dp
 from pydplib.budget.chain import Head
 from pydplib.budget.keys import ReleaseKey
+from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import budgets
-from pydplib.web.analyses.asking import Noise, ask
+from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_purse
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger.database import DatabaseLedger
@@ -23,9 +24,9 @@ def spent(study: Any, tara: Any, partner: Any) -> Any:
     """Acme has paid 1.7 of 2, Rival 0.5."""
     rita = partner("rita", organisation="Rival")
     for edge in (50, 60, 70):
-        ask(study.project, tara.user, tara.place, dp.Histogram("age", edges=[40, edge, 90]), Noise(epsilon=0.5))
-    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.2))
-    ask(study.project, rita.user, rita.place, dp.Histogram("age", edges=[40, 50, 90]), Noise(epsilon=0.5))
+        ask(study.project, tara.user, tara.place, dp.Histogram("age", edges=[40, edge, 90]), Accuracy(epsilon=0.5))
+    ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.2))
+    ask(study.project, rita.user, rita.place, dp.Histogram("age", edges=[40, 50, 90]), Accuracy(epsilon=0.5))
     return rita
 
 
@@ -44,7 +45,7 @@ def test_owners_and_officers_see_all_recipients_the_data_set_and_refusals(
     study: Any, spent: Any, tara: Any, owner: Any, partner: Any, sign_in: Any
 ) -> None:
     with pytest.raises(dp.BudgetError):
-        ask(study.project, tara.user, tara.place, dp.Count(by="year"), Noise(epsilon=0.5))
+        ask(study.project, tara.user, tara.place, dp.Count(by="year"), Accuracy(epsilon=0.5))
     officer = sign_in(partner("dana", "data_protection_officer", "St. Example").user)
     for client in (owner, officer):
         page = client.get("/budget").content.decode()
@@ -89,7 +90,7 @@ def test_forecast_counts_pace_and_usual_price(study: Any, spent: Any, tara: Any)
 
 
 def test_after_many_small_questions_the_page_says_what_a_large_one_may_cost(study: Any, tara: Any, button: Any) -> None:
-    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.05))
+    ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.05))
     ledger, whom = DatabaseLedger(), tara.user.hospital.key
     [paid] = [entry for entry in ledger.entries(lineage=study.project.key, recipient=whom) if entry.kind == "debit"]
     assert paid.cost is not None

@@ -10,7 +10,8 @@ from django.db import DatabaseError, connection
 
 import pydplib as dp
 from pydplib.errors import LedgerError
-from pydplib.web.analyses.asking import Noise, ask
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import housekeeping
 from pydplib.web.ledger import models as rows
@@ -22,7 +23,7 @@ from pydplib.web.ledger.pausing import PausedLedgerError, UnsoundLedgerError
 @pytest.fixture
 def restored(study: Any, tara: Any) -> str:
     """As after `pydplib restore`: entries in the database, no head beside it. Returns the key of an answer."""
-    made = ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.2))
+    made = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.2))
     DatabaseLedger().head_file.unlink()
     return made.key
 
@@ -59,7 +60,7 @@ def test_a_rolled_back_ledger_pauses_too_and_goes_on_once_accepted(study: Any, t
 
     question = {"project": study.project.key, "kind": "count", "accuracy": "epsilon", "epsilon": "0.1"}
     point = transaction.savepoint()
-    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.2))
+    ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.2))
     transaction.savepoint_rollback(point)
     page = owner.get("/analyses/new", question)
     assert page.status_code == 503 and "rolled back" in page.content.decode()
@@ -90,7 +91,7 @@ def without_guards(study: Any) -> Callable[[str], None]:
 @pytest.fixture
 def refunded(study: Any, tara: Any, without_guards: Any, looked: None) -> Any:
     """Somebody set the sums back, and the server's daily look found it. Returns the answer that was paid before."""
-    made = ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.2))
+    made = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.2))
     without_guards("ledger_account")
     true = dict(rows.Account.objects.values_list("pk", "nano_epsilon"))
     rows.Account.objects.update(nano_epsilon=0)
@@ -103,7 +104,7 @@ def test_a_damaged_ledger_pauses_answers_and_prices_and_debits_nothing(refunded:
     before = rows.Entry.objects.count()
     for question in (dp.Count(), dp.Count(by=["histology"])):
         with pytest.raises(UnsoundLedgerError):
-            ask(study.project, tara.user, tara.place, question, Noise(epsilon=0.1))
+            ask(study.project, tara.user, tara.place, question, Accuracy(epsilon=0.1))
     with pytest.raises(PausedLedgerError):
         DatabaseLedger().enter_no_dp(lineage=study.project.key, recipient="x", role="owner", mechanism="table")
     assert rows.Entry.objects.count() == before
@@ -145,7 +146,7 @@ def test_answers_go_on_once_the_ledger_agrees_again(refunded: Any, study: Any, t
     refunded.mend()
     assert housekeeping.tidy() and not DatabaseLedger().damage
     assert [line.facts["sound"] for line in Line.objects.filter(action="ledger.verify")] == [False, False, True]
-    ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.1))
+    ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.1))
 
 
 def test_verifying_or_accepting_a_mended_ledger_ends_the_pause(refunded: Any, study: Any, owner: Any) -> None:

@@ -11,8 +11,9 @@ from django.test import override_settings
 
 import pydplib as dp
 from pydplib.errors import QuestionError
+from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import asking
-from pydplib.web.analyses.asking import Noise, TooManyQuestionsError, ask
+from pydplib.web.analyses.asking import TooManyQuestionsError, ask
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.pricing import quote
 
@@ -27,30 +28,30 @@ def test_a_privacy_loss_below_the_least_price_is_refused_before_anything_is_spen
     tara = partner()
     for act in (quote, ask):
         with pytest.raises(QuestionError, match=r"at least epsilon 0\.001"):
-            act(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=1e-5))
+            act(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=1e-5))
     assert not Analysis.objects.filter(recipient=tara.user.hospital.key).exists()
-    assert quote(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.001)).nano_cost == 1_000_000
+    assert quote(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.001)).nano_cost == 1_000_000
 
 
 def test_a_margin_that_would_cost_less_is_asked_at_the_least_price(study: Any, partner: Any) -> None:
     tara = partner()
     with settings_with(least_epsilon=0.2):
-        found = quote(study.project, tara.user, tara.place, dp.Count(), Noise(margin=300.0))
+        found = quote(study.project, tara.user, tara.place, dp.Count(), Accuracy(margin=300.0))
         assert found.nano_cost == 200_000_000
-        made = ask(study.project, tara.user, tara.place, dp.Count(), Noise(margin=300.0))
+        made = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(margin=300.0))
     assert asking.release_of(made).cost.epsilon == pytest.approx(0.2)
 
 
 def test_questions_beyond_the_most_per_day_wait_and_repeated_ones_are_free(study: Any, partner: Any) -> None:
     tara = partner()
     with settings_with(questions_per_day=2):
-        first = ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.01))
-        ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.02))
+        first = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.01))
+        ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.02))
         with pytest.raises(TooManyQuestionsError, match="2 paid questions"):
-            ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.03))
-        assert ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.01)) == first
+            ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.03))
+        assert ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.01)) == first
         other = partner("rita", organisation="Rival")
-        ask(study.project, other.user, other.place, dp.Count(), Noise(epsilon=0.03))
+        ask(study.project, other.user, other.place, dp.Count(), Accuracy(epsilon=0.03))
 
 
 def test_answer_takes_a_multiple_of_the_step_whatever_it_read(
@@ -76,7 +77,7 @@ def test_answer_takes_a_multiple_of_the_step_whatever_it_read(
         monkeypatch.setattr(asking, "_ask", slow)
         began = clock[0]
         with settings_with(answer_seconds=0.5):
-            ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.01 + number / 1000))
+            ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.01 + number / 1000))
         whole = (clock[0] - began) / 0.5
         assert whole == pytest.approx(round(whole)) and whole >= 1
     assert len(slept) == 4
@@ -86,7 +87,7 @@ def test_refusal_takes_whole_steps_too(study: Any, partner: Any) -> None:
     tara = partner()
     began = time.monotonic()
     with settings_with(answer_seconds=0.2), pytest.raises(QuestionError):
-        ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=1e-5))
+        ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=1e-5))
     assert time.monotonic() - began >= 0.19
 
 
@@ -97,7 +98,7 @@ def test_list_of_many_analyses_is_paged_by_the_database(study: Any, partner: Any
     from pydplib.web.analyses.seeing import visible
 
     tara, rita = partner(), partner("rita", organisation="Rival")
-    first = ask(study.project, tara.user, tara.place, dp.Count(), Noise(epsilon=0.01))
+    first = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.01))
 
     def add(number: int) -> None:
         for place in range(number):

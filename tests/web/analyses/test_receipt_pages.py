@@ -12,14 +12,15 @@ from study_world import CANARY
 import pydplib as dp
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt, new_signing_key
-from pydplib.web.analyses.asking import Noise, ask, release_of, stored_payload
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask, release_of, stored_payload
 from pydplib.web.auditlog.models import Line
 from pydplib.web.ledger import models as rows
 
 
 @pytest.fixture
 def made(study: Any, tara: Any) -> Any:
-    return ask(study.project, tara.user, tara.place, dp.Count(by="pirads"), Noise(epsilon=0.2))
+    return ask(study.project, tara.user, tara.place, dp.Count(by="pirads"), Accuracy(epsilon=0.2))
 
 
 def test_anybody_learns_that_a_release_was_paid_and_signed_and_no_number_of_it(made: Any, client: Any) -> None:

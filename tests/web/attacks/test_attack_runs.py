@@ -13,10 +13,10 @@ from export_study import CANARY, make_export, open_to
 
 def ask(study: Any, who: Any, epsilon: float, **where: Any) -> Any:
     import pydplib as dp
-    from pydplib.web.analyses.asking import Noise
+    from pydplib.release.prices import Accuracy
     from pydplib.web.analyses.asking import ask as pay
 
-    return pay(study.project, who.user, who.place, dp.Count(**where), Noise(epsilon=epsilon))
+    return pay(study.project, who.user, who.place, dp.Count(**where), Accuracy(epsilon=epsilon))
 
 
 def hand_over(study: Any, who: Any, **settings: Any) -> Any:

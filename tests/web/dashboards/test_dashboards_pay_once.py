@@ -155,10 +155,11 @@ def test_a_new_snapshot_changes_nothing_until_the_owner_refreshes(published: Any
 
 def test_an_analysis_of_the_own_organisation_is_shared_at_its_price(planned: Any, study: Any) -> None:
     import pydplib as dp
-    from pydplib.web.analyses.asking import Noise, ask
+    from pydplib.release.prices import Accuracy
+    from pydplib.web.analyses.asking import ask
     from pydplib.web.doors import Place
 
-    answered = ask(study.project, study.owner, Place("owner"), dp.Count(by="bph"), Noise(epsilon=0.2), title="BPH")
+    answered = ask(study.project, study.owner, Place("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.2), title="BPH")
     dashboard = planned(names=())
     planning.add_analysis(study.owner, dashboard, answered.key)
     whole = spent("")
@@ -172,10 +173,11 @@ def test_an_analysis_of_the_own_organisation_is_shared_at_its_price(planned: Any
 
 def test_an_analysis_with_less_noise_than_the_policy_gives_is_refused(planned: Any, study: Any) -> None:
     import pydplib as dp
-    from pydplib.web.analyses.asking import Noise, ask
+    from pydplib.release.prices import Accuracy
+    from pydplib.web.analyses.asking import ask
     from pydplib.web.doors import Place
 
-    answered = ask(study.project, study.owner, Place("owner"), dp.Count(by="bph"), Noise(epsilon=0.9))
+    answered = ask(study.project, study.owner, Place("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.9))
     dashboard = planned(names=())
     planning.add_analysis(study.owner, dashboard, answered.key)
     bill = bill_for(dashboard)

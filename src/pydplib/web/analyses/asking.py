@@ -21,6 +21,7 @@ from pydplib.budget.workflow import read_payload
 from pydplib.errors import BudgetError, CalibrationError, LedgerError, PolicyError, QuestionError
 from pydplib.receipt import Receipt
 from pydplib.release import Price, Question, Release, Session
+from pydplib.release.prices import Accuracy
 from pydplib.release.words import words_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import open_session
@@ -31,32 +32,12 @@ from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.store import DatabaseStore
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """How accurate the answer shall be: at most one of the three; none means the role's own noise factor.
-
-    Args:
-        noise_factor: ``"low"``, ``"medium"`` or ``"high"``.
-        epsilon: The privacy loss.
-        margin: The 95 % margin wanted.
-    """
-
-    noise_factor: str | None = None
-    epsilon: float | None = None
-    margin: float | None = None
-
-    def options(self) -> dict[str, Any]:
-        """Return what ``Session.price`` and ``Session.release`` take."""
-        values = {"noise_factor": self.noise_factor, "epsilon": self.epsilon, "margin": self.margin}
-        return {name: value for name, value in values.items() if value is not None}
-
-
 def ask(
     project: Any,
     user: Any,
     place: Any,
     question: Question,
-    noise: Noise,
+    noise: Accuracy,
     *,
     title: str = "",
     at_most: float | None = None,
@@ -86,7 +67,7 @@ def ask(
 
 
 def _ask(
-    project: Any, user: Any, place: Any, question: Question, noise: Noise, *, title: str, at_most: float | None
+    project: Any, user: Any, place: Any, question: Question, noise: Accuracy, *, title: str, at_most: float | None
 ) -> Analysis:
     check_can_sign(project.hospital)
     with _noting_refusals(user, project, place):
@@ -103,7 +84,7 @@ def _ask(
     return keep(project, user, session, snapshot, question, release, title=title)
 
 
-def _settled(session: Session, question: Question, noise: Noise, *, needed: bool) -> tuple[Noise, Price | None]:
+def _settled(session: Session, question: Question, noise: Accuracy, *, needed: bool) -> tuple[Accuracy, Price | None]:
     try:
         return settle(session, question, noise)
     except CalibrationError:
@@ -130,7 +111,7 @@ class TooManyQuestionsError(PolicyError):
     http_status = 429
 
 
-def settle(session: Session, question: Question, noise: Noise) -> tuple[Noise, Price]:
+def settle(session: Session, question: Question, noise: Accuracy) -> tuple[Accuracy, Price]:
     """Return how a question is asked, with its price: a noise factor or margin below the least price is made finer.
 
     Raises:
@@ -147,7 +128,7 @@ def settle(session: Session, question: Question, noise: Noise) -> tuple[Noise, P
             f"A question costs at least epsilon {least:g} on this server. A smaller one tells nothing, and many of "
             "them would tell more than they should."
         )
-    finer = Noise(epsilon=least)
+    finer = Accuracy(epsilon=least, confidence=noise.confidence)
     return finer, session.price(question, **finer.options())
 
 

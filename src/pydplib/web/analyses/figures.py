@@ -15,7 +15,9 @@ from pydplib.plot import Box, Figure
 from pydplib.plot.releases import caption_of
 from pydplib.release import Release
 from pydplib.release.axes import Axis
-from pydplib.release.words import is_count, show_margin, show_number, small_groups
+from pydplib.release.statistics import STATISTICS
+from pydplib.release.statistics.noise import confidence_words
+from pydplib.release.words import show_margin, show_number, small_groups
 from pydplib.web.analyses.questions import UNITS
 
 _LONGEST = 24
@@ -71,9 +73,10 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
         >>> figure.words[0]
         'Ages'
     """
-    if release.statistic == "quantiles" and release.shape and release.shape[-1] == 5:
+    kind = STATISTICS.get(release.statistic)
+    if kind is not None and kind.picture == "boxes" and release.shape and release.shape[-1] == 5:
         return _boxes(release, title, original)
-    if is_count(release) and len(release.axes) == 2:
+    if release.is_count and len(release.axes) == 2:
         return _colours(release, title)
     drawn = plot.draw(release, title=title, original=original)
     named = UNITS.get(release.unit)
@@ -89,7 +92,7 @@ def _colours(release: Release, title: str) -> Figure:
         across.labels,
         down.labels,
         np.rint(np.asarray(release.value, dtype=float)),
-        margins=release.margin95,
+        margins=release.margin,
         value_title=UNITS.get(release.unit, release.unit),
         x_title=axis_title(across),
         y_title=axis_title(down),
@@ -140,7 +143,8 @@ def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list
     """
     unit = UNITS.get(release.unit, release.unit)
     heads: list[Any] = [axis_title(axis) for axis in release.axes]
-    heads += [(f"Value ({unit})" if unit else "Value", "num"), ("Margin (95 %)", "num")]
+    often = confidence_words(release.confidence)
+    heads += [(f"Value ({unit})" if unit else "Value", "num"), (f"Margin ({often})", "num")]
     exact = None if original is None else np.asarray(original, dtype=float).ravel().tolist()
     if exact is not None:
         heads.append(("Original", "num"))
@@ -149,9 +153,17 @@ def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list
         row = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
         row += [value_text(release, place), margin_text(release, place)]
         if exact is not None:
-            row.append("–" if math.isnan(exact[place]) else show_number(exact[place], whole=is_count(release)))
+            row.append(_exact_text(release, exact[place]))
         rows.append(row)
     return heads, rows
+
+
+def _exact_text(release: Release, exact: float) -> str:
+    if math.isnan(exact):
+        return "–"
+    if release.choices is not None:
+        return release.choices.labels[int(exact)]
+    return show_number(exact, whole=release.is_count)
 
 
 def axis_title(axis: Any) -> str:
@@ -164,22 +176,27 @@ def axis_title(axis: Any) -> str:
 
 def value_text(release: Release, place: int) -> str:
     """Return one value with as many digits as its margin deserves."""
-    margin = None if release.margins95 is None or release.margin_unit == "ranks" else release.margins95[place]
-    return show_number(release.values[place], margin, whole=is_count(release))
+    chosen = release.label(place)
+    if chosen is not None:
+        return chosen
+    margin = None if release.margins is None or release.margin_unit == "ranks" else release.margins[place]
+    return show_number(release.values[place], margin, whole=release.is_count)
 
 
 def margin_text(release: Release, place: int) -> str:
     """Return one margin: ± so much, ranks for quantiles, or from low to high where a value lies at a bound."""
-    if release.margins95 is None:
+    if release.margins is None:
         return "–"
-    margin = release.margins95[place]
+    margin = release.margins[place]
+    if release.margin_unit == "rows":
+        return f"at most {show_margin(margin, whole=True)} records behind the most frequent"
     if release.margin_unit == "ranks":
         return f"± {show_margin(margin, whole=True)} ranks"
-    if not is_count(release) and release.low95 is not None and release.high95 is not None:
-        low, high, value = release.low95[place], release.high95[place], release.values[place]
+    if not release.is_count and release.low is not None and release.high is not None:
+        low, high, value = release.low[place], release.high[place], release.values[place]
         if abs((high - value) - (value - low)) > 0.1 * margin:
             return f"{show_number(low, margin)} to {show_number(high, margin)}"
-    return f"± {show_margin(margin, whole=is_count(release))}"
+    return f"± {show_margin(margin, whole=release.is_count)}"
 
 
 def headline_of(release: Release) -> str:

@@ -11,19 +11,21 @@ from pydplib.engine import Bins, Condition
 from pydplib.errors import PydplibError
 from pydplib.release import Question
 from pydplib.release.grids import nice_edges
+from pydplib.release.prices import Accuracy
+from pydplib.release.statistics import Part, offered_statistics
 from pydplib.schema import Column
-from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.offering import Offer
 from pydplib.web.analyses.questions import (
-    KINDS,
     MOST_CONDITIONS,
     OPERATORS,
     build_question,
     can_be_about,
     check_cells,
     edges_text,
+    kind_choices,
     make_condition,
     operators_for,
+    own_parts,
     parse_edges,
     parse_value,
     values_of,
@@ -60,7 +62,7 @@ class QuestionForm(forms.Form):
 
     kind = forms.ChoiceField(
         label="What do you want to know?",
-        choices=[(kind.name, kind.title) for kind in KINDS.values()],
+        choices=kind_choices,
         widget=forms.RadioSelect(attrs={"class": "pills", **_CHOICE}),
     )
 
@@ -69,10 +71,11 @@ class QuestionForm(forms.Form):
         self.gaps: list[str] = []
         self.titles = offer.titles
         values = data.copy()
-        if values.get("kind") not in KINDS:
+        known = offered_statistics()
+        if values.get("kind") not in known:
             values["kind"] = "count"
         super().__init__(values)
-        self.shape = KINDS[self.data["kind"]]
+        self.shape = known[self.data["kind"]]
         self.fields["kind"].help_text = self.shape.hint
         self._add_subject()
         self._add_groups()
@@ -83,20 +86,34 @@ class QuestionForm(forms.Form):
     # -- what is asked ---------------------------------------------------------------------------
 
     def _add_subject(self) -> None:
-        if self.shape.of is None:
-            choices = [("rows", "Records"), ("persons", "People")]
-            self._choose("count_of", "Of what?", choices, required=True, radio=True, default="rows")
+        if self.shape.about is not None:
+            fitting = [name for name, column in self.offer.fields.items() if can_be_about(self.shape, column)]
+            choices = [("", "Choose a field"), *self._named(fitting)]
+            self._choose("field", self.shape.field_label, choices, required=True)
+        for part in own_parts(self.shape):
+            self._add_part(part)
+
+    def _add_part(self, part: Part) -> None:
+        """Add what only this statistic asks for: a choice, or a number."""
+        if part.kind == "choice":
+            choices, default = list(part.choices.items()), "" if part.required else part.default
+            self._choose(part.form, part.label, choices, required=True, radio=True, default=default)
             return
-        fitting = [name for name, column in self.offer.fields.items() if can_be_about(self.shape, column)]
-        label = "First field" if self.shape.name == "crosstab" else "Of which field?"
-        self._choose("field", label, [("", "Choose a field"), *self._named(fitting)], required=True)
+        number = forms.IntegerField if part.kind == "whole" else forms.FloatField
+        self.fields[part.form] = number(
+            label=part.label,
+            required=part.required,
+            initial=None if part.required else part.default,
+            error_messages={"required": "Give the value."},
+            widget=forms.TextInput(attrs={"class": "short", "inputmode": "decimal", **_TYPED}),
+            help_text=part.help,
+        )
 
     def _add_groups(self) -> None:
         own = self.data.get("field") if "field" in self.fields else None
-        table = self.shape.name == "crosstab"
-        labels = ("Second field" if table else "By which group?", "And by which third field?" if table else "And by?")
+        table, labels = self.shape.needs_group, self.shape.group_labels
         chosen: list[str] = []
-        for place in range(1, self.shape.groups + 1):
+        for place in range(1, self.shape.most_groups + 1):
             if place > 1 and not chosen:
                 return  # the second group is asked for once there is a first one
             name = f"by{place}"
@@ -126,7 +143,7 @@ class QuestionForm(forms.Form):
 
     def _grouped(self) -> list[str]:
         groups = [self.data.get(f"by{place}", "") for place in (1, 2) if f"by{place}" in self.fields]
-        own = [self.data.get("field", "")] if self.shape.name in ("histogram", "crosstab") else []
+        own = [self.data.get("field", "")] if self.shape.is_binned else []
         return [name for name in (*own, *groups) if name]
 
     # -- of which records ------------------------------------------------------------------------
@@ -234,7 +251,7 @@ class QuestionForm(forms.Form):
     # -- what comes of it ------------------------------------------------------------------------
 
     question: Question | None = None
-    noise = Noise()
+    noise = Accuracy()
 
     def clean(self) -> dict[str, Any]:
         """Make the question; whatever does not fit is said beside its field."""
@@ -245,12 +262,14 @@ class QuestionForm(forms.Form):
             return values
         try:
             self.question = build_question(
-                self.shape.name,
+                self.shape.ask,
                 field=values.get("field") or None,
                 by=[values[f"by{place}"] for place in (1, 2) if values.get(f"by{place}")],
                 bins=bins,
                 where=where,
-                count_of=values.get("count_of") or "rows",
+                own={
+                    part.name: found for part in own_parts(self.shape) if (found := values.get(part.form)) is not None
+                },
             )
             check_cells(self.question, self.offer.schema)
         except PydplibError as error:
@@ -258,9 +277,9 @@ class QuestionForm(forms.Form):
             self.add_error(None, str(error))
         accuracy = values["accuracy"]
         if accuracy in ("epsilon", "margin"):
-            self.noise = Noise(**{accuracy: values[accuracy]})
+            self.noise = Accuracy(**{accuracy: values[accuracy]})
         else:
-            self.noise = Noise(noise_factor=accuracy)
+            self.noise = Accuracy(noise_factor=accuracy)
         return values
 
     def _bins_of(self, name: str) -> Bins | None:
@@ -304,7 +323,8 @@ class QuestionForm(forms.Form):
     @property
     def subject_fields(self) -> list[Any]:
         """What and of which field, by which group, which bins."""
-        names = [n for n in self.fields if n in ("count_of", "field", "by1", "by2") or n.startswith("bins_")]
+        own = [part.form for part in own_parts(self.shape)]
+        names = [n for n in self.fields if n in ("field", "by1", "by2", *own) or n.startswith("bins_")]
         return [self[name] for name in names]
 
     @property

@@ -10,9 +10,10 @@ from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import CalibrationError, QuestionError
 from pydplib.release import Price, Question
 from pydplib.release.accounts import find_account
+from pydplib.release.prices import Accuracy
 from pydplib.release.session import Session
 from pydplib.release.words import show_margin
-from pydplib.web.analyses.asking import Noise, in_all, settle
+from pydplib.web.analyses.asking import in_all, settle
 from pydplib.web.analyses.questions import UNITS
 from pydplib.web.analyses.sessions import open_session
 
@@ -61,7 +62,7 @@ class Quoted:
         return self.price.noise_percent is not None and self.price.noise_percent > READABLE
 
 
-def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise) -> Quoted:
+def quote(project: Any, user: Any, place: Any, question: Question, noise: Accuracy) -> Quoted:
     """Return what a question would cost the user's organisation; no row is read, nothing is spent.
 
     Raises:
@@ -83,7 +84,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
         cost=("at most " if price.at_most and not price.free else "") + show_nano(nano),
         nano_cost=nano,
         extra=show_nano(nano_extra) if buys else "",
-        margin=margin_words(price) if price.margin95 is not None else _unknown_margin(session, question),
+        margin=margin_words(price) if price.margin is not None else _unknown_margin(session, question),
         noise="" if price.noise_percent is None else f"about {price.noise_percent:.2g} %",
         bar=(gone, asked, total),
         affordable=price.affordable and (price.free or gone + asked <= total + 1e-12),
@@ -93,20 +94,26 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Noise)
 
 def margin_words(price: Price) -> str:
     """Return the accuracy to expect, as one sentence."""
-    if price.margin95 is None:
+    if price.margin is None:
         return "How far the noise moves the answer depends on how many records answer it, which is not public."
     # While the number of records is unknown, this is the margin at the highest price: a cheaper answer has a wider one.
     top = price.at_most and not price.free
-    often = "At the highest price, in 95 of 100" if top else "In 95 of 100"
+    share = f"{100 * price.confidence:g} of 100"
+    often = f"At the highest price, in {share}" if top else f"In {share}"
     if price.margin_unit == "ranks":
         words = (
-            f"{often} such answers at most {show_margin(price.margin95, whole=True)} records lie between the "
+            f"{often} such answers at most {show_margin(price.margin, whole=True)} records lie between the "
             "number shown and the exact one"
+        )
+    elif price.margin_unit == "rows":
+        words = (
+            f"{often} such answers at most {show_margin(price.margin, whole=True)} fewer records have the value "
+            "shown than the most frequent one"
         )
     else:
         whole = price.unit in UNITS
         unit = UNITS.get(price.unit, price.unit)
-        shown = f"{show_margin(price.margin95, whole=whole)} {unit}".strip()
+        shown = f"{show_margin(price.margin, whole=whole)} {unit}".strip()
         words = f"{often} such answers the noise moves a number by at most {shown}"
     return f"{words}; if the answer costs less, by more." if top else f"{words}."
 
@@ -144,7 +151,7 @@ def _bar(session: Session, price: Price, nano_extra: int) -> tuple[float, float,
     return before / NANO, (after - before + nano_extra) / NANO, limit.nano_epsilon / NANO
 
 
-def _unknown_size(session: Session, noise: Noise) -> str:
+def _unknown_size(session: Session, noise: Accuracy) -> str:
     if noise.margin is not None and session.cap is not None:
         return (
             "This margin cannot be promised: it depends on how many records there are (or meet the conditions), which "

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from pydplib.engine import Bins, Condition
 from pydplib.errors import QuestionError, did_you_mean
-from pydplib.release import Count, Crosstab, Histogram, Mean, Median, Quantiles, Question, Sum, Variance
+from pydplib.release import Question
 from pydplib.release.axes import show_key
+from pydplib.release.statistics import STATISTICS, offered_statistics
+from pydplib.release.statistics.count import UNITS as UNITS
+from pydplib.release.statistics.question import Part
 from pydplib.schema import ORDER_OPERATORS, Column, Operator, Schema
-
-BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""The five numbers of a box: nine tenths of the records lie between the whiskers."""
-
-UNITS: Mapping[str, str] = MappingProxyType({"rows": "records", "persons": "people"})
-"""What is counted -> its words for readers."""
 
 MOST_EDGES = 201
 MOST_NUMBER = 1e15
@@ -26,42 +22,6 @@ MOST_CONDITIONS = 3
 MOST_CELLS = 10_000
 """The most cells of one answer: more would be no statistic, and slow for everybody else."""
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One thing that can be asked.
-
-    Args:
-        name: Its word in addresses and forms.
-        title: Its words for readers.
-        hint: What comes of it, in one line.
-        of: Which fields it can be about: ``"numbers"``, ``"all"``, or none where it counts.
-        groups: The most groups.
-    """
-
-    name: str
-    title: str
-    hint: str
-    of: str | None
-    groups: int = 2
-
-
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            Kind("count", "How many", "A number, or one per group.", None),
-            Kind("mean", "Average", "The mean; of a yes/no field, the share of yes.", "numbers"),
-            Kind("median", "Median", "Half of the records lie below it.", "numbers"),
-            Kind("sum", "Sum", "All values together.", "numbers"),
-            Kind("variance", "Spread", "The variance: how far values lie from their average.", "numbers"),
-            Kind("histogram", "Distribution", "How many records in each bin or with each value.", "all"),
-            Kind("crosstab", "Two fields against each other", "A table of how many have both.", "all"),
-            Kind("quantiles", "Box plot", "Median, quartiles and the middle nine tenths.", "numbers"),
-        )
-    }
-)
-"""What can be asked, in the order of the form."""
 
 OPERATORS: Mapping[str, str] = MappingProxyType(
     {
@@ -78,8 +38,6 @@ OPERATORS: Mapping[str, str] = MappingProxyType(
 )
 """Conditions in words; the set is closed."""
 
-_QUESTIONS = {"mean": Mean, "median": Median, "sum": Sum, "variance": Variance}
-
 
 def operators_for(column: Column) -> tuple[Operator, ...]:
     """Return the conditions that a column takes.
@@ -92,9 +50,26 @@ def operators_for(column: Column) -> tuple[Operator, ...]:
     return column.operators
 
 
-def can_be_about(kind: Kind, column: Column) -> bool:
-    """Return whether a kind of question can be about a column."""
-    return column.can_be_asked and (kind.of == "all" or (kind.of == "numbers" and column.has_average))
+def can_be_about(kind: type[Question], column: Column) -> bool:
+    """Return whether a statistic can be about a column."""
+    if not column.can_be_asked or kind.about is None:
+        return False
+    return kind.about == "all" or column.has_average
+
+
+def kind_choices() -> list[tuple[str, str]]:
+    """Return the statistics that can be asked as (word, title), in the order of the form.
+
+    Examples:
+        >>> kind_choices()[:2]
+        [('count', 'How many'), ('mean', 'Average')]
+    """
+    return [(ask, kind.title) for ask, kind in offered_statistics().items()]
+
+
+def own_parts(kind: type[Question]) -> list[Part]:
+    """Return what a form asks for one statistic alone."""
+    return [part for part in kind.parts if part.form]
 
 
 def edges_text(edges: Iterable[Any]) -> str:
@@ -169,17 +144,17 @@ def build_question(
     by: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     where: Sequence[Condition] = (),
-    count_of: str = "rows",
+    own: Mapping[str, Any] | None = None,
 ) -> Question:
     """Return a question of ``pydplib.release`` from the parts of the form.
 
     Args:
-        kind: One of ``KINDS``.
+        kind: The word of a statistic.
         field: What it is about; none for ``count``.
         by: Up to two groups; for ``crosstab`` the first is what the field is set against.
         bins: Column -> public bins, where they are not the default ones.
         where: Conditions, all of which must hold.
-        count_of: ``"rows"`` or ``"persons"``, for ``count``.
+        own: What only this statistic asks for, e.g. ``{"of": "persons"}`` for ``count``.
 
     Raises:
         QuestionError: In plain words, if the parts do not fit together.
@@ -187,31 +162,25 @@ def build_question(
     Examples:
         >>> build_question("mean", field="age", by=["pirads"])
         Mean('age', by=['pirads'])
-        >>> build_question("count", count_of="persons")
+        >>> build_question("count", own={"of": "persons"})
         Count(of='persons')
     """
-    if kind not in KINDS:
-        raise QuestionError(f"Unknown question.{did_you_mean(kind, KINDS)}")
-    shape, edges = KINDS[kind], dict(bins or {})
-    if shape.of is not None and not field:
+    known = offered_statistics()
+    if kind not in known:
+        raise QuestionError(f"Unknown question.{did_you_mean(kind, known)}")
+    shape, edges = known[kind], dict(bins or {})
+    if shape.about is not None and not field:
         raise QuestionError("Choose the field that the question is about.")
-    if len(by) > shape.groups or len(where) > MOST_CONDITIONS:
-        raise QuestionError(f"At most {shape.groups} groups and {MOST_CONDITIONS} conditions.")
+    if len(by) > shape.most_groups or len(where) > MOST_CONDITIONS:
+        raise QuestionError(f"At most {shape.most_groups} groups and {MOST_CONDITIONS} conditions.")
     if len({*by, field}) != len(by) + 1:
         raise QuestionError("Each field can be chosen once.")
+    given = dict(own or {})
+    missing = [part.label for part in own_parts(shape) if part.required and part.name not in given]
+    if missing:
+        raise QuestionError(f"This question needs more than this form asks: {missing[0]}")
     groups = {name: edges.get(name, ...) for name in by}
-    if kind == "count":
-        return Count(of=count_of, by=groups, where=where)  # type: ignore[arg-type]
-    assert field is not None
-    if kind == "crosstab":
-        if not by:
-            raise QuestionError("Choose the second field of the table.")
-        return Crosstab(by={field: edges.get(field, ...), **groups}, where=where)
-    if kind == "histogram":
-        return Histogram(field, edges[field].edges if field in edges else None, by=groups, where=where)
-    if kind == "quantiles":
-        return Quantiles(field, BOX, by=groups, where=where)
-    return _QUESTIONS[kind](field, by=groups, where=where)
+    return shape.from_form(column=field, groups=groups, edges=edges, where=where, own=given)
 
 
 def check_cells(question: Question, schema: Schema) -> None:
@@ -219,6 +188,7 @@ def check_cells(question: Question, schema: Schema) -> None:
 
     Examples:
         >>> from pydplib.schema import Number
+        >>> from pydplib.release import Crosstab, Histogram
         >>> check_cells(Histogram("age", range(18, 101)), Schema({"age": Number(18, 100)}))
         >>> fine = dict.fromkeys("ab", range(200))
         >>> check_cells(Crosstab("a", "b", bins=fine), Schema(dict.fromkeys("ab", Number(0, 199))))
@@ -226,7 +196,7 @@ def check_cells(question: Question, schema: Schema) -> None:
         ...
         pydplib.errors.QuestionError: The answer would have 39601 cells; at most 10000 are given. Use wider bins.
     """
-    cells = len(getattr(question, "quantiles", ())) or 1
+    cells = question.values_per_group()
     for keys in question.groups(schema).values():
         cells *= len(keys.edges) - 1 if isinstance(keys, Bins) else len(keys or (None,))
     if cells > MOST_CELLS:
@@ -235,22 +205,14 @@ def check_cells(question: Question, schema: Schema) -> None:
 
 def params_of(question: Question, columns: Mapping[str, Column]) -> list[tuple[str, str]]:
     """Return a question as the fields of the form, so that an address can open the form filled in."""
-    plain = question.to_dict()
-    kind = plain["ask"]
-    pairs = list(question.pairs)
-    found = [("kind", kind)]
-    if kind == "count":
-        found.append(("count_of", plain["of"]))
-    elif kind == "crosstab":
-        found.append(("field", pairs.pop(0)[0]))
-    else:
-        found.append(("field", plain["of"]))
-    found += [(f"by{place}", name) for place, (name, _) in enumerate(pairs, start=1)]
+    own, groups = question.to_form()
+    found = [("kind", question.ask), *((name, show_key(value)) for name, value in own)]
+    found += [(f"by{place}", name) for place, name in enumerate(groups, start=1)]
     for name, keys in question.pairs:
         if isinstance(keys, Bins):
             found.append((f"bins_{name}", edges_text(keys.edges)))
-    if plain.get("edges"):
-        found.append((f"bins_{plain['of']}", edges_text(plain["edges"])))
+    if getattr(question, "edges", None):
+        found.append((f"bins_{question.measured[0]}", edges_text(question.edges)))  # type: ignore[attr-defined]
     for place, condition in enumerate(question.conditions, start=1):
         found += [(f"where{place}", condition.column), (f"op{place}", condition.op)]
         listed = values_of(columns[condition.column]) if condition.column in columns else []
@@ -270,15 +232,11 @@ def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     """
     ask = str(question.get("ask", ""))
     groups = [titles.get(entry["column"], entry["column"]) for entry in question.get("by", ())]
-    if ask == "count":
-        words = f"How many {UNITS.get(question.get('of', ''), 'records')}"
-    elif ask == "crosstab":
-        words, groups = " against ".join(groups), []
+    if ask in STATISTICS:
+        words = STATISTICS[ask].headline(question, titles, groups)
     else:
-        name = KINDS[ask].title if ask in KINDS else ask.capitalize()
-        words = f"{name} of {titles.get(question.get('of', ''), question.get('of', ''))}"
-    if groups:
-        words += " by " + " and ".join(groups)
+        words = f"{ask.capitalize()} of {titles.get(question.get('of', ''), question.get('of', ''))}"
+        words += " by " + " and ".join(groups) if groups else ""
     where = [condition_words(Condition.from_dict(entry), titles) for entry in question.get("where", ())]
     return f"{words}, where {' and '.join(where)}" if where else words
 

@@ -165,7 +165,7 @@ def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) ->
 
 def _original_table(release: Any, original: Any) -> Any:
     """Return the original of a table of two fields as a figure of its own: colours cannot lie beside colours."""
-    if len(release.axes) != 2 or release.statistic not in ("count", "histogram", "crosstab"):
+    if len(release.axes) != 2 or not release.is_count:
         return None
     down, across = release.axes
     return heatmap(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, TypeAlias
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias, Union, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, create_model
+from pydantic_core import core_schema
 
 from pydplib.errors import PolicyError, QuestionError, did_you_mean
 from pydplib.release import Question
+from pydplib.release.statistics import offered_statistics
+from pydplib.release.statistics.question import OfColumn
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import Offer, decision_on
 
@@ -52,46 +56,58 @@ class _Asked(Strict):
     where: Annotated[list[ConditionIn], Field(max_length=10)] = Field(default_factory=list)
 
 
-class CountIn(_Asked):
-    """How many rows or persons."""
-
-    ask: Literal["count"]
-    of: Literal["rows", "persons"] = "rows"
-
-
-class ColumnIn(_Asked):
-    """One number about a column, or one per group."""
-
-    ask: Literal["sum", "mean", "variance", "median"]
-    of: Name
+_TYPES: dict[str, Any] = {
+    "number": Whole | Real,
+    "whole": Annotated[int, Field(ge=1, le=10_000)],
+    "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
+    "edges": Edges,
+}
 
 
-class QuantilesIn(_Asked):
-    """Several quantiles of a column."""
+@cache
+def model_of(kind: Any) -> type[BaseModel]:
+    """Return the JSON form of a statistic: groups, conditions, its column and its own parts.
 
-    ask: Literal["quantiles"]
-    of: Name
-    quantiles: Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)]
+    Examples:
+        >>> from pydplib.release import Mean
+        >>> model_of(Mean).model_validate({"ask": "mean", "of": "age"}).of
+        'age'
+    """
+    least, most = kind.api_groups
+    groups = Annotated[list[Group], Field(min_length=least, max_length=most)]
+    parts: dict[str, Any] = {"ask": (Literal[kind.ask], ...)}
+    parts["by"] = (groups, ...) if least else (groups, Field(default_factory=list))
+    if issubclass(kind, OfColumn):
+        parts["of"] = (Name, ...)
+    for part in kind.parts:
+        found = Literal[tuple(part.choices)] if part.kind == "choice" else _TYPES[part.kind]
+        parts[part.name] = (found | None, None) if part.default is None else (found, part.default)
+    words = (kind.__doc__ or "").strip().splitlines()[0]
+    return create_model(f"{kind.__name__}In", __base__=_Asked, __doc__=words, **parts)
 
 
-class HistogramIn(_Asked):
-    """How many rows lie in each bin of a column, or have each of its values."""
-
-    ask: Literal["histogram"]
-    of: Name
-    edges: Edges | None = None
-
-
-class CrosstabIn(_Asked):
-    """How many rows have each combination of columns."""
-
-    ask: Literal["crosstab"]
-    by: Annotated[list[Group], Field(min_length=2, max_length=4)]
+@cache
+def _adapter(kinds: tuple[type[Question], ...]) -> TypeAdapter[Any]:
+    models = [model_of(cast(Any, kind)) for kind in kinds]  # classes are hashable; their instances' hash says else
+    union: Any = Union.__getitem__(tuple(models))
+    return TypeAdapter(Annotated[union, Field(discriminator="ask")])
 
 
-QuestionIn: TypeAlias = Annotated[
-    CountIn | ColumnIn | QuantilesIn | HistogramIn | CrosstabIn, Field(discriminator="ask")
-]
+class _OneOfStatistics:
+    """Any statistic of the registry, as it is when a question comes or the document is written."""
+
+    @property
+    def _known(self) -> TypeAdapter[Any]:
+        return _adapter(tuple(offered_statistics().values()))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_plain_validator_function(lambda sent: self._known.validate_python(sent))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        return handler(self._known.core_schema)
+
+
+QuestionIn: TypeAlias = Annotated[Any, _OneOfStatistics()]
 
 
 class AskIn(Strict):
@@ -101,6 +117,7 @@ class AskIn(Strict):
     epsilon: Annotated[float, Field(gt=0, le=100)] | None = None
     noise_factor: Literal["low", "medium", "high"] | None = None
     margin: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    confidence: Annotated[float, Field(ge=0.5, le=0.9999)] = 0.95
 
 
 class PayIn(AskIn):

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from pydplib.budget.rules import Remaining
+from pydplib.release.statistics.noise import COVERAGE
 from pydplib.schema import Schema as PublicSchema
 from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.models import Analysis
@@ -143,7 +144,9 @@ class PriceOut(BaseModel):
     affordable: bool
     at_most: bool
     nano_epsilon_in_all: int  # with the number of rows, where that has to be bought along
-    margin95: float | None
+    margin: float | None
+    margin95: float | None  # the same, where the confidence is 95 %
+    confidence: float
     margin_unit: str
     unit: str
     noise_percent: float | None
@@ -164,7 +167,9 @@ class PriceOut(BaseModel):
             affordable=quoted.affordable,
             at_most=price.at_most,
             nano_epsilon_in_all=quoted.nano_cost,
-            margin95=price.margin95,
+            margin=price.margin,
+            margin95=price.margin if price.confidence == COVERAGE else None,
+            confidence=price.confidence,
             margin_unit=price.margin_unit,
             unit=price.unit,
             noise_percent=price.noise_percent,

@@ -10,7 +10,7 @@ from pydplib.errors import QuestionError
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.analyses.questions import KINDS, build_question, check_cells
+from pydplib.web.analyses.questions import build_question, check_cells, kind_choices
 from pydplib.web.dashboards.models import AUDIENCES
 
 _NUMBER = {"step": "any", "class": "short", "inputmode": "decimal"}
@@ -69,7 +69,7 @@ class PickForm(forms.Form):
 class QuestionForm(forms.Form):
     """A question of the owner's own."""
 
-    kind = forms.ChoiceField(label="What", choices=[(kind.name, kind.title) for kind in KINDS.values()])
+    kind = forms.ChoiceField(label="What", choices=kind_choices)
     field = forms.ChoiceField(label="Of which field", required=False)
     by1 = forms.ChoiceField(label="By", required=False)
     by2 = forms.ChoiceField(label="And by", required=False)

@@ -20,8 +20,8 @@ from pydplib.guarantee import ApproxDP
 from pydplib.policy import ROLES
 from pydplib.release import Price, Question, Session
 from pydplib.release.accounts import find_account
+from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import Noise
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.pricing import margin_words
 from pydplib.web.analyses.questions import title_of
@@ -126,9 +126,9 @@ class Bill:
         return self.after is not None and self.whole_after is not None
 
 
-def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Noise], ...]:
+def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy], ...]:
     """Return the questions of a figure and how accurate they shall be."""
-    noise = Noise() if figure.nano_epsilon is None else Noise(epsilon=figure.nano_epsilon / NANO)
+    noise = Accuracy() if figure.nano_epsilon is None else Accuracy(epsilon=figure.nano_epsilon / NANO)
     if figure.kind == Kind.READY:
         return tuple((question, noise) for question in SOUND_FIGURES[figure.name].ask(schema))
     if figure.kind == Kind.QUESTION:
@@ -236,7 +236,7 @@ def bill_for(dashboard: Dashboard) -> Bill:
     )
 
 
-def _questions(figure: Figure, schema: Schema) -> tuple[tuple[Question, Noise], ...]:
+def _questions(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy], ...]:
     try:
         return asked_by(figure, schema)
     except PydplibError:

@@ -11,7 +11,8 @@ from ninja import Query, Router
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.release import Question
-from pydplib.web.analyses.asking import Noise, ask, stored_payload
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask, stored_payload
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import offer_for
@@ -107,7 +108,7 @@ def _payer(request: HttpRequest, analysis: Analysis, names: Mapping[str, str]) -
     return payer_for(analysis, request.user, request.member, names)
 
 
-def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Noise]:
+def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Accuracy]:
     """Return what was asked, with sizes that the platform answers."""
     given = [name for name in ("epsilon", "noise_factor", "margin") if getattr(body, name) is not None]
     if len(given) > 1:
@@ -121,4 +122,6 @@ def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Noise]:
         record(request.user, "analysis.refuse", project=request.project, reason=str(refusal), role=request.member.role)
         raise
     check_cells(question, offer.schema)
-    return question, Noise(noise_factor=body.noise_factor, epsilon=body.epsilon, margin=body.margin)
+    return question, Accuracy(
+        epsilon=body.epsilon, margin=body.margin, noise_factor=body.noise_factor, confidence=body.confidence
+    )

@@ -1,15 +1,137 @@
-"""How far exact noise strays: the smallest margins of one Laplace variable, of several at once, and of ratios."""
+"""What every statistic's noise knows: its scale, cost and margins; what comes out of it, and how far it strays.
+
+A noise is made of public facts alone (so prices are made from it), and its ``apply`` is the only place where exact
+integers go in. ``rows`` is the most rows of one person, ``per_row`` the integer units of one whole row (2^16 where
+rows are weighed, 1 elsewhere): together, one person's weights are at most rows * per_row, whichever cells and groups
+these rows fall into.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Any, ClassVar, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.budget.costs import Cost
+from pydplib.engine.exact import integers
+from pydplib.errors import ParameterError
 from pydplib.mechanisms._common import laplace_tail_steps
 
+Integers = NDArray[Any]
+"""Exact integers, of 64 bits or Python's own (``engine.exact.integers``)."""
+Floats = NDArray[np.float64]
+
+MarginUnit: TypeAlias = Literal["value", "ranks", "rows"]
+"""What a margin counts: the value's own unit, ranks around a quantile, or rows by which a mode may fall short."""
+
 COVERAGE = 0.95
-"""What a margin promises: it covers in at least this share of all releases."""
+"""The confidence that a margin has unless another one is asked for: it covers in this share of all releases."""
+
+
+def check_confidence(confidence: Any) -> float:
+    """Return a confidence as the share that it must be.
+
+    Examples:
+        >>> check_confidence(0.99)
+        0.99
+    """
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0.5 <= confidence <= 0.9999:
+        raise ParameterError("confidence is a share from 0.5 to 0.9999, e.g. 0.95.")
+    return float(confidence)
+
+
+def confidence_words(confidence: float) -> str:
+    """Return a confidence in percent.
+
+    Examples:
+        >>> confidence_words(0.95), confidence_words(0.999)
+        ('95 %', '99.9 %')
+    """
+    return f"{100 * confidence:g} %"
+
+
+class Noise:
+    """What adds the noise to a statistic; subclasses are frozen and made of public facts alone.
+
+    Attributes:
+        mechanism: Its name for readers.
+        ledger_word: Its name in the ledger.
+        margin_unit: What its margins count.
+    """
+
+    __slots__ = ()
+    mechanism: ClassVar[str] = "discrete Laplace"
+    ledger_word: ClassVar[str] = "laplace"
+    margin_unit: ClassVar[MarginUnit] = "value"
+
+    def reach(self) -> tuple[float, float]:
+        """Return the scale of the noise and the most that one person moves, both in the value's unit."""
+        raise NotImplementedError
+
+    def cost(self, epsilon: Fraction) -> Cost:
+        """Return what the ledger is charged."""
+        return Cost.pure(epsilon, mechanism=self.ledger_word)
+
+    def found_rows(self, noisy: Noisy) -> tuple[float, float] | None:
+        """Return the noisy number of rows in all groups and its standard deviation; none where no row is counted."""
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the noise as plain values: part of the key of a release."""
+        plain: dict[str, Any] = {"kind": type(self).__name__}
+        for spec in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, spec.name)
+            plain[spec.name] = [str(part) for part in value] if isinstance(value, tuple) else str(value)
+        return plain
+
+
+def combine(*terms: tuple[int, Integers]) -> Integers:
+    """Return the sum of factor * integers over all terms, exactly: products of 64-bit integers could wrap.
+
+    Examples:
+        >>> combine((2**40, np.array([2**40])), (-1, np.array([1]))).tolist() == [2**80 - 1]
+        True
+    """
+    columns = [[factor * int(number) for number in numbers.ravel()] for factor, numbers in terms]
+    return integers(sum(row) for row in zip(*columns, strict=True)).reshape(terms[0][1].shape)
+
+
+def farthest(values: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the margins with which value +- margin covers the interval, however far from its middle the value is.
+
+    Examples:
+        >>> farthest(np.array([20.0]), np.array([18.0]), np.array([42.0])).tolist()
+        [22.0]
+    """
+    return np.maximum(values - low, high - values)
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """What comes out: noisy values, their intervals and margins, in the value's unit."""
+
+    values: NDArray[Any]
+    low: NDArray[Any] | None = None
+    high: NDArray[Any] | None = None
+    margins: NDArray[Any] | None = None
+    simultaneous: float | None = None
+    sizes: Floats | None = None
+    raw: NDArray[Any] | None = None
+    doubtful: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What to expect of a release: the margin of one value and the expected noise in percent."""
+
+    margin: float | None
+    margin_unit: MarginUnit = "value"
+    noise_percent: float | None = None
 
 
 def margin_steps(scale: Fraction, *, cells: int = 1, coverage: float = COVERAGE) -> int:

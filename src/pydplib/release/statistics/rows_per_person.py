@@ -1,32 +1,34 @@
-"""What limits leave out: what a release counts, in words, and the noisy histogram of rows per person."""
+"""How many persons have how many rows: what the limit of rows per person leaves out, with noise."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from pydplib.engine import Bound, Measure
 from pydplib.errors import QuestionError
 from pydplib.release.axes import Axis
-from pydplib.release.questions import Count, Question
-from pydplib.schema import Schema, rows_words
+from pydplib.release.statistics.count import Counting, CountNoise
+from pydplib.release.statistics.question import statistic
+from pydplib.schema import Schema
 
 if TYPE_CHECKING:
+    from pydplib.release.facts import Facts
     from pydplib.release.release import Release
-    from pydplib.release.resolved import Resolved
 
 MOST_CLASSES = 50
 """Up to this limit every number of rows is a class of its own; above it, this many classes of even width."""
 
-SHIFT = "the margin does not include the shift this causes"
-"""What every release with a limit or bounds says about its margin."""
-
 _ONE_SIDED = 1.645  # 95 % of a normal distribution lie below
 
 
+@statistic("rows_per_person", noun="persons by number of rows", picture="bars", is_count=True, offered=False)
 @dataclass(frozen=True, repr=False)
-class RowsPerPerson(Question):
+class RowsPerPerson(Counting):
     """How many persons have how many rows, before any limit: asked by ``Session.buy_limit``.
 
     Proof: each person is in exactly one class, so one person added or removed moves one count by 1
@@ -39,8 +41,6 @@ class RowsPerPerson(Question):
         >>> RowsPerPerson().labels(2)
         ('1', '2', '3 to 4', '5 to 10', 'more than 10')
     """
-
-    ask: ClassVar[str] = "rows_per_person"
 
     def classes(self, limit: int) -> tuple[int, ...]:
         """Return the numbers of rows at which the classes begin: 1 to M, M+1 to 2M, 2M+1 to 5M, more."""
@@ -59,9 +59,29 @@ class RowsPerPerson(Question):
             raise QuestionError("Without a person column each row is one person, so no limit leaves rows out.")
         return super().canonical(schema) | {"limit": schema.max_rows_per_person}
 
-    def axis(self, schema: Schema) -> Axis:
-        """Return the axis of the answer."""
-        return Axis("rows", self.labels(schema.max_rows_per_person), title="rows per person")
+    def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
+        """Return the classes."""
+        return (Axis("rows", self.labels(schema.max_rows_per_person), title="rows per person"),)
+
+    def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
+        """Return that every person counts once."""
+        return Bound(schema.person)
+
+    def unit(self, facts: Facts) -> str:
+        """Persons."""
+        return "persons"
+
+    def counted(self, facts: Facts) -> str:
+        """Nobody is left out."""
+        return "every person once, by the number of that person's rows; nothing is left out."
+
+    def measures(self, facts: Facts, epsilon: Fraction) -> tuple[Measure, ...]:
+        """Return the number of persons in each class."""
+        return (Measure("persons", edges=self.classes(facts.schema.max_rows_per_person)),)
+
+    def noise(self, facts: Facts, epsilon: Fraction) -> CountNoise:
+        """Return the noise of all classes together: one person is in one of them."""
+        return CountNoise(1, 1, facts.cells, epsilon)
 
 
 def share_beyond(release: Release) -> tuple[float, float]:
@@ -99,51 +119,3 @@ def beyond_words(release: Release) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * min(share, 1.0):.2g} %"
-
-
-def counted_words(resolved: Resolved) -> str:
-    """Return what a release counts, and that its margin leaves out what limits and bounds shift; public facts alone.
-
-    Examples:
-        >>> from pydplib.release.questions import Mean
-        >>> from pydplib.release.resolved import resolve
-        >>> schema = Schema({"age": Number(0, 100)}, person="id", max_rows_per_person=2)
-        >>> for part in counted_words(resolve(Mean("age"), schema)).split("; "):
-        ...     print(part)
-        at most 2 rows per person count in full
-        age is clamped to 0-100
-        the margin does not include the shift this causes.
-    """
-    question, bound = resolved.question, resolved.bound
-    if isinstance(question, RowsPerPerson):
-        return "every person once, by the number of that person's rows; nothing is left out."
-    parts = []
-    shifts = bound.person is not None
-    if bound.person is None:
-        parts.append("each row counts as one person")
-    elif isinstance(question, Count) and question.of == "persons":
-        alone = " and in one group only, by one of that person's rows" if resolved.groups else ""
-        parts.append(f"each person counts once{alone}")
-        shifts = bool(resolved.groups)
-    elif bound.mode == "sample":
-        groups = "1 group" if bound.max_groups == 1 else f"{bound.max_groups} groups"
-        parts.append(f"{rows_words(bound.max_rows)} per person in each of at most {groups} count; others are left out")
-    else:
-        verb = "counts" if bound.max_rows == 1 else "count"
-        parts.append(f"{rows_words(bound.max_rows)} per person {verb} in full")
-    clamped = [_clamped(name, resolved) for name in sorted(question.fields | question.filters)]
-    parts += [words for words in clamped if words]
-    if shifts or any(clamped):
-        parts.append(SHIFT)
-    return "; ".join(parts) + "."
-
-
-def _clamped(name: str, resolved: Resolved) -> str:
-    column = resolved.schema.column(name)
-    if column.ends is None:
-        return ""
-    low, high = column.ends
-    if name in resolved.question.measured and column.holds_numbers and not resolved.is_count:
-        low, high = (int(end) if float(end).is_integer() else end for end in resolved.bounds)
-    dash = "-" if column.holds_numbers and low >= 0 else " to "
-    return f"{name} is clamped to {column.write(low)}{dash}{column.write(high)}"
