@@ -121,13 +121,22 @@ def test_paper_form_has_the_picture_axes_and_levels_of_the_caption(name, cohort)
     assert len({trace.xaxis or "x" for trace in figure.data}) == panels
     heads = [str(row[0]) for row in drawn.table.rows] if name != "3" else list(drawn.table.columns[1:])
     assert tuple(dict.fromkeys(heads)) == caption.levels
-    words = figure.words[1]
-    for level in caption.levels:
-        assert f"{level}: about " in words and "% on average" in words
-    assert ("in this draw" in words) == (len(caption.levels) > 1), "the drawn share is for the owner"
-    assert drawn.owner_only == (len(caption.levels) > 1)
-    assert ("Eq. 4" in words and "One extreme draw moves all of them" in words) == (name != "4")
+    words, several = figure.words[1], len(caption.levels) > 1
+    assert ("in this draw" in words) == several == drawn.owner_only, "the drawn share is for the owner"
+    for level, (result, *_) in drawn.results.items():
+        expected, here = f"{result.noise_percent:.2g}", f"{result.drawn_percent:.2g}"
+        if several:  # next to the picture, so that nobody has to look for it in the caption
+            titles = (
+                [trace.name for trace in figure.data] if name == "3" else [n.text for n in figure.layout.annotations]
+            )
+            text = " ".join(titles)
+            assert f"{level.capitalize()} noise" in text and f"about {expected} %, here {here} %" in text
+            assert "on average over many draws" in words
+        else:
+            assert f"Noise: about {expected} % on average." in words
+    assert ("Eq. 4" in words and "follows the most extreme noisy value" in words) == (name != "4")
     assert "No privacy guarantee" in words
+    assert len(words) < 680, "a caption that is read"
 
 
 @pytest.mark.parametrize("name", ["2", "3", "4", "5"])
