@@ -185,8 +185,16 @@ def average_dots(
         x_title="average age in years",
         height=360 if len(means) == 1 else 420,
     )
-    known = [value for values in means.values() for value in values if np.isfinite(value)]
-    figure.update_xaxes(range=[min([54.0, *(v - 2 for v in known)]), max([76.0, *(v + 2 for v in known)])])
+    # Wide enough for every dot and every error bar, but no wider than ages are.
+    ends = [
+        value + side * (margin + 1)
+        for name, values in means.items()
+        for value, margin in zip(values, (margins or {}).get(name, [1.0] * len(values)), strict=True)
+        for side in (-1, 1)
+        if np.isfinite(value)
+    ]
+    low, high = AGE_BOUNDS
+    figure.update_xaxes(range=[max(low, min([54.0, *ends])), min(high, max([76.0, *ends]))])
     return figure
 
 

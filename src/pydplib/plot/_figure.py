@@ -59,6 +59,11 @@ class Figure(go.Figure):  # type: ignore[misc]
         meta = self.layout.meta or {}
         return str(self.layout.title.text or meta.get("title", "")), str(meta.get("caption", ""))
 
+    @property
+    def caption_lines(self) -> list[str]:
+        """The paragraphs of the caption as they are set: no line ends between a number and its percent sign."""
+        return [line.replace(" %", "\N{NO-BREAK SPACE}%") for line in self.words[1].split("\n") if line]
+
     def with_words(self, title: str | None = None, caption: str | None = None) -> Figure:
         """Return a copy with another title or caption."""
         copy = Figure(self)
@@ -102,9 +107,7 @@ class Figure(go.Figure):  # type: ignore[misc]
         if caption:
             # A caption may have paragraphs: what is shown, and what is guaranteed.
             most = max(30, int((width - 40) / 6.9))
-            lines = [
-                line for text in caption.replace(" %", "\N{NO-BREAK SPACE}%").split("\n") for line in wrap(text, most)
-            ]
+            lines = [line for text in self.caption_lines for line in wrap(text, most)]
             below = 14 + 17 * len(lines)
             layout.annotations = (
                 *layout.annotations,
