@@ -186,6 +186,22 @@ def test_sound_form_comes_from_one_private_table(name, cohort, sound):
         assert figure.data[0].error_x.array is not None
 
 
+@pytest.mark.parametrize("name", [name for name in CAPTIONS if name != "3"])
+def test_titles_of_panels_fit_a_phone(name, cohort):
+    narrow = (paper_figure(name, cohort).figure.layout.meta.get("narrow") or {}).get("annotations", ())
+    assert len(narrow) == 2 * len(CAPTIONS[name].levels) or len(CAPTIONS[name].levels) == 1
+    # 390 pixels without the card's and the axis' margins, at 8 pixels a letter.
+    assert all(len(title["text"]) * 8 <= 270 for title in narrow)
+
+
+def test_figure_3_is_wide_enough_for_its_error_bars():
+    figure = paper_figures.average_dots({"released": [71.0, 60, 65, 66, np.nan]}, {"released": [9.0, 8, 1, 1, np.nan]})
+    low, high = figure.layout.xaxis.range
+    assert low <= 52 and 80 <= high <= 100
+    wild = paper_figures.average_dots({"released": [71.0] * 5}, {"released": [90.0] * 5}).layout.xaxis.range
+    assert tuple(wild) == (18, 100), "no wider than ages are"
+
+
 def test_figures_2_and_3_share_one_table():
     asked = [sound_figure(name).ask(pirads_schema()) for name in ("2", "3")]
     assert asked[0] == asked[1]
@@ -268,6 +284,7 @@ def test_a_partner_gets_one_level_no_private_axis_and_no_drawn_share(cohort):
         drawn = paper_figure(name, cohort, levels=["high"])
         words = drawn.figure.words[1]
         assert not drawn.owner_only and "owner" not in words and "in this draw" not in words
+        assert words.count("No privacy guarantee") == 1, "two noisy columns, one sentence"
         text = json.dumps(drawn.figure.to_plotly_json(), default=str)
         assert "here " not in text and "riginal" not in text
     # An exact age next to a noisy finding would be an exact age.

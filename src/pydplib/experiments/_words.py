@@ -67,8 +67,10 @@ def guarantee_words(results: Results, *, values_per_report: int = 1) -> str:
     again = "Every further report of a patient adds as much."
     if all(isinstance(result.guarantee, LocalDP) for result in flat):
         return f"Every report by itself is private with epsilon {epsilons}. {again}"
-    reasons = list(dict.fromkeys(r.guarantee.sentence for r in flat if not isinstance(r.guarantee, LocalDP)))
-    return f"{' '.join(reasons)} The noise alone is worth about epsilon {epsilons} for one report. {again}"
+    # Two releases of a figure may share a reason: each is said once.
+    reasons = [one for r in flat if isinstance(r.guarantee, NoGuarantee) for one in r.guarantee.reason.split("; ")]
+    nothing = NoGuarantee("; ".join(dict.fromkeys(reasons)))
+    return f"{nothing.sentence} The noise alone is worth about epsilon {epsilons} for one report. {again}"
 
 
 def _rounded_up(loss: float) -> str:
