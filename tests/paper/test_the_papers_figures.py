@@ -121,13 +121,22 @@ def test_paper_form_has_the_picture_axes_and_levels_of_the_caption(name, cohort)
     assert len({trace.xaxis or "x" for trace in figure.data}) == panels
     heads = [str(row[0]) for row in drawn.table.rows] if name != "3" else list(drawn.table.columns[1:])
     assert tuple(dict.fromkeys(heads)) == caption.levels
-    words = figure.words[1]
-    for level in caption.levels:
-        assert f"{level}: about " in words and "% on average" in words
-    assert ("in this draw" in words) == (len(caption.levels) > 1), "the drawn share is for the owner"
-    assert drawn.owner_only == (len(caption.levels) > 1)
-    assert ("Eq. 4" in words and "One extreme draw moves all of them" in words) == (name != "4")
+    words, several = figure.words[1], len(caption.levels) > 1
+    assert ("in this draw" in words) == several == drawn.owner_only, "the drawn share is for the owner"
+    for level, (result, *_) in drawn.results.items():
+        expected, here = f"{result.noise_percent:.2g}", f"{result.drawn_percent:.2g}"
+        if several:  # next to the picture, so that nobody has to look for it in the caption
+            titles = (
+                [trace.name for trace in figure.data] if name == "3" else [n.text for n in figure.layout.annotations]
+            )
+            text = " ".join(titles)
+            assert f"{level.capitalize()} noise" in text and f"about {expected} %, here {here} %" in text
+            assert "on average over many draws" in words
+        else:
+            assert f"Noise: about {expected} % on average." in words
+    assert ("Eq. 4" in words and "follows the most extreme noisy value" in words) == (name != "4")
     assert "No privacy guarantee" in words
+    assert len(words) < 680, "a caption that is read"
 
 
 @pytest.mark.parametrize("name", ["2", "3", "4", "5"])
@@ -175,6 +184,22 @@ def test_sound_form_comes_from_one_private_table(name, cohort, sound):
         assert all(trace.error_y.array is not None for trace in figure.data)
     if name == "3":
         assert figure.data[0].error_x.array is not None
+
+
+@pytest.mark.parametrize("name", [name for name in CAPTIONS if name != "3"])
+def test_titles_of_panels_fit_a_phone(name, cohort):
+    narrow = (paper_figure(name, cohort).figure.layout.meta.get("narrow") or {}).get("annotations", ())
+    assert len(narrow) == 2 * len(CAPTIONS[name].levels) or len(CAPTIONS[name].levels) == 1
+    # 390 pixels without the card's and the axis' margins, at 8 pixels a letter.
+    assert all(len(title["text"]) * 8 <= 270 for title in narrow)
+
+
+def test_figure_3_is_wide_enough_for_its_error_bars():
+    figure = paper_figures.average_dots({"released": [71.0, 60, 65, 66, np.nan]}, {"released": [9.0, 8, 1, 1, np.nan]})
+    low, high = figure.layout.xaxis.range
+    assert low <= 52 and 80 <= high <= 100
+    wild = paper_figures.average_dots({"released": [71.0] * 5}, {"released": [90.0] * 5}).layout.xaxis.range
+    assert tuple(wild) == (18, 100), "no wider than ages are"
 
 
 def test_figures_2_and_3_share_one_table():
@@ -259,6 +284,7 @@ def test_a_partner_gets_one_level_no_private_axis_and_no_drawn_share(cohort):
         drawn = paper_figure(name, cohort, levels=["high"])
         words = drawn.figure.words[1]
         assert not drawn.owner_only and "owner" not in words and "in this draw" not in words
+        assert words.count("No privacy guarantee") == 1, "two noisy columns, one sentence"
         text = json.dumps(drawn.figure.to_plotly_json(), default=str)
         assert "here " not in text and "riginal" not in text
     # An exact age next to a noisy finding would be an exact age.

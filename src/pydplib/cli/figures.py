@@ -19,7 +19,7 @@ _ABOUT = {
     "sound": "Sound: what a partner sees",
 }
 
-_FORM_WORDS = {"original": ", original", "paper": "", "sound": ", private"}  # paper mode names itself
+_FORM_WORDS = {"original": "original", "paper": "paper mode", "sound": "private"}
 
 
 @click.command(short_help="Draw the paper's figures as interactive pages and pictures.")
@@ -185,9 +185,7 @@ def _write(drawn: dict[tuple[str, Form], Chart], output: Path, kind: str, dark: 
         return paths
     # A file stands alone: its title says which figure it is, and in which form.
     files = {
-        output / f"figure-{name}-{form}.{kind}": chart.figure.with_words(
-            f"{CATALOGUE[name].label}. {chart.figure.words[0]}{_FORM_WORDS[form]}"
-        )
+        output / f"figure-{name}-{form}.{kind}": chart.figure.with_words(_title(name, form))
         for (name, form), chart in drawn.items()
     }
     if kind == "json":
@@ -200,6 +198,11 @@ def _write(drawn: dict[tuple[str, Form], Chart], output: Path, kind: str, dark: 
 
         to_pngs([(figure, path) for path, figure in files.items()], mode="dark" if dark else "light")
     return list(files)
+
+
+def _title(name: str, form: Form) -> str:
+    spec = CATALOGUE[name]
+    return f"{f'{spec.label}. ' if spec.number else ''}{spec.title}, {_FORM_WORDS[form]}"
 
 
 def _page(name: str, charts: list[Chart]) -> Any:

@@ -58,19 +58,42 @@ PAPER_NAMES = MappingProxyType(
 )
 """Column -> the name it has in the PyDPLib paper (``Report_ID`` is ours: the paper has none)."""
 
+_TITLES = MappingProxyType(
+    {
+        "patient_id": "Patient",
+        "report_id": "Report",
+        "department_code": "Requesting department",
+        "physician_name": "Validating physician",
+        "last_modified": "Last modified",
+        "age": "Age",
+        "year": "Year",
+        "gleason": "Gleason score",
+        "pca_no_pirads": "Cancer without a PI-RADS score",
+        "follow_up": "Follow-up",
+        "pirads": "PI-RADS score",
+        "lesions": "Number of lesions",
+        "prostatitis": "Prostatitis",
+        "bph": "BPH",
+        "tumour_status": "Tumour status",
+        "therapy": "Therapy",
+        "turp": "TURP surgery",
+    }
+)
+"""Column -> its title for people, as in the template of the paper's columns."""
+
 
 def pirads_schema() -> Schema:
     """Return the public facts about the cohort: kinds, bounds, categories, labels and the person column.
 
-    Every title is the column's name in the PyDPLib paper. A patient counts with at most three
-    reports; the generator makes up to four, so that the bound has work to do.
+    Titles are for people; the names that the PyDPLib paper has are in ``PAPER_NAMES``. A patient counts with at most
+    three reports; the generator makes up to four, so that the bound has work to do.
 
     Examples:
         >>> schema = pirads_schema()
         >>> schema.person, schema.column("age").high, schema.column("pirads").title
-        ('patient_id', 100, 'PIRADS score')
+        ('patient_id', 100, 'PI-RADS score')
     """
-    titles = PAPER_NAMES
+    titles = _TITLES
     columns: dict[str, Column] = {
         "patient_id": Text(label="identifier", title=titles["patient_id"]),
         "report_id": Text(label="identifier", title=titles["report_id"]),

@@ -165,14 +165,17 @@ def variance_by_score(
     results: dict[str, tuple[DPResult, ...]] = {}
     marks: dict[str, list[float]] = {}
     margins: dict[str, list[float]] = {}
-    ages_at = {} if from_variances else per_level(ages, "variance", levels, original, bounds=AGE_BOUNDS)
-    for level in levels:
+    if from_variances:
+        noisy_at = _noisy_variances(true, levels, original)
+    else:
+        noisy_at = per_level(ages, "variance", levels, original, bounds=AGE_BOUNDS)
+    for level, noisy in noisy_at.items():
         if from_variances:
-            noisy, series[level] = _noisy_variances(true, level)
+            values = iter(noisy.dp_data)
+            series[level] = [float(next(values)) if part.size > 1 else np.nan for part in true]
             results[level] = (noisy,)
             margins[level] = [laplace_margin(noisy)] * len(true)
             continue
-        noisy = ages_at[level]
         of_score = None if original else _noisy_scores(scores, level)
         results[level] = (noisy,) if of_score is None else (noisy, of_score)
         groups = scores if of_score is None else np.asarray(of_score.dp_data)
@@ -206,15 +209,13 @@ def variance_by_score(
     return PaperFigure(name, figure, table, results, original)
 
 
-def _noisy_variances(parts: Sequence[NDArray[Any]], level: str) -> tuple[DPResult, list[float]]:
-    """Return the variances of groups with noise on each; NaN for a group too small to have one."""
+def _noisy_variances(parts: Sequence[NDArray[Any]], levels: Sequence[str], owner: bool) -> dict[str, DPResult]:
+    """Return the variances of groups with noise on each; a group too small to have one is left out."""
     large = [part for part in parts if part.size > 1]
-    noisy = dp_calculate(
-        [float(part.var()) for part in large], "variance", level,
+    return per_level(
+        [float(part.var()) for part in large], "variance", levels, owner,
         group_sizes=[part.size for part in large], bounds=AGE_BOUNDS,
     )  # fmt: skip
-    values = iter(noisy.dp_data)
-    return noisy, [float(next(values)) if part.size > 1 else np.nan for part in parts]
 
 
 def _variance_owner(original: bool, from_variances: bool) -> str:

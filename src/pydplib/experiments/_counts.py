@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pydplib import plot
+from pydplib.experiments._by_age import per_level
 from pydplib.experiments._cohort import read_columns, read_flags
 from pydplib.experiments._words import PaperFigure, caption, corrected_table, laplace_margin
 from pydplib.experiments.catalogue import LEVELS
@@ -55,9 +56,10 @@ def findings(
     results: dict[str, tuple[DPResult, ...]] = {}
     marks: dict[str, list[float]] = {}
     margins: dict[str, list[float]] = {}
+    counts_at = per_level(counts, "count", levels, original, aggregated=True) if from_counts else {}
     for level in levels:
         if from_counts:
-            noisy = dp_calculate(counts, "count", level, aggregated=True)
+            noisy = counts_at[level]
             results[level] = (noisy,)
             series[level] = [float(value) for value in noisy.dp_data]
             margins[level] = [laplace_margin(noisy)] * len(FLAGS)
@@ -70,7 +72,7 @@ def findings(
     if from_counts:
         shown = "Every count got noise by itself; below 0 is drawn as 0. Error bars: 95 % of the noise lies within."
     else:
-        chances = ", ".join(f"{results[level][0].noise_percent:.1f} % ({level})" for level in levels)
+        chances = ", ".join(f"{results[level][0].noise_percent:.3g} % ({level})" for level in levels)
         shown = (
             f"Bars: reports that say yes after each answer was flipped with a chance of {chances}. "
             "Diamonds: corrected for the flips, with the 95 % margin."

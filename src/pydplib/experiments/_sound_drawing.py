@@ -17,7 +17,7 @@ from pydplib.experiments._by_score import box_panel
 from pydplib.experiments._cohort import AGE_GROUPS, SCORE_LABELS, SCORES
 from pydplib.experiments._counts import FLAGS
 from pydplib.experiments.catalogue import CATALOGUE
-from pydplib.experiments.paper_figures import average_dots, finding_boxes, finding_names
+from pydplib.experiments.paper_figures import BOX_WORDS, SCORE_COLOURS, average_dots, finding_boxes, finding_names
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release import Release
 from pydplib.release.group_quantiles import GroupQuantiles, group_quantiles
@@ -68,6 +68,8 @@ def draw_age_and_score(releases: Sequence[Release], originals: Originals = None)
             AGE_BIN_NAMES,
             {name: table[:, place] for name, table in shown.items()},
             margins={"released": margin},
+            # As in the original; next to it, the colour tells which of the two a bar is.
+            colours={"released": SCORE_COLOURS[label]} if originals is None else None,
             floor=0,
             x_title="age in years",
             y_title="reports",
@@ -175,8 +177,8 @@ def draw_age_by_prostatitis(releases: Sequence[Release], originals: Originals = 
         ]
     figure = panels["Released"] if originals is None else plot.panels(panels)
     words = [
-        "Bar in the box: median age. Box: the middle half of the ages. Whiskers: nine tenths. All is read off one "
-        f"table of counts per age group; the table below has the 95 % intervals. {_doubt_words(doubtful)}"
+        f"{BOX_WORDS} All is read off one table of counts per age group; 95 % intervals stand with the numbers. "
+        f"{_doubt_words(doubtful)}"
     ]
     heads = [*_head(originals), "prostatitis", "reports", "lower quartile", "median", "upper quartile"]
     table = Table(heads, rows, caption="Age per finding in years, with 95 % intervals")

@@ -64,11 +64,13 @@ def guarantee_words(results: Results, *, values_per_report: int = 1) -> str:
     if len(losses) > 1 and not all(isinstance(result.guarantee, NoGuarantee) for result in flat):
         # Every level is a draw of its own from the same reports: whoever sees them all learns from them all.
         epsilons += f" and, for whoever sees all {len(losses)} of them, {_rounded_up(sum(losses.values()))}"
-    again = "Every further report of the same patient counts again."
+    again = "Every further report of a patient adds as much."
     if all(isinstance(result.guarantee, LocalDP) for result in flat):
         return f"Every report by itself is private with epsilon {epsilons}. {again}"
-    reasons = list(dict.fromkeys(r.guarantee.sentence for r in flat if not isinstance(r.guarantee, LocalDP)))
-    return f"{' '.join(reasons)} The noise alone would be worth about epsilon {epsilons} for one report. {again}"
+    # Two releases of a figure may share a reason: each is said once.
+    reasons = [one for r in flat if isinstance(r.guarantee, NoGuarantee) for one in r.guarantee.reason.split("; ")]
+    nothing = NoGuarantee("; ".join(dict.fromkeys(reasons)))
+    return f"{nothing.sentence} The noise alone is worth about epsilon {epsilons} for one report. {again}"
 
 
 def _rounded_up(loss: float) -> str:
@@ -92,20 +94,22 @@ def caption(results: Results, *sentences: str, owner: str = "", values_per_repor
 
 
 def panel_title(level: str, results: Results, *, drawn: bool = False) -> str:
-    """Return the title of a panel: the level, the expected noise, and for the owner the noise of this draw."""
+    """Return the title of a panel in two lines: the level; the expected noise, and for the owner that of this draw."""
     if level not in results:
         return "Original"
     result = results[level][0]
-    title = f"{level.capitalize()} noise, about {result.noise_percent:.2g} %"
+    title = f"{level.capitalize()} noise\nabout {result.noise_percent:.2g} %"
     if drawn and result.drawn_percent is not None:
-        title += f" (here {result.drawn_percent:.2g} %)"
+        title += f", here {result.drawn_percent:.2g} %"
     return title
 
 
 def noise_line(results: Results, *, drawn: bool = False) -> str:
-    """Return the noise of every level in one sentence: an expectation, and for the owner what this draw has."""
-    parts = [f"{level}: {releases[0].noise_words(drawn=drawn)}" for level, releases in results.items()]
-    return f"Noise: {'; '.join(parts)}."
+    """Return what the percentages in the titles of panels are; of one level, the percentage itself."""
+    if len(results) == 1:
+        ((result, *_),) = results.values()
+        return f"Noise: {result.noise_words(drawn=drawn)}."
+    return f"Percentages: noise on average over many draws{', and in this draw' if drawn else ''}."
 
 
 def corrected_table(

@@ -40,11 +40,9 @@ AGE_STEP = 2
 FINDINGS = {"chr": "chronic", "y": "yes, not specified", "n": "none"}
 """The paper's short forms -> what readers see."""
 
-_STRETCHED = (
-    "Noisy values are stretched back onto the range of the data (Eq. 4). One extreme draw moves all of them, so the "
-    "noise of one draw can be far from its average."
-)
-_CLIPPED = "Noisy codes are cut off at the first and last finding of the list."
+BOX_WORDS = "Bar in the box: median age. Box: the middle half. Whiskers: nine tenths."
+_STRETCHED = "The fit to the range (Eq. 4) follows the most extreme noisy value, so a draw can be far from the average."
+_CLIPPED = "Codes beyond the list count as its first or last finding."
 
 
 def finding_names(kinds: Sequence[str]) -> list[str]:
@@ -123,8 +121,8 @@ def age_and_score(data: Any, *, form: Form = "paper", levels: Sequence[str] = LE
         for level, table in tables.items()
         for year, line in zip(years, table, strict=True)
     ]
-    shown = "One bar per year of age; its colours are the PI-RADS scores."
-    words = ["Every count of reports per year and score got noise; the ages and scores did not.", _STRETCHED]
+    shown = "One bar per year of age, a colour per score."
+    words = ["The counts got noise; ages and scores did not.", _STRETCHED]
     return _figure(
         "2", form, panels, Table(["level", "age", *SCORE_LABELS, "all"], rows, caption="Reports per age and score"),
         results, shown, words, owner=owner, moved=moved,
@@ -160,14 +158,16 @@ def average_age(data: Any, *, form: Form = "paper", levels: Sequence[str] = LEVE
         level: [float(part.mean()) if (part := values[scores == score]).size else np.nan for score in SCORES]
         for level, values in series.items()
     }
-    figure = average_dots({panel_title(level, results, drawn=owner): values for level, values in means.items()})
+    figure = average_dots(
+        {panel_title(level, results, drawn=owner).replace("\n", ", "): values for level, values in means.items()}
+    )
     for trace, level in zip(figure.data, means, strict=True):
         trace.marker.color = plot.TONES[level]
     rows = [
         [label, *(Fixed(values[place], 1) for values in means.values())] for place, label in enumerate(SCORE_LABELS)
     ]
     table = Table(["score", *means], rows, caption="Average age in years")
-    words = ["Every age got noise; the scores did not. Averages of noisy ages per score.", _STRETCHED]
+    words = ["Every age got noise; the scores did not.", _STRETCHED]
     shown = "One dot per score: the average age of its reports."
     return _figure("3", form, figure, table, results, shown, words, owner=owner, moved=moved)
 
@@ -185,8 +185,16 @@ def average_dots(
         x_title="average age in years",
         height=360 if len(means) == 1 else 420,
     )
-    known = [value for values in means.values() for value in values if np.isfinite(value)]
-    figure.update_xaxes(range=[min([54.0, *(v - 2 for v in known)]), max([76.0, *(v + 2 for v in known)])])
+    # Wide enough for every dot and every error bar, but no wider than ages are.
+    ends = [
+        value + side * (margin + 1)
+        for name, values in means.items()
+        for value, margin in zip(values, (margins or {}).get(name, [1.0] * len(values)), strict=True)
+        for side in (-1, 1)
+        if np.isfinite(value)
+    ]
+    low, high = AGE_BOUNDS
+    figure.update_xaxes(range=[max(low, min([54.0, *ends])), min(high, max([76.0, *ends]))])
     return figure
 
 
@@ -233,9 +241,10 @@ def age_by_prostatitis(
                 codes if found[1] is None else np.asarray(found[1].dp_data).astype(np.int64),
             )
     names = finding_names(kinds)
-    panels, rows = {}, []
+    panels, rows, complete = {}, [], True
     for level, (values, places) in series.items():
         parts = [values[places == place] for place in range(len(kinds))]
+        complete = complete and all(part.size >= FEWEST for part in parts)
         seen = [(name, part) for name, part in zip(names, parts, strict=True) if part.size >= FEWEST]
         panels[panel_title(level, results, drawn=owner)] = finding_boxes(
             level,
@@ -253,11 +262,8 @@ def age_by_prostatitis(
         words = [whose if owner else "Findings and ages got noise.", _CLIPPED]
         if form == "paper" and owner:
             changed = (f"{100 * np.mean(series[level][1] != codes):.0f} % ({level})" for level in levels)
-            words.append(f"Reports with another finding than before in this draw: {', '.join(changed)}.")
-    shown = (
-        "Bar in the box: median age. Box: the middle half of the ages. Whiskers: nine tenths. Findings with fewer than "
-        f"{FEWEST} reports are left out."
-    )
+            words.append(f"Reports whose finding changed here: {', '.join(changed)}.")
+    shown = BOX_WORDS if complete else f"{BOX_WORDS} Findings with fewer than {FEWEST} reports are left out."
     heads = ["level", "prostatitis", "reports", "lower quartile", "median", "upper quartile"]
     table = Table(heads, rows, caption="Age per finding, in years")
     name = "4-noised-ages" if noised_ages else "4"
@@ -364,7 +370,7 @@ def _figure(
     else:
         words = caption(
             results, shown, *noised, noise_line(results, drawn=owner), note,
-            owner="noise levels from one draw, next to each other" if owner else "",
+            owner="several noise levels" if owner else "",
         )  # fmt: skip
         title = f"{title}, paper mode"
     figure = drawn if isinstance(drawn, plot.Figure) else _abreast(drawn)

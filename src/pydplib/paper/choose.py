@@ -18,6 +18,11 @@ from pydplib.paper.search import Found, check_epsilons, default_epsilons, measur
 from pydplib.paper.words import Kind
 from pydplib.policy.noise_factors import NoiseFactor
 
+_TOOK = {
+    "band": "the smallest noise inside the band",
+    "half": "half of the largest attainable noise",
+    "largest": "the largest attainable noise",
+}
 _SEARCHES = 10  # of fitted data, until the long run agrees with the five draws of the paper
 
 
@@ -66,7 +71,7 @@ def _out_of_reach(attained: Attained, factor: NoiseFactor, kind: Kind) -> tuple[
         return ()
     inside = factor.holds(attained.percent)
     what = "The middle of the band" if inside else "The band"
-    took = "the smallest noise inside the band" if attained.outcome == "band" else "the largest attainable noise"
+    took = _TOOK[attained.outcome]
     notes: tuple[str, ...] = (
         f"{what} {factor.low:g} to {factor.high:g} % cannot be reached, because the noisy values stay in the range of "
         f"this column (is_range); took {took}: about {attained.percent:.2g} % on average.",

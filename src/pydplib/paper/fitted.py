@@ -30,6 +30,7 @@ _INSIDE = 1.01  # how far inside the band its smallest scale lies: the noise is 
 _LEAST, _MOST = (edge([factor.target for factor in NOISE_FACTORS.values()]) for edge in (min, max))
 
 Points: TypeAlias = NDArray[np.float64]
+Outcome: TypeAlias = Literal["middle", "band", "half", "largest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,13 @@ class Attained:
     Attributes:
         scale: The Laplace scale.
         percent: The expected noise after fitting and snapping.
-        outcome: Whether the middle of the band was met, only the band (then at its smallest scale), or neither
-            (then the noise is the largest that the range allows).
+        outcome: Whether the middle of the band was met, only the band (then at its smallest scale, or with half of
+            the largest noise where the band begins at 0), or neither (then with the largest that the range allows).
     """
 
     scale: float
     percent: float
-    outcome: Literal["middle", "band", "largest"]
+    outcome: Outcome
 
 
 class FittedNoise:
@@ -96,8 +97,9 @@ class FittedNoise:
 
         The noise of fitted values has a limit: however large the scale, they stay in the range. Where the limit
         lies below the middle of the band but inside it, more noise would add little to the percentage and destroy
-        the values, so it is the smallest scale inside the band. (A band that begins at 0 has none: there, and
-        where the whole band is out of reach, it is the smallest scale that comes close to the limit.)
+        the values, so it is the smallest scale inside the band. A band that begins at 0 has none: there it is half of
+        the limit, so that low noise stays below medium. Where the whole band is out of reach, it is the smallest
+        scale that comes close to the limit.
         """
         scales, percents = self._curve
         most = float(percents.max())
@@ -105,6 +107,8 @@ class FittedNoise:
             return self._reach(scales, percents, 100 * factor.target, "middle")
         if 0 < factor.low <= most:
             return self._reach(scales, percents, min(_INSIDE * factor.low, most), "band")
+        if not factor.low:
+            return self._reach(scales, percents, most / 2, "half")
         return self._reach(scales, percents, _WITHIN * most, "largest")
 
     @cached_property
@@ -116,9 +120,7 @@ class FittedNoise:
         scales = np.exp(np.linspace(lowest, highest, _STEPS))
         return scales, np.array([self.percent(float(scale)) for scale in scales])
 
-    def _reach(
-        self, scales: Points, percents: Points, target: float, outcome: Literal["middle", "band", "largest"]
-    ) -> Attained:
+    def _reach(self, scales: Points, percents: Points, target: float, outcome: Outcome) -> Attained:
         """Return the smallest scale whose noise is at least the target, which one of those tried attains."""
         first = int(np.flatnonzero(percents >= target)[0])
         scale = float(scales[first])

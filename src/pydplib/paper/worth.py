@@ -31,7 +31,7 @@ def guarantee_from_data(plan: Plan, kind: Kind, *, shows_extremes: bool, scale: 
     no value decides it. Where several levels share one draw, two of them give the values away.
     """
     if shared:
-        reason = "several noise levels were made from one draw, and two of them together give the private values away"
+        reason = "two noise levels of one draw give the private values away"
     elif plan.selector == "search":
         reason = "epsilon was searched for by trying noise on the private values themselves"
     elif kind == "bool" and plan.realised:
@@ -44,8 +44,8 @@ def guarantee_from_data(plan: Plan, kind: Kind, *, shows_extremes: bool, scale: 
         reason = "the amount of noise was computed from the private values themselves"
     if shows_extremes:
         reason = (
-            "the noisy values were fitted to the range of the private data, so their smallest and largest are the "
-            "true ones, and whoever has an extreme value can be recognised; " + reason
+            "the smallest and largest values are those of the private data, so whoever has one can be recognised; "
+            + reason
         )
     return NoGuarantee(reason)
 

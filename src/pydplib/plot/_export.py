@@ -130,7 +130,7 @@ def to_html(figure: Figure, path: str | Path | None = None) -> str:
     title, caption = figure.words
     scripts, policy = page_scripts({"figure-1": figure})
     heading = f"<h1>{escape(title)}</h1>" if title else ""
-    lines = "".join(f"<p>{escape(line)}</p>" for line in caption.split("\n"))
+    lines = "".join(f"<p>{escape(line)}</p>" for line in figure.caption_lines)
     words = f"<figcaption>{lines}</figcaption>" if caption else ""
     page = (
         "<!doctype html>\n"

@@ -59,6 +59,11 @@ class Figure(go.Figure):  # type: ignore[misc]
         meta = self.layout.meta or {}
         return str(self.layout.title.text or meta.get("title", "")), str(meta.get("caption", ""))
 
+    @property
+    def caption_lines(self) -> list[str]:
+        """The paragraphs of the caption as they are set: no line ends between a number and its percent sign."""
+        return [line.replace(" %", "\N{NO-BREAK SPACE}%") for line in self.words[1].split("\n") if line]
+
     def with_words(self, title: str | None = None, caption: str | None = None) -> Figure:
         """Return a copy with another title or caption."""
         copy = Figure(self)
@@ -81,6 +86,8 @@ class Figure(go.Figure):  # type: ignore[misc]
         if narrow and width < NARROW:
             copy.update_layout(narrow)
         margin = {**template(mode)["layout"]["margin"], **(layout.margin.to_plotly_json() or {})}
+        # Plotly would widen the margin for long labels, and move the caption with it.
+        margin["l"] = max(margin["l"], _label_room(copy))
         height = layout.height or 420
         above = 0
         if title:
@@ -100,7 +107,7 @@ class Figure(go.Figure):  # type: ignore[misc]
         if caption:
             # A caption may have paragraphs: what is shown, and what is guaranteed.
             most = max(30, int((width - 40) / 6.9))
-            lines = [line for text in caption.split("\n") for line in wrap(text, most)]
+            lines = [line for text in self.caption_lines for line in wrap(text, most)]
             below = 14 + 17 * len(lines)
             layout.annotations = (
                 *layout.annotations,
@@ -228,6 +235,17 @@ class Figure(go.Figure):  # type: ignore[misc]
         drawn = self.drawn()
         drawn.layout.width = None  # as wide as the cell
         return drawn
+
+
+def _label_room(figure: Figure) -> int:
+    """Return the pixels that the longest label of a y axis of words needs, or 0."""
+    axis = figure.layout.yaxis
+    labels = [str(text) for text in axis.ticktext or ()]
+    if not labels and axis.type == "category":
+        labels = [str(label) for trace in figure.data for label in (trace.y if trace.y is not None else ())]
+    if not labels:
+        return 0
+    return 32 + round(7.2 * max(map(len, labels)))
 
 
 def _renderers() -> Any:

@@ -11,6 +11,7 @@ from pydplib.plot._parts import AXIS_ROOM
 from pydplib.plot._theme import template
 
 _AXIS_BELOW, _TITLE_ABOVE = 58, 38  # pixels between two rows: the axis of one, the title of the next
+_SECOND_LINE = 18  # pixels of a title's second line
 _LEGEND_ABOVE = 30
 _BETWEEN = 36  # pixels between two columns that share their labels
 
@@ -29,7 +30,7 @@ def panels(
     On narrow screens pages stack the panels; the layout for that travels in ``layout.meta``.
 
     Args:
-        parts: Title of the panel -> its figure, as the builders return it.
+        parts: Title of the panel -> its figure, as the builders return it. A title may have a second, fainter line.
         columns: Panels abreast.
         same_scale: Whether all panels share the range of their y axes (and of their x axes, if numeric).
         title: What the figure shows.
@@ -115,7 +116,8 @@ def _arrange(
     """
     columns = min(columns, len(words))
     rows = -(-len(words) // columns)
-    row_gap = _AXIS_BELOW + below + _TITLE_ABOVE
+    second = _SECOND_LINE if any("\n" in text for text in words) else 0
+    row_gap = _AXIS_BELOW + below + _TITLE_ABOVE + second
     inner = rows * panel_height + (rows - 1) * row_gap
     # The width is not known here: the gap is meant for a page of about 900 pixels.
     gap = (_BETWEEN if same_scale else left_margin + 8) / 860
@@ -133,29 +135,30 @@ def _arrange(
             "title": {"text": y_title if column == 0 else ""},
             "showticklabels": column == 0 or not same_scale,
         }
-        layout["annotations"].append(
-            {
-                "text": text,
-                # Not <b>: Plotly turns it into an inline style, which strict pages refuse.
-                "font": {"weight": 600},
-                "xref": "paper",
-                "x": left,
-                "xanchor": "left",
-                "yref": "paper",
-                "y": top,
-                "yanchor": "bottom",
-                "yshift": 8,
-                "showarrow": False,
-            }
-        )
+        for line, said in enumerate(text.split("\n")):
+            layout["annotations"].append(
+                {
+                    "text": said,
+                    # Not <b>: Plotly turns it into an inline style, which strict pages refuse.
+                    "font": {"weight": 600} if line == 0 else {"size": 12},
+                    "xref": "paper",
+                    "x": left,
+                    "xanchor": "left",
+                    "yref": "paper",
+                    "y": top,
+                    "yanchor": "bottom",
+                    "yshift": 8 if line or not second else 8 + second,
+                    "showarrow": False,
+                }
+            )
     margin = {
         "l": left_margin,
         "r": 16,
-        "t": 40 + (_LEGEND_ABOVE * (1 if columns > 1 else 3) if legend else 0),
+        "t": 40 + second + (_LEGEND_ABOVE * (1 if columns > 1 else 3) if legend else 0),
         "b": _AXIS_BELOW + below,
     }
     layout["margin"] = margin
     if legend:  # above the titles of the first row
-        layout["legend"] = {"y": 1 + 32 / inner}
+        layout["legend"] = {"y": 1 + (32 + second) / inner}
     layout["height"] = inner + margin["t"] + margin["b"]
     return layout

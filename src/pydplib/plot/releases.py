@@ -53,11 +53,11 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
         raise ParameterError(f"The original is drawn beside bars and points, not as kind='{chosen}'; use kind='bar'.")
     _check_axes(release, chosen)
     exact = None if original is None else np.asarray(original, dtype=float).reshape(release.shape or (1,))
-    kept, left_out = (None, "") if chosen == "box" else _kept(release)
-    drawn = _tidied(release) if chosen in ("heatmap", "bubbles") else release
-    if kept is not None:
-        drawn = _taken(drawn, kept)
-        exact = None if exact is None else exact[np.ix_(*kept)]
+    drawn, left_out = release, ""
+    if chosen != "box":
+        drawn, exact, left_out = without_noise_groups(release, exact)
+    if chosen in ("heatmap", "bubbles"):
+        drawn = _tidied(drawn)
     words: dict[str, Any] = {
         "title": title or _title(release),
         "caption": caption_of(release, chosen, left_out=left_out, shows_original=original is not None),
@@ -153,12 +153,24 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
     return "\n".join(line for line in lines if line)
 
 
-def _kept(release: Any) -> tuple[list[list[int]] | None, str]:
-    """Return which keys of each axis are drawn, and what is not, in a sentence; None: all are.
+def without_noise_groups(release: Any, original: Any = None) -> tuple[Any, Any, str]:
+    """Return what is drawn of a release, the exact values next to it, and what is left out, in a sentence.
 
-    Left out are the groups "other" and "missing" whose noisy numbers are no larger than the noise makes them. It is
-    judged by released numbers alone.
+    Left out are the groups "other" and "missing" where the noise alone can have made them, judged by released numbers.
+
+    Args:
+        release: What was released.
+        original: For the owner only: the exact values, in the shape of ``release.value``.
     """
+    kept, left_out = _kept(release)
+    if kept is None:
+        return release, original, left_out
+    exact = None if original is None else np.asarray(original, dtype=float).reshape(release.shape)[np.ix_(*kept)]
+    return _taken(release, kept), exact, left_out
+
+
+def _kept(release: Any) -> tuple[list[list[int]] | None, str]:
+    """Return which keys of each axis are drawn, and what is not, in a sentence; None: all are."""
     judged = _made_by_noise(release)
     if judged is None:
         return None, ""
@@ -192,6 +204,9 @@ def _made_by_noise(release: Any) -> tuple[Any, Any] | None:
         return inside, inside
     if release.sizes is None or release.low is None or release.high is None:
         return None
+    if release.doubtful is not None:
+        doubtful = np.asarray(release.doubtful, dtype=bool).reshape(release.shape)
+        return doubtful, doubtful
     low, high, sizes = (np.asarray(getattr(release, name)) for name in ("low", "high", "sizes"))
     small = sizes < _FEW_ROWS
     if small.all():

@@ -183,7 +183,7 @@ class Chart:
         title, caption = self.figure.words
         eyebrow = f'<p class="eyebrow">{escape(self.eyebrow)}</p>' if self.eyebrow else ""
         heading = f"<h3>{escape(title)}</h3>" if title else ""
-        lines = "".join(f"<p>{escape(line)}</p>" for line in caption.split("\n"))
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self.figure.caption_lines)
         words = f"<figcaption>{lines}</figcaption>" if caption else ""
         label = escape(f"{title}. The same numbers follow as a table.", quote=True)
         return (

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pydplib.capture import Question, Template, builtin, columns_of, evaluate, evaluate_rows, to_row, to_rows, to_schema
-from pydplib.datasets import pirads
-from pydplib.datasets._schema import pirads_schema
+from pydplib.datasets import PAPER_NAMES, pirads, pirads_schema
 from pydplib.errors import DataError, SchemaError, TemplateError
 from pydplib.schema import Category, Date, Flag, Integer, Number, Schema, Text
 
@@ -99,8 +98,8 @@ def test_paper_template_declares_the_paper_columns_of_the_cohort():
     for name, column in ours.columns.items():
         other = theirs.column(name)
         assert column.label == other.label
-        assert [code.code for code in builtin("pirads-paper").question(name).codes] == [other.title]
-        assert "_" not in column.title and "RequestRadiology" not in column.title
+        assert [code.code for code in builtin("pirads-paper").question(name).codes] == [PAPER_NAMES[name]]
+        assert column.title == other.title and "_" not in column.title and "RequestRadiology" not in column.title
         if name == "age":
             assert (column.low, column.high, column.unit) == (other.low, other.high, other.unit)
         elif isinstance(column, Category):

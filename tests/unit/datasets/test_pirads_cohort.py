@@ -9,6 +9,7 @@ import narwhals as nw
 import pytest
 
 import pydplib as dp
+from pydplib.capture import builtin
 from pydplib.errors import ParameterError
 
 PAPER_COLUMNS = {
@@ -47,7 +48,14 @@ def test_cohort_by_default_has_920_reports_and_the_papers_sixteen_columns(cohort
     assert set(cohort.columns) == {*PAPER_COLUMNS, "report_id"}
     schema = dp.datasets.pirads_schema()
     assert list(schema.columns) == list(cohort.columns)
-    assert {name: schema.column(name).title for name in PAPER_COLUMNS} == PAPER_COLUMNS
+    assert {name: dp.datasets.PAPER_NAMES[name] for name in PAPER_COLUMNS} == PAPER_COLUMNS
+
+
+def test_titles_of_the_schema_are_for_people_and_those_of_the_template():
+    schema, template = dp.datasets.pirads_schema(), builtin("pirads-paper")
+    titles = {name: schema.column(name).title for name in PAPER_COLUMNS}
+    assert titles == {name: template.index.by_id[name].item.title for name in PAPER_COLUMNS}
+    assert titles["department_code"] == "Requesting department"
 
 
 def test_cohort_with_the_same_seed_is_the_same_and_with_another_differs(cohort):

@@ -260,8 +260,32 @@ def test_figures_fade_groups_that_noise_alone_could_have_made(table):
 def test_boxes_of_the_platform_fade_groups_that_noise_alone_could_have_made(table):
     figures = pytest.importorskip("pydplib.web.analyses.figures")
     release = doubted(table, dp.Quantiles("age", (0.05, 0.25, 0.5, 0.75, 0.95), by="prostatitis"))
+    flags = np.repeat([group in ("acute", "other") for group in (*GROUPS, "other")], 5)
+    release = replace(release, doubtful=tuple(int(flag) for flag in flags))
     figure = figures.figure_of(release, title="Age by prostatitis")
     pale = [trace for trace in figure.data if trace.opacity]
-    assert len(pale) == 1 and "other" in pale[0].x and "n" not in pale[0].x
-    assert "noise alone could have made" in figure.words[1]
-    assert "other<br>(may be noise)" in figure.layout.xaxis.ticktext
+    assert len(pale) == 1 and pale[0].x == ("acute",)
+    assert "Faint: noise alone could have made the group." in figure.words[1]
+    assert "acute<br>(may be noise)" in figure.layout.xaxis.ticktext
+    # Nobody is in "other": it is no group of the hospital's, so that it is not drawn at all.
+    assert not any("other" in trace.x for trace in figure.data)
+    assert "Not drawn, because the noise alone can have made it: “other”" in figure.words[1]
+    beside = figures.figure_of(release, title="", original=np.arange(30.0).reshape(release.shape))
+    assert all(len(trace.x) <= 5 for trace in beside.data)
+
+
+def test_heat_map_of_the_platform_leaves_out_a_rest_that_noise_alone_could_have_made(table):
+    figures = pytest.importorskip("pydplib.web.analyses.figures")
+    session = dp.Session(table, recipient="partner", budget=dp.PureDP(10.0))
+    with seeded(5):
+        release = session.release(dp.Crosstab("prostatitis", "pirads"), epsilon=1.0)
+    (heat,) = figures.figure_of(release, title="Prostatitis by score").data
+    assert tuple(heat.y) == GROUPS and tuple(heat.x) == ("1", "2", "3", "4", "5")
+    # A rest with people in it stays.
+    real = np.asarray(release.value).copy()
+    real[:, -1] = 60.0
+    filled = replace(release, values=tuple(real.ravel().tolist()), noisy=None)
+    (heat,) = figures.figure_of(filled, title="").data
+    assert "other" in heat.x and np.asarray(heat.z).shape == (6, 6)
+    table_twin = figures.table_of(release)[1]
+    assert any("other" in row for row in table_twin), "the table has every released number"

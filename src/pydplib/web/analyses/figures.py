@@ -12,7 +12,7 @@ import numpy as np
 from pydplib import plot
 from pydplib.capture import Question, Template
 from pydplib.plot import Box, Figure
-from pydplib.plot.releases import caption_of
+from pydplib.plot.releases import caption_of, without_noise_groups
 from pydplib.release import Release
 from pydplib.release.axes import Axis
 from pydplib.release.statistics import STATISTICS
@@ -87,22 +87,24 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
 
 def _colours(release: Release, title: str) -> Figure:
     """Draw a table of two fields: the released numbers themselves, as its table twin has them."""
-    down, across = release.axes
+    shown, _, left_out = without_noise_groups(release)
+    down, across = shown.axes
     return plot.heatmap(
         across.labels,
         down.labels,
-        np.rint(np.asarray(release.value, dtype=float)),
-        margins=release.margin,
+        np.rint(np.asarray(shown.value, dtype=float)),
+        margins=shown.margin,
         value_title=UNITS.get(release.unit, release.unit),
         x_title=axis_title(across),
         y_title=axis_title(down),
         title=title,
-        caption=caption_of(release, "heatmap"),
+        caption=caption_of(release, "heatmap", left_out=left_out),
     )
 
 
 def _boxes(release: Release, title: str, original: Any) -> Figure:
     """Draw boxes from five released quantiles each."""
+    release, original, left_out = without_noise_groups(release, original)
     groups = release.axes[:-1]
     labels = [""]
     for axis in groups:
@@ -112,7 +114,7 @@ def _boxes(release: Release, title: str, original: Any) -> Figure:
     series = {"released": _five(release.values)}
     if original is not None:
         series = {"original": _five(np.asarray(original, dtype=float).ravel().tolist()), **series}
-    caption = caption_of(release, "quantiles", shows_original=original is not None)
+    caption = caption_of(release, "quantiles", left_out=left_out, shows_original=original is not None)
     measured = str(release.question.get("of", ""))
     unit = f" ({release.unit})" if release.unit else ""
     if any(doubtful):

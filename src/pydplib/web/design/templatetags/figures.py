@@ -32,13 +32,13 @@ def figure(drawing: plot.Figure, columns: Sequence[Any], rows: Iterable[Sequence
         id: Unique on the page.
         options: title, level (of the heading, 3), open (the table is unfolded), caption.
     """
-    title, caption = drawing.words
+    title, _ = drawing.words
     wanted = drawing.layout.height or 420
     values = {
         "id": id,
         "title": title,
         "level": 3,
-        "caption": caption.split("\n") if caption else [],
+        "caption": drawing.caption_lines,
         "height": min(HEIGHTS, key=lambda height: abs(height - wanted)),
         "table_caption": title or "The numbers of the figure",
         # figure_json escapes <, > and &, so that no label can end the element.
