@@ -18,6 +18,7 @@ import click
 
 from pydplib._duckdb_files import check_parquet_names, csv_source, exact_name, parquet_source
 from pydplib._table_text import encoding_of, header_of, sheet_to_csv, write_utf8
+from pydplib.cli._progress import waiting
 from pydplib.cli._sql import identifier, literal
 from pydplib.errors import DataError, MissingExtraError, ParameterError, PydplibError, column_hint, import_extra
 
@@ -46,6 +47,8 @@ _CASTS: dict[Kind, str] = {
 def input_file(name: str) -> str:
     """Return a file to read: the name itself, or for ``-`` a private copy of standard input, gone with the command."""
     if name != "-":
+        if Path(name).is_dir():
+            raise DataError(f"'{name}' is a folder. Name a file in it.")
         return name
     stream = sys.stdin.buffer
     start = stream.read(4)
@@ -136,7 +139,7 @@ class TableFile:
         return SeenFrame(self.frame(names), None if self.cells is None else self._load(self.cells(apart)))
 
     def _load(self, wanted: Any) -> Any:
-        with engine_errors(self.format):
+        with waiting(f"Reading {self.path.name}"), engine_errors(self.format):
             for library, load in (("pyarrow", "to_arrow_table"), ("polars", "pl"), ("pandas", "df")):
                 try:
                     import_extra(library, what="", extra="all")
@@ -172,6 +175,10 @@ class Tables:
             path: A CSV (also ``.gz``), Excel or Parquet file.
             sheet: The sheet of a workbook that has several.
         """
+        with waiting(f"Reading {path.name}"):
+            return self._open(path, sheet)
+
+    def _open(self, path: Path, sheet: str | None) -> TableFile:
         kind = _format_of(path)
         if sheet is not None and kind != "excel":
             raise ParameterError(f"--sheet is for Excel files; '{path.name}' is none.")
@@ -299,6 +306,9 @@ def _format_of(path: Path) -> Format:
         return "parquet"
     if start[:4] == b"PK\x03\x04":
         return "excel"
+    named = {".parquet": "Parquet", ".pq": "Parquet", ".xlsx": "an Excel file"}.get(path.suffix.lower())
+    if named is not None:
+        raise DataError(f"'{path.name}' cannot be read as {named}. Check that it is complete.")
     if start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise DataError(f"'{path.name}' is in Excel's old format. Save it as .xlsx or CSV first.")
     return "csv"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pydplib.cli._progress import waiting
 from pydplib.cli._tables import InputFile
 from pydplib.errors import import_extra
 
@@ -144,7 +145,8 @@ def _write_config(tables: Tables, file: Path, sheet: str | None, target: Path) -
     from pydplib.cli._guesses import guess_columns
     from pydplib.cli._outputs import staged
 
-    guesses = guess_columns(tables.open(file, sheet=sheet))
+    with waiting(f"Reading {file.name}"):
+        guesses = guess_columns(tables.open(file, sheet=sheet))
     with staged() as staging:
         staging.write_text(target, config_text(file.name, guesses, sheet=sheet))
     for role, words in (("identifier", "Identifiers"), ("quasi", "Quasi-identifiers"), ("sensitive", "Sensitive")):

@@ -33,7 +33,7 @@ def command(
 ) -> None:
     r"""Answer a question about FILE with noise, and write down who was told.
 
-    FILE is CSV, Parquet, Excel (.xlsx), a SQLite file, or postgresql://... The question reads
+    FILE is CSV, Parquet, Excel (.xlsx), a SQLite file, postgresql://..., or - for standard input. The question reads
     STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...]; statistics are count, count persons, sum,
     mean, variance, median, quantiles, histogram and crosstab. The same question again costs nothing.
 

@@ -17,6 +17,7 @@ from pydplib.cli._anonymity_words import (
     risk_values,
     role_options,
 )
+from pydplib.cli._progress import waiting
 from pydplib.cli._tables import InputFile
 from pydplib.errors import ParameterError
 
@@ -73,7 +74,7 @@ def command(
         raise click.UsageError("Choose one of --population and --fraction.")
     if with_values and as_json:
         raise click.UsageError("--values is for the screen; leave --json out.")
-    with open_tables() as tables:
+    with waiting(f"Reading {file.name}"), open_tables() as tables:
         table = tables.open(file, sheet=sheet)
         names = check_quasi(table, quasi, f"pydplib risk {file}")
         if person is not None:

@@ -26,7 +26,7 @@ from pydplib.cli._csv_header import read_header
 from pydplib.cli._progress import waiting
 from pydplib.cli._sql import identifier
 from pydplib.cli._tables import input_file
-from pydplib.errors import DataError, EngineError, ParameterError, SchemaError, looks_like_names
+from pydplib.errors import DataError, ParameterError, SchemaError, looks_like_names
 
 _COMMA = r"^ *[+-]?[0-9]+(,[0-9]+)? *$"  # numbers with a decimal comma
 _WORDS = r"^(?i)(ja|j|nein|wahr|falsch|yes|y|no|n|true|t|false|f)$"
@@ -53,7 +53,7 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None) 
       pydplib schema init reports.csv --output schema.toml
     """  # noqa: D301 - click needs the backspace itself
     with waiting(f"Reading {Path(file).name}"):
-        text = propose(input_file(file), person=person, sheet=sheet)
+        text = propose(input_file(file), person=person, sheet=sheet, from_input=file == "-")
     if output is None:
         click.echo(text, nl=False)
         return
@@ -121,8 +121,9 @@ def _check_entries(schema_file: str) -> None:
     except (OSError, UnicodeDecodeError, ValueError, AttributeError, RecursionError):
         return  # Schema.load says what is wrong
     wanted = {"number": ("low", "high"), "integer": ("low", "high"), "date": ("low", "high"), "category": ("values",)}
-    limit = ["max_rows_per_person: how many rows of one person count in full"]
-    empty = [] if table.get("max_rows_per_person", 1) != "" else limit
+    empty = ["name: what the table is called; its budget belongs to this name"] if table.get("name") == "" else []
+    if table.get("max_rows_per_person") == "":
+        empty.append("max_rows_per_person: how many rows of one person count in full")
     empty += [
         f"{name}: {', '.join(missing)}"
         for name, (entry, kind) in kinds.items()
@@ -136,22 +137,29 @@ def _check_entries(schema_file: str) -> None:
         )
 
 
-def propose(file: str, *, person: str | None = None, sheet: str | None = None) -> str:
+def propose(file: str, *, person: str | None = None, sheet: str | None = None, from_input: bool = False) -> str:
     """Return a schema file for a CSV, Parquet or Excel file, its bounds and categories left empty.
 
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
+
+    Args:
+        file: The file.
+        person: The column that says whose row it is.
+        sheet: The sheet of a workbook that has several.
+        from_input: Whether the file is a copy of standard input, which has no name.
     """
     columns = _describe(file, sheet)
     names = [name for name, _, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
     who = person or person_column(names)
-    stem = Path(file).stem
     lines = [
         "# What is public about this table. Fill in the empty entries by what is possible in the real world;",
         "# data never choose limits, bounds or categories. A column that nobody will ask about may be deleted.",
-        f"# Then run: pydplib schema check SCHEMA.toml {_plain(Path(file).name)}",
-        f'name = "{_plain(stem)}"',
+        f"# Then run: pydplib schema check SCHEMA.toml {'-' if from_input else _plain(Path(file).name)}",
+        'name = ""  # what the table is called: its budget belongs to this name'
+        if from_input
+        else f'name = "{_plain(Path(file).stem)}"',
     ]
     if who is None:
         lines.append('# person = ""  # the column that says whose row it is; without it every row is another person')
@@ -259,12 +267,15 @@ def _read_columns(file: str, is_parquet: bool, shown: str, separator: str | None
         found = None
     if found is None:
         # DuckDB's own message may quote a row.
-        raise EngineError(f"'{shown}' could not be read as {'Parquet' if is_parquet else 'CSV'}.")
+        kind = "Parquet" if is_parquet else "CSV"
+        raise DataError(f"'{shown}' cannot be read as {kind}. Check that it is complete.")
     if not found:
         raise SchemaError("The file has no columns.")
     if not looks_like_names(name for name, _, _ in found):
         # A file without names has its first row in their place, and a schema is public.
-        raise DataError("The first line does not look like names of columns: some are empty, numbers or dates.")
+        raise DataError(
+            "The first line does not look like names of columns: some are empty, too long, numbers, dates or no text."
+        )
     return found
 
 

@@ -21,6 +21,7 @@ from pydplib.cli._anonymity_words import (
     role_options,
 )
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
+from pydplib.cli._progress import waiting
 from pydplib.cli._sql import identifier
 from pydplib.cli._tables import InputFile, TableFile, engine_errors, open_tables
 from pydplib.cli.risk import check_quasi
@@ -120,19 +121,20 @@ def command(
         for name, values in listed.items():
             _check_order(table, name, values)
         read = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
-        found = verify(
-            table.seen(list(table.columns), names),
-            {name: read.get(name) for name in names},
-            watched,
-            person=person,
-            linked=linked,
-            hierarchies={name: tree for name, tree in read.items() if name in watched},
-            orders=listed,
-            previous=[_earlier(tables.open(path), names) for path in previous],
-            insensitive=list(dict.fromkeys(insensitive)),
-            identifiers=list(dict.fromkeys(identifiers)),
-            original=None if original is None else tables.open(original).frame(),
-        )
+        with waiting(f"Measuring {file.name}"):
+            found = verify(
+                table.seen(list(table.columns), names),
+                {name: read.get(name) for name in names},
+                watched,
+                person=person,
+                linked=linked,
+                hierarchies={name: tree for name, tree in read.items() if name in watched},
+                orders=listed,
+                previous=[_earlier(tables.open(path), names) for path in previous],
+                insensitive=list(dict.fromkeys(insensitive)),
+                identifiers=list(dict.fromkeys(identifiers)),
+                original=None if original is None else tables.open(original).frame(),
+            )
     verdicts = judge(found, demands)
     if as_json:
         print_json({"file": str(file), **_values(found), "required": verdicts})

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import os
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,6 +262,22 @@ SHELL: list[tuple[list[str], int, str]] = [
 ]  # fmt: skip
 
 
+READING: list[list[str]] = [
+    ["schema", "init", "FILE"],
+    ["schema", "check", "s.toml", "FILE"],
+    ["release", "FILE", "--schema", "s.toml", "-q", "count", "--epsilon", "1", "--recipient", "a", "--ledger", "l.db"],
+    ["price", "FILE", "--schema", "s.toml", "-q", "count", "--epsilon", "1", "--recipient", "a", "--ledger", "l.db"],
+    ["risk", "FILE", "--quasi", "age"],
+    ["verify", "FILE", "--quasi", "age"],
+    ["attack", "FILE", "r.csv", "--quasi", "age"],
+    ["attack", "r.csv", "FILE", "--quasi", "age"],
+    ["noise", "FILE", "--column", "age", "--query", "mean", "--noise-factor", "high", "--bounds", "18,100"],
+    ["anonymize", "FILE", "--init", "--config", "made.toml"],
+    ["hierarchy", "make", "masking", "--table", "FILE", "--column", "age"],
+]
+"""Every command that reads a table, and where its name stands."""
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wrong")
@@ -276,6 +295,39 @@ def test_wrong_command_ends_with_its_code_and_a_sentence_that_helps(place, monke
     assert done.value.code == code and words in err, err
     assert "Traceback" not in err and "Error: something unexpected" not in err
     assert sorted(os.listdir(place)) == ["r.csv", "s.toml"]  # nothing half made
+
+
+@pytest.mark.parametrize("command", READING, ids=[" ".join(c[:2]) for c in READING])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere.csv", "There is no file 'nowhere.csv'"),
+        ("folder.csv", "'folder.csv' is a folder. Name a file in it."),
+        ("empty.csv", "empty"),
+        ("cut.parquet", "cannot be read as Parquet. Check that it is"),
+    ],
+)
+def test_file_that_is_no_table_ends_alike_in_every_command(place, tmp_path, monkeypatch, capsys, command, name, words):
+    for file in ("r.csv", "s.toml"):
+        (tmp_path / file).write_bytes((place / file).read_bytes())
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "cut.parquet").write_bytes(b"\x00\x01PAR" * 40)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(os.listdir())
+    with pytest.raises(SystemExit) as done:
+        main([name if word == "FILE" else word for word in command])
+    err = " ".join(capsys.readouterr().err.split())
+    assert done.value.code == DataError.exit_code and words in err, err
+    assert sorted(os.listdir()) == before  # no ledger was made, nothing is half written
+
+
+def test_first_line_that_is_no_text_is_not_proposed_as_names(tmp_path, capsys):
+    (tmp_path / "binary.csv").write_bytes(b"ab\x00\x13c,d\x01\n1,2\n")
+    with pytest.raises(SystemExit) as done:
+        main(["schema", "init", str(tmp_path / "binary.csv")])
+    assert done.value.code == DataError.exit_code
+    assert "does not look like names of columns" in capsys.readouterr().err
 
 
 def test_histogram_by_number_of_bins_is_the_question_with_those_edges():
@@ -311,17 +363,24 @@ def test_one_anonymity_is_answered_with_a_word_that_it_protects_nobody():
     assert "1-anonymity protects nobody" in " ".join(found.notes)
 
 
-def test_standard_input_is_read_and_its_copy_is_gone_afterwards(place, tmp_path):
-    import subprocess
-    import sys
+@pytest.mark.parametrize("command", READING, ids=[" ".join(c[:2]) for c in READING])
+def test_standard_input_is_read_by_every_command_and_its_copy_is_gone(place, tmp_path, monkeypatch, capsys, command):
+    class Input:
+        buffer = io.BytesIO((place / "r.csv").read_bytes())
 
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pydplib", "schema", "check", str(place / "s.toml"), "-"],
-        input=(place / "r.csv").read_bytes(), capture_output=True, env=environment, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert b"The schema is complete" in done.stdout and not [p for p in tmp_path.iterdir() if "pydplib" in p.name]
+    for file in ("r.csv", "s.toml"):
+        (tmp_path / file).write_bytes((place / file).read_bytes())
+    (tmp_path / "kept").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "stdin", Input())
+    with pytest.raises(SystemExit) as done:
+        main(["-" if word == "FILE" else word for word in command])
+    said = capsys.readouterr()
+    assert done.value.code == 0, said.err
+    assert said.out or (tmp_path / "made.toml").exists()
+    assert "stdin.csv" not in said.out  # it is nowhere any more
+    assert not [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
 
 
 def test_exit_codes_are_listed_in_the_help(capsys):
