@@ -108,6 +108,7 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
         left_out: What is not in the picture, in a sentence.
         shows_original: Whether the owner had exact values drawn as well.
     """
+    from pydplib.release.limits import beyond_note
     from pydplib.release.words import show_margin
 
     means = ""
@@ -138,10 +139,20 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
     counted = f"Counted: {release.counted}" if release.counted else ""
     lines = [
         f"{release.guarantee.sentence} Cost: {release.cost}.",
-        " ".join(part for part in (means, counted) if part),
+        " ".join(part for part in (means, counted, beyond_note(release)) if part),
         " ".join(part for part in (left_out, ORIGINAL_SHOWN if shows_original else "") if part),
     ]
     return "\n".join(line for line in lines if line)
+
+
+def worth_drawing(release: Any) -> tuple[Any, str]:
+    """Return a release without groups "other" and "missing" that noise can have made, and a sentence about them.
+
+    Args:
+        release: What was released.
+    """
+    kept, left_out = _kept(release)
+    return (release if kept is None else _taken(release, kept)), left_out
 
 
 def _kept(release: Any) -> tuple[list[list[int]] | None, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from pydplib import plot
 from pydplib.capture import Question, Template
 from pydplib.plot import Box, Figure
-from pydplib.plot.releases import caption_of
+from pydplib.plot.releases import axis_labels, caption_of, worth_drawing
 from pydplib.release import Release
 from pydplib.release.axes import Axis
 from pydplib.release.words import is_count, show_margin, show_number, small_groups
@@ -83,18 +83,22 @@ def figure_of(release: Release, *, title: str = "", original: Any = None) -> Fig
 
 
 def _colours(release: Release, title: str) -> Figure:
-    """Draw a table of two fields: the released numbers themselves, as its table twin has them."""
-    down, across = release.axes
+    """Draw a table of two fields: the released numbers themselves, as its table twin has them.
+
+    A group "other" that noise alone can have made is in the table twin only.
+    """
+    drawn, left_out = worth_drawing(release)
+    down, across = drawn.axes
     return plot.heatmap(
-        across.labels,
-        down.labels,
-        np.rint(np.asarray(release.value, dtype=float)),
-        margins=release.margin95,
+        axis_labels(across),
+        axis_labels(down),
+        np.rint(np.asarray(drawn.value, dtype=float)),
+        margins=drawn.margin95,
         value_title=UNITS.get(release.unit, release.unit),
         x_title=axis_title(across),
         y_title=axis_title(down),
         title=title,
-        caption=caption_of(release, "heatmap"),
+        caption=caption_of(release, "heatmap", left_out=left_out),
     )
 
 
