@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydplib.errors import QuestionError
 from pydplib.release.axes import Axis, show_key
 from pydplib.release.questions import Count, Question
+from pydplib.release.words import ROW_IS_PERSON
 from pydplib.schema import Date, Integer, Number, Schema, rows_words
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def counted_words(resolved: Resolved) -> str:
     parts = []
     shifts = bound.person is not None
     if bound.person is None:
-        parts.append("each row counts as one person")
+        parts.append(ROW_IS_PERSON)
     elif isinstance(question, Count) and question.of == "persons":
         alone = " and in one group only, by one of that person's rows" if resolved.groups else ""
         parts.append(f"each person counts once{alone}")

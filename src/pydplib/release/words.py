@@ -20,6 +20,10 @@ _RELATIONS = {
     "substitute": "one person exchanged for another; the number of people is public",
     "local": "every record by itself",
 }
+ROW_IS_PERSON = "each row counts as one person"
+"""What a release counts where the schema names no person column."""
+
+_ROWS = "one row, added or removed; who has several rows is protected several times less"
 _ELEMENTS = {
     "add_remove": "one element of the list, added or removed; who has several is protected several times less",
     "substitute": "one element of the list, exchanged for another; the number of elements is public, and who has "
@@ -127,6 +131,8 @@ def facts(release: Release) -> list[tuple[str, str]]:
 def _protects(release: Release) -> str:
     if release.question.get("of") == "array":
         return _ELEMENTS.get(release.relation, _RELATIONS[release.relation])
+    if release.relation == "add_remove" and release.counted.startswith(ROW_IS_PERSON):
+        return _ROWS
     return _RELATIONS[release.relation]
 
 
