@@ -158,7 +158,7 @@ class _Parser:
             if self._take("by"):
                 columns += self._columns("by")
             if len(columns) < 2:
-                self._fail(self._peek(), "A crosstab needs two columns: crosstab age, pirads.")
+                self._fail(self._peek(), f"A crosstab needs two columns, with a comma: {self._crosstab(columns[0])}.")
             question: Question = Crosstab(*columns, where=self._where())
             self._end(kind)
             return question
@@ -207,6 +207,13 @@ class _Parser:
         while self._take(","):
             found.append(self._column("a column after the comma"))
         return found
+
+    def _crosstab(self, first: str) -> str:
+        """Return a crosstab as it should be written, with columns of this table."""
+        following = self._peek()
+        others = [name for name in self.schema.columns if name != first]
+        second = following.text if following is not None and following.text in others else (*others, "pirads")[0]
+        return f"crosstab {first}, {second}"
 
     def _column(self, wanted: str, *, hint: str = "") -> str:
         token = self._next(wanted)

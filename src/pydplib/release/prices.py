@@ -78,6 +78,8 @@ class Price(Shown):
             unit = "ranks" if self.margin_unit == "ranks" else self.unit
             least = "at least " if self.at_most and not self.free else ""  # less than the most cost: more noise
             shown = f"{least}± {show_margin(self.margin95, whole=whole)} {unit} (95 %)".replace("  ", " ")
+            if self.margin_unit == "ranks":
+                shown += ": at most so many rows, as counted, lie between the answer and the quantile"
             found.append(("margin", shown))
         else:
             found.append(("margin", "depends on how many rows answer, which is not public"))
