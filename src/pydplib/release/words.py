@@ -161,7 +161,7 @@ def _sampling_words(release: Release) -> str:
     small = small_groups(release)
     if not small:
         return text + "."
-    names = ", ".join(small[:4]) + (", ..." if len(small) > 4 else "")
+    names = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
     return f"{text}, and in small groups chance alone weighs more than the noise: {names}."
 
 
