@@ -92,9 +92,8 @@ def bounded(frame: pd.DataFrame) -> dict[str, float]:
     weights = np.where(rows <= 2, 65536, 2 * 65536 // rows)
     total, age = weights.sum(), frame.age.clip(0, 100)
     count, mean = total / 65536, float((weights * age).sum() / total)
-    return {
-        "count": count, "sum": count * mean, "mean": mean, "variance": float((weights * (age - mean) ** 2).sum() / total),
-    }  # fmt: skip
+    variance = float((weights * (age - mean) ** 2).sum() / total)
+    return {"count": count, "sum": count * mean, "mean": mean, "variance": variance}
 
 
 @pytest.mark.parametrize(

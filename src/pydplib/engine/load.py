@@ -74,6 +74,8 @@ def _engine(
         return _from_text(str(source), schema, table, path, memory_limit, options)
     module = type(source).__module__.split(".")[0]
     kind = type(source).__name__
+    if kind == "Series":
+        raise DataError("load() takes a whole table; this is one column. For a column alone: dp.mean(column, ...).")
     if module in ("duckdb", "_duckdb"):
         if kind == "DuckDBPyRelation":
             return duckdb_engine.from_relation(source, schema)

@@ -52,7 +52,13 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
     if original is not None and chosen not in _BESIDE:
         raise ParameterError(f"The original is drawn beside bars and points, not as kind='{chosen}'; use kind='bar'.")
     _check_axes(release, chosen)
-    exact = None if original is None else np.asarray(original, dtype=float).reshape(release.shape or (1,))
+    exact = None if original is None else np.asarray(original, dtype=float)
+    if exact is not None:
+        if exact.size != len(release.values):
+            raise ParameterError(
+                f"original has one number per released value: {len(release.values)}. Got {exact.size}."
+            )
+        exact = exact.reshape(release.shape or (1,))
     kept, left_out = (None, "") if chosen == "box" else _kept(release)
     drawn = _tidied(release) if chosen in ("heatmap", "bubbles") else release
     if kept is not None:

@@ -27,6 +27,7 @@ from pydplib.release.questions import (
 )
 from pydplib.schema import OTHER, Category, Date, Flag, Integer, Number, Schema, Text
 
+_DEVIATIONS = ("sd", "std", "stdev", "stddev", "deviation")
 STATISTICS: dict[str, type[Question]] = {
     "count": Count,
     "sum": Sum,
@@ -150,6 +151,8 @@ class _Parser:
     def question(self) -> Question:
         first = self._next("a statistic")
         if first.word not in STATISTICS:
+            if first.word in _DEVIATIONS:
+                self._fail(first, "There is no standard deviation: ask for the variance, and take its square root.")
             self._fail(first, f"'{first.text}' is no statistic.{did_you_mean(first.word, STATISTICS)}")
         kind = STATISTICS[first.word]
         self._take("of")

@@ -72,6 +72,12 @@ def closed() -> Any:
     return asked.release(dp.Count(), epsilon=0.1)
 
 
+def closed_check() -> Any:
+    opened = table()
+    opened.close()
+    return opened.check()
+
+
 Wrong = tuple[str, Callable[[], Any], type[Exception], str]
 
 LIBRARY: list[Wrong] = [
@@ -151,6 +157,10 @@ LIBRARY: list[Wrong] = [
     ("unknown ending", lambda: dp.load("table.docx", SCHEMA), ParameterError, "load() reads .csv"),
     ("unknown address", lambda: dp.load("mysql://a/b", SCHEMA), ParameterError, "Known are postgresql://"),
     ("no table name", lambda: dp.load("postgresql://a/b", SCHEMA), ParameterError, "table='reports'"),
+    ("a column", lambda: dp.load(FRAME.age, SCHEMA), DataError, "this is one column"),
+    ("a polars column", lambda: dp.load(pl.Series([1]), SCHEMA), DataError, "this is one column"),
+    ("schema from nothing", lambda: dp.Schema.load(None), SchemaError, "'schema.toml'"),
+    ("a closed table checked", closed_check, EngineError, "closed. Load it again"),
     ("a list", lambda: dp.load([1, 2], SCHEMA), DataError, "cannot read"),
     ("an array", lambda: dp.load(np.ones(3), SCHEMA), DataError, "cannot read"),
     ("nobody listens", lambda: dp.load("postgresql://a@127.0.0.1:1/b", SCHEMA, table="t"), EngineError, "refused"),
@@ -215,6 +225,9 @@ LIBRARY: list[Wrong] = [
     ("quantiles above 1", lambda: dp.Quantiles("age", [2]), ValueError, "between 0 and 1"),
     ("question unknown", lambda: Question.from_dict({"ask": "std", "of": "age"}), QuestionError, "Unknown question"),
     ("release unread", lambda: dp.Release.from_json("[]"), DataError, "JSON object"),
+    ("plot another shape", lambda: ask(dp.Count(by="bph")).plot(original=[1, 2, 3, 4, 5]), ParameterError,
+     "one number per released value"),
+    ("models a number", lambda: dp.anonymize(FRAME, ["age"], models=5), ParameterError, "models=[KAnonymity(5)]"),
     ("plot raw", lambda: dp.plot.draw(FRAME), ParameterError, "takes what may leave"),
 ]  # fmt: skip
 
@@ -254,6 +267,8 @@ SHELL: list[tuple[list[str], int, str]] = [
       "l.db"], 10, "no file 'nowhere.csv'"),
     (["release", "r.csv", "--schema", "s.toml", "-q", "meen age", "--epsilon", "1", "--recipient", "a", "--ledger",
       "l.db"], 13, "Did you mean"),
+    (["price", "r.csv", "--schema", "s.toml", "-q", "std age", "--epsilon", "1", "--recipient", "a", "--ledger",
+      "l.db"], 13, "ask for the variance, and take its square root"),
     (["release", "r.csv", "--schema", "s.toml", "-q", "crosstab pirads bph", "--epsilon", "1", "--recipient", "a",
       "--ledger", "l.db"], 13, "with a comma: crosstab pirads, bph."),
     (["release", "r.csv", "--schema", "s.toml", "-q", "crosstab pirads", "--epsilon", "1", "--recipient", "a",
