@@ -383,6 +383,7 @@ def test_missing_of_pandas_is_missing_in_every_one_liner(column):
 def test_one_anonymity_is_answered_with_a_word_that_it_protects_nobody():
     found = dp.anonymize(pd.DataFrame({"q": [1, 2, 3]}), ["q"], models=[dp.KAnonymity(1)])
     assert "1-anonymity protects nobody" in " ".join(found.notes)
+    assert "1-anonymity protects nobody" in str(found) and "limits re-identification" not in str(found)
 
 
 @pytest.mark.parametrize("command", READING, ids=[" ".join(c[:2]) for c in READING])
