@@ -198,6 +198,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 
 _NOT_A_NAME = re.compile(r"[\s\d.,:;/+%()-]*")  # numbers, dates, times, nothing: cells rather than names
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffd]")
 _LONGEST_NAME = 60
 
 
@@ -209,7 +210,9 @@ def looks_like_names(columns: Iterable[object]) -> bool:
         (True, False)
     """
     names = [str(name) for name in columns]
-    return all(len(name) <= _LONGEST_NAME and not _NOT_A_NAME.fullmatch(name) for name in names)
+    return all(
+        len(name) <= _LONGEST_NAME and not _NOT_A_NAME.fullmatch(name) and not _BINARY.search(name) for name in names
+    )
 
 
 def column_hint(word: object, columns: Iterable[object]) -> str:

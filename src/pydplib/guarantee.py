@@ -260,6 +260,11 @@ re-identification, not what can be inferred; it is not differential privacy.
     def sentence(self) -> str:
         """The guarantee in one plain sentence."""
         models = ", ".join((f"{self.k}-anonymity", *self.further))
+        if self.k == 1:
+            return (
+                f"{models}: somebody may stand alone in the quasi-identifiers, so k does not protect from being found. "
+                "It is not differential privacy."
+            )
         return (
             f"{models}: nobody can be narrowed down to fewer than {self.k} people by the quasi-identifiers. "
             "This limits re-identification, not what can be inferred; it is not differential privacy."

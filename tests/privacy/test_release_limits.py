@@ -85,15 +85,19 @@ def uneven() -> tuple[pd.DataFrame, dp.Schema]:
     return frame, dp.Schema({"age": dp.Number(0, 100, step=1)}, person="id", max_rows_per_person=2, name="uneven")
 
 
-def bounded(frame: pd.DataFrame) -> tuple[float, float]:
-    """Return the number of rows and the mean as they are counted: by weights, on clamped values."""
+def bounded(frame: pd.DataFrame) -> dict[str, float]:
+    """Return count, sum, mean and variance as they are counted: by weights, on clamped values."""
     rows = frame.groupby("id")["id"].transform("size")
     weights = np.where(rows <= 2, 65536, 2 * 65536 // rows)
-    total = weights.sum()
-    return total / 65536, float((weights * frame.age.clip(0, 100)).sum() / total)
+    total, age = weights.sum(), frame.age.clip(0, 100)
+    count, mean = total / 65536, float((weights * age).sum() / total)
+    variance = float((weights * (age - mean) ** 2).sum() / total)
+    return {"count": count, "sum": count * mean, "mean": mean, "variance": variance}
 
 
-@pytest.mark.parametrize("question", [dp.Count(), dp.Mean("age"), dp.Sum("age")], ids=lambda q: q.ask)
+@pytest.mark.parametrize(
+    "question", [dp.Count(), dp.Mean("age"), dp.Sum("age"), dp.Variance("age")], ids=lambda q: q.ask
+)
 def test_interval_covers_the_bounded_table_and_the_text_says_what_it_leaves_out(question):
     frame, schema = uneven()
     prepared = Facts.of(question, schema).at(1.0)
@@ -101,8 +105,7 @@ def test_interval_covers_the_bounded_table_and_the_text_says_what_it_leaves_out(
         exact = table.aggregate(prepared.plan)
     many = ExactTable(prepared.plan, ((),) * DRAWS, tuple(np.tile(v, DRAWS) for v in exact.values))
     noisy = question.answer(prepared.facts, prepared.noise, many)
-    count, mean = bounded(frame)
-    truth = {"count": count, "mean": mean, "sum": count * mean}[question.ask]
+    truth = bounded(frame)[question.ask]
     slack = 1e-6 * abs(truth)  # the grid's own rounding
     covered = float(np.mean((noisy.low <= truth + slack) & (truth - slack <= noisy.high)))
     assert covered >= 0.94
@@ -113,7 +116,8 @@ def test_interval_covers_the_bounded_table_and_the_text_says_what_it_leaves_out(
     assert "the margin does not include the shift this causes" in str(release)
     if question.ask == "mean":
         assert "age is clamped to 0-100" in str(release)
-    own = {"count": len(frame), "mean": frame.age.mean(), "sum": frame.age.sum()}[question.ask]
+    exactly = {"count": len(frame), "mean": frame.age.mean(), "sum": frame.age.sum(), "variance": frame.age.var(ddof=0)}
+    own = exactly[question.ask]
     assert not release.low95[0] <= own <= release.high95[0]  # why it must be said
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -70,6 +70,8 @@ def read_rules(sensitive: Any, models: Sequence[Model]) -> tuple[tuple[Rule, ...
     """Tie models to sensitive columns: general ones to each column, a mapping's ones to their own."""
     if isinstance(models, Model):
         models = [models]
+    if not isinstance(models, Iterable):
+        raise ParameterError(f"models is a list, e.g. models=[KAnonymity(5)]. Got {shown(models)}.")
     own: dict[str, Sequence[Model]] = {}
     if isinstance(sensitive, Mapping):
         for name, given in sensitive.items():

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._shown import Shown
 from pydplib.anonymity import models as model_module
 from pydplib.anonymity.files import write_whole
 from pydplib.anonymity.frames import Frame
@@ -74,8 +75,8 @@ def model_from_dict(values: Mapping[str, Any], *, population: Any = None) -> Mod
     return model
 
 
-@dataclass(frozen=True)
-class Recipe:
+@dataclass(frozen=True, repr=False)
+class Recipe(Shown):
     """The transformation that was chosen: hierarchies, levels, models. It carries no guarantee by itself.
 
     Applied to another table it gives a table that still has to be verified there.
@@ -123,6 +124,14 @@ class Recipe:
         object.__setattr__(self, "hierarchies", MappingProxyType(dict(self.hierarchies)))
         if self.levels is not None:
             object.__setattr__(self, "levels", MappingProxyType(dict(self.levels)))
+
+    def __str__(self) -> str:
+        rows = [
+            f"  {name}  {'level differs between rows' if self.levels is None else f'level {self.levels[name]}'}"
+            for name in self.hierarchies
+        ]
+        models = ", ".join(map(str, self.models)) or "no model"
+        return "\n".join([f"Recipe ({self.method}) for {models}; it carries no guarantee by itself.", *rows])
 
     @property
     def from_data(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ filter, not an odometer: it says "within the limit", not "so much was lost".
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from pydplib._shown import Shown
@@ -174,6 +174,8 @@ class Remaining(Shown):
     limit: Limit
     nano_epsilon: int
     atto_delta: int
+    is_shared: bool = field(default=False, compare=False)
+    """Whether it is the data set's own budget, which all recipients share, that has so little left."""
 
     @property
     def epsilon(self) -> float:
@@ -187,7 +189,8 @@ class Remaining(Shown):
 
     def __str__(self) -> str:
         text = f"epsilon {show_nano(self.nano_epsilon)} of {show_nano(self.limit.nano_epsilon)}"
-        return text if self.limit.is_pure else f"{text}, delta {show_atto(self.atto_delta)}"
+        text = text if self.limit.is_pure else f"{text}, delta {show_atto(self.atto_delta)}"
+        return f"{text} (the data set's budget, which all recipients share)" if self.is_shared else text
 
 
 def pay(state: State, cost: Cost, limit: Limit) -> State | Refusal:

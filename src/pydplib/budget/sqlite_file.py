@@ -14,16 +14,17 @@ from pydplib.budget.sqlite_store import FORMAT, SCHEMA
 from pydplib.errors import LedgerError
 
 _LOG = logging.getLogger("pydplib.budget")
+_FILLED_WITHIN = 2.0  # seconds
 
 
 def open_to_write(path: Path, *, create: bool, busy_seconds: float) -> tuple[sqlite3.Connection, str]:
     """Open a ledger for writing and return it with its name; ``create`` makes what is missing."""
-    if not path.exists():
-        if not create:
-            raise _missing(path)
-        make_file(path)
-        # A mistyped path is a fresh budget: say so, wherever messages go.
-        _LOG.warning("A new ledger was made at %s. Its budgets are whole: check the path if you have one.", path)
+    if path.is_dir():
+        raise LedgerError(f"'{path.name}' is a folder, not a ledger. Name a file in it.")
+    if not path.exists() and not create:
+        raise _missing(path)
+    if create and (path.exists() or not make_file(path)):
+        _check_filled(path)
     db = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=64
     )
@@ -34,8 +35,9 @@ def open_to_write(path: Path, *, create: bool, busy_seconds: float) -> tuple[sql
             raise LedgerError(f"The ledger '{path.name}' lies on a drive without safe locks. Use a local disk.")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
-        if create:
-            _make_tables(db)
+        if create and _make_tables(db):
+            # A mistyped path is a fresh budget: say so, wherever messages go.
+            _LOG.warning("A new ledger was made at %s. Its budgets are whole: check the path if you have one.", path)
         return db, _read_name(db, path)
     except BaseException:
         db.close()
@@ -46,6 +48,8 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
     """Open a ledger for reading only, also a backup in a folder that cannot be written."""
     if not path.exists():
         raise _missing(path)
+    if path.is_dir():
+        raise LedgerError(f"'{path.name}' is a folder, not a ledger. Name a file in it.")
     uri = path.resolve().as_uri()
     db = sqlite3.connect(
         f"{uri}?mode=ro", uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False
@@ -69,16 +73,34 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
         raise
 
 
-def make_file(path: Path, *, new: bool = False) -> None:
-    """Make an empty file that its owner alone can read; with ``new`` an existing one is an error."""
+def make_file(path: Path, *, new: bool = False) -> bool:
+    """Make an empty file that its owner alone can read, and tell whether it is new; with ``new`` it must be."""
     if not path.parent.is_dir():
         raise LedgerError(f"There is no folder '{path.parent}' for '{path.name}'. Check the path, or make the folder.")
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | (os.O_EXCL if new else 0), 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600))
     except FileExistsError:
-        raise LedgerError(f"'{path.name}' exists; a backup never overwrites a file.") from None
+        if new:
+            raise LedgerError(f"'{path.name}' exists; a backup never overwrites a file.") from None
+        return False
     except OSError:
         raise LedgerError(f"'{path.name}' cannot be made: its folder is not writable.") from None
+    return True
+
+
+def _check_filled(path: Path) -> None:
+    """Raise for a file without a byte: what was in it is lost, and a new ledger in its place is a fresh budget.
+
+    A process that has just made the file fills it at once, so a moment is waited first.
+    """
+    deadline = time.monotonic() + _FILLED_WITHIN
+    while path.exists() and path.stat().st_size == 0:
+        if time.monotonic() > deadline:
+            raise LedgerError(
+                f"'{path.name}' is empty: what was in it is lost. Restore a backup. Only if it never held anything, "
+                "delete it: a new ledger is a fresh budget."
+            )
+        time.sleep(0.02)
 
 
 def _is_empty(db: sqlite3.Connection) -> bool:
@@ -113,16 +135,19 @@ def _switch_to_wal(db: sqlite3.Connection, busy_seconds: float) -> str:
             time.sleep(0.01)
 
 
-def _make_tables(db: sqlite3.Connection) -> None:
+def _make_tables(db: sqlite3.Connection) -> bool:
+    """Make the tables unless they are there; tell whether they were made."""
     # Not executescript: it would commit first and let two processes make the tables at once.
     db.execute("BEGIN IMMEDIATE")
     try:
-        if _is_empty(db):
+        made = _is_empty(db)
+        if made:
             for statement in _statements(SCHEMA):
                 db.execute(statement)
             values = [("format", FORMAT), ("name", secrets.token_hex(16))]
             db.executemany("INSERT INTO meta VALUES (?, ?)", values)
         db.execute("COMMIT")
+        return made
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pydplib.cli._inputs import InputFile, csv_options, said_options
+from pydplib.cli._inputs import InputFile, csv_options, open_files
 from pydplib.errors import DataError, HierarchyError, ParameterError
 
 if TYPE_CHECKING:
@@ -293,10 +293,9 @@ def _values(listed: str | None, table: Path | None, column: str | None, sheet: s
 def distinct_values(path: Path, column: str, sheet: str | None) -> list[Any]:
     """Return the different values of a column, in order, without the missing one."""
     from pydplib._duckdb_files import sql_name as identifier
-    from pydplib.tables import open_tables
     from pydplib.tables.files import engine_errors
 
-    with open_tables(said_options()) as tables:
+    with open_files() as tables:
         table = tables.open(path, sheet=sheet)
         table.check([column], "--column")
         with engine_errors(table.format):

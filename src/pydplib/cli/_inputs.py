@@ -7,13 +7,15 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from pydplib.cli._progress import waiting
 from pydplib.errors import DataError
-from pydplib.tables import CsvOptions
+from pydplib.tables import CsvOptions, Tables, open_tables
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SAID = f"{__name__}.csv"  # where a command's context keeps what was said
@@ -22,6 +24,8 @@ _SAID = f"{__name__}.csv"  # where a command's context keeps what was said
 def input_file(name: str) -> str:
     """Return a file to read: the name itself, or for ``-`` a private copy of standard input, gone with the command."""
     if name != "-":
+        if Path(name).is_dir():
+            raise DataError(f"'{name}' is a folder. Name a file in it.")
         return name
     stream = sys.stdin.buffer
     start = stream.read(4)
@@ -89,3 +93,8 @@ def said_options() -> CsvOptions:
     """Return what the command's user says of CSV files."""
     context = click.get_current_context(silent=True)
     return CsvOptions(**({} if context is None else context.meta.get(_SAID, {})))
+
+
+def open_files() -> AbstractContextManager[Tables]:
+    """Open the tables of a command: by what its user says of CSV files, and with a sign of life on long work."""
+    return open_tables(said_options(), steps=waiting)

@@ -14,27 +14,40 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0
 """Seconds of silence before a terminal is told that something is going on."""
+_SHOWN: list[str] = []
+
+
+def _terminal() -> Console | None:
+    """Return standard error as a console, if somebody is looking at it."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
     """Show on a terminal that work goes on, once it takes longer than a second; elsewhere nothing.
 
+    Nothing may be printed meanwhile. Inside of another one nothing is shown: one line is enough.
+
     Args:
         what: What is being done, e.g. ``"Reading reports.csv"``.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    console = None if _SHOWN else _terminal()
+    if console is None:
         yield
         return
-    from rich.console import Console
-
-    status = Console(stderr=True).status(f"{what} ...")
+    status = console.status(f"{what} ...")
     timer = threading.Timer(PATIENCE, status.start)
     timer.daemon = True
     timer.start()
+    _SHOWN.append(what)
     try:
         yield
     finally:
+        _SHOWN.pop()
         timer.cancel()
         timer.join()
         status.stop()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pydplib.cli._inputs import InputFile, csv_options, said_options
+from pydplib.cli._inputs import InputFile, csv_options, open_files
+from pydplib.cli._progress import waiting
 from pydplib.errors import import_extra
 
 if TYPE_CHECKING:
@@ -97,7 +98,6 @@ def command(
     from pydplib.cli._anonymize_past import Past
     from pydplib.cli._anonymize_run import Extras, Run, Targets
     from pydplib.cli._outputs import check_targets, output_format
-    from pydplib.tables import open_tables
 
     if init_:
         if output or report or recipe or trace or previous:
@@ -124,7 +124,7 @@ def command(
             raise click.UsageError(f"{option} to the report: give --report as well.")
         if classifier:
             import_extra("sklearn", what="A classifier before and after", extra="utility")
-    with open_tables(said_options()) as tables:
+    with open_files() as tables:
         if init_:
             _write_config(tables, file, sheet, config_file)
             return
@@ -145,7 +145,8 @@ def _write_config(tables: Tables, file: Path, sheet: str | None, target: Path) -
     from pydplib.cli._guesses import guess_columns
     from pydplib.cli._outputs import staged
 
-    guesses = guess_columns(tables.open(file, sheet=sheet))
+    with waiting(f"Reading {file.name}"):
+        guesses = guess_columns(tables.open(file, sheet=sheet))
     with staged() as staging:
         staging.write_text(target, config_text(file.name, guesses, sheet=sheet))
     for role, words in (("identifier", "Identifiers"), ("quasi", "Quasi-identifiers"), ("sensitive", "Sensitive")):

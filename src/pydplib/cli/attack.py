@@ -20,7 +20,7 @@ from pydplib.cli._anonymity_words import (
     read_pairs,
     role_options,
 )
-from pydplib.cli._inputs import InputFile, csv_options, said_options
+from pydplib.cli._inputs import InputFile, csv_options, open_files
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 
@@ -104,7 +104,6 @@ def command(
       pydplib attack reports.csv noisy.csv --noisy age --noise-factor high --for third_party
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.cli._outputs import check_targets, staged
-    from pydplib.tables import open_tables
 
     if noise_factor is not None and not noisy:
         raise click.UsageError("--noise-factor says how noisy the columns of --noisy are: name them.")
@@ -112,7 +111,7 @@ def command(
     check_targets([("--report", report)], inputs, force=force)
     if report is not None:
         import_extra("plotly", what="Writing a report", extra="plot")
-    with open_tables(said_options()) as tables:
+    with open_files() as tables:
         first = tables.open(original)
         call = f"pydplib attack {original} {released}"
         names = check_quasi(first, quasi, call) if quasi or not noisy else []

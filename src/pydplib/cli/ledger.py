@@ -16,7 +16,7 @@ from pydplib.cli import NamedGroup
 from pydplib.cli._platform import HOME, open_platform
 from pydplib.errors import LedgerError
 
-_FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+_FILE = click.argument("file", type=click.Path(path_type=Path))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 _CSV = click.option("--csv", "as_csv", is_flag=True, help="Write CSV.")
 

@@ -33,7 +33,7 @@ def command(
 ) -> None:
     r"""Answer a question about FILE with noise, and write down who was told.
 
-    FILE is CSV, Parquet, Excel (.xlsx), a SQLite file, or postgresql://... The question reads
+    FILE is CSV, Parquet, Excel (.xlsx), a SQLite file, postgresql://..., or - for standard input. The question reads
     STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...]. The same question again costs nothing.
 
     \b

@@ -17,7 +17,8 @@ from pydplib.cli._anonymity_words import (
     risk_values,
     role_options,
 )
-from pydplib.cli._inputs import InputFile, csv_options, said_options
+from pydplib.cli._inputs import InputFile, csv_options, open_files
+from pydplib.cli._progress import waiting
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -69,13 +70,12 @@ def command(
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
     from pydplib.anonymity.spellings import SeenFrame
-    from pydplib.tables import open_tables
 
     if population is not None and fraction is not None:
         raise click.UsageError("Choose one of --population and --fraction.")
     if with_values and as_json:
         raise click.UsageError("--values is for the screen; leave --json out.")
-    with open_tables(said_options()) as tables:
+    with waiting(f"Reading {file.name}"), open_files() as tables:
         table = tables.open(file, sheet=sheet)
         names = check_quasi(table, quasi, f"pydplib risk {file}")
         if person is not None:

@@ -46,7 +46,7 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None, 
     """  # noqa: D301 - click needs the backspace itself
     check_targets([("--output", output)], [Path(file)], force=force)
     with waiting(f"Reading {Path(file).name}"):
-        text = propose(input_file(file), person=person, sheet=sheet, options=said_options())
+        text = propose(input_file(file), person=person, sheet=sheet, options=said_options(), from_input=file == "-")
     if output is None:
         click.echo(text, nl=False)
         return
@@ -113,8 +113,9 @@ def _check_entries(schema_file: str) -> None:
         kinds = {name: (entry, entry.get("kind")) for name, entry in columns.items()}
     except (OSError, UnicodeDecodeError, ValueError, AttributeError, RecursionError):
         return  # Schema.load says what is wrong
-    limit = ["max_rows_per_person: how many rows of one person count in full"]
-    empty = [] if table.get("max_rows_per_person", 1) != "" else limit
+    empty = ["name: what the table is called; its budget belongs to this name"] if table.get("name") == "" else []
+    if table.get("max_rows_per_person") == "":
+        empty.append("max_rows_per_person: how many rows of one person count in full")
     empty += [
         f"{name}: {', '.join(missing)}"
         for name, (entry, kind) in kinds.items()
@@ -130,23 +131,36 @@ def _check_entries(schema_file: str) -> None:
 
 
 def propose(
-    file: str, *, person: str | None = None, sheet: str | None = None, options: CsvOptions | None = None
+    file: str,
+    *,
+    person: str | None = None,
+    sheet: str | None = None,
+    options: CsvOptions | None = None,
+    from_input: bool = False,
 ) -> str:
     """Return a schema file for a CSV, Parquet or Excel file, its bounds and categories left empty.
 
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
+
+    Args:
+        file: The file.
+        person: The column that says whose row it is.
+        sheet: The sheet of a workbook that has several.
+        options: What the owner says of a CSV file.
+        from_input: Whether the file is a copy of standard input, which has no name.
     """
     columns = _describe(file, sheet, options or CsvOptions())
     names = [name for name, _ in columns]
     if person is not None and person not in names:
         raise ParameterError(f"The file has no column '{person}'.")
     who = person or person_column(names)
-    stem = Path(file).stem
     lines = [
         "# What is public about this table. Fill in the empty entries by what is possible in the real world;",
         "# data never choose limits, bounds or categories. A column that nobody will ask about may be deleted.",
-        f"# Then run: pydplib schema check SCHEMA.toml {_plain(Path(file).name)}",
-        f'name = "{_plain(stem)}"',
+        f"# Then run: pydplib schema check SCHEMA.toml {'-' if from_input else _plain(Path(file).name)}",
+        'name = ""  # what the table is called: its budget belongs to this name'
+        if from_input
+        else f'name = "{_plain(Path(file).stem)}"',
     ]
     if who is None:
         lines.append('# person = ""  # the column that says whose row it is; without it every row is another person')
@@ -178,7 +192,10 @@ def _describe(file: str, sheet: str | None, options: CsvOptions) -> list[tuple[s
         table = tables.open(file, sheet=sheet, options=options, skips_ragged=True)
         if not looks_like_names(table.columns):
             # A file without names has its first row in their place, and a schema is public.
-            raise DataError("The first line does not look like names of columns: some are empty, numbers or dates.")
+            raise DataError(
+                "The first line does not look like names of columns: some are empty, too long, numbers, dates or no "
+                "text."
+            )
         counts = ", ".join(f"approx_count_distinct({sql_name(name)})" for name in table.columns)
         with engine_errors(table.format):
             [few] = table.relation.aggregate(counts).fetchall()

@@ -22,10 +22,11 @@ from pydplib.cli._anonymity_words import (
     role_options,
 )
 from pydplib.cli._demands import DEMANDS, Demand, judge, read_demands
-from pydplib.cli._inputs import InputFile, csv_options, said_options
+from pydplib.cli._inputs import InputFile, csv_options, open_files
+from pydplib.cli._progress import waiting
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, did_you_mean
-from pydplib.tables import TableFile, open_tables
+from pydplib.tables import TableFile
 from pydplib.tables.files import engine_errors
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def command(
     from pydplib.anonymity import Hierarchy, verify
     from pydplib.anonymity.spellings import SeenFrame
 
-    with open_tables(said_options()) as tables:
+    with open_files() as tables:
         table = tables.open(file, sheet=sheet)
         if safe_harbor:
             _check_safe_harbor(table, insensitive, as_json=as_json)
@@ -124,19 +125,20 @@ def command(
         for name, values in listed.items():
             _check_order(table, name, values)
         read = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
-        found = verify(
-            SeenFrame.of_file(table, names),
-            {name: read.get(name) for name in names},
-            watched,
-            person=person,
-            linked=linked,
-            hierarchies={name: tree for name, tree in read.items() if name in watched},
-            orders=listed,
-            previous=[_earlier(tables.open(path), names) for path in previous],
-            insensitive=list(dict.fromkeys(insensitive)),
-            identifiers=list(dict.fromkeys(identifiers)),
-            original=None if original is None else tables.open(original).frame(),
-        )
+        with waiting(f"Measuring {file.name}"):
+            found = verify(
+                SeenFrame.of_file(table, names),
+                {name: read.get(name) for name in names},
+                watched,
+                person=person,
+                linked=linked,
+                hierarchies={name: tree for name, tree in read.items() if name in watched},
+                orders=listed,
+                previous=[_earlier(tables.open(path), names) for path in previous],
+                insensitive=list(dict.fromkeys(insensitive)),
+                identifiers=list(dict.fromkeys(identifiers)),
+                original=None if original is None else tables.open(original).frame(),
+            )
     verdicts = judge(found, demands)
     if as_json:
         print_json({"file": str(file), **_values(found), "required": verdicts})

@@ -100,6 +100,9 @@ class TableCheck(Shown):
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the numbers as (word, sentence) pairs."""
+        if not self.rows:
+            nobody = "" if self.schema.person is None else " that say whose they are"
+            return [("rows", f"none: the table has no rows{nobody}, so there is nothing to leave out")]
         if self.schema.person is None:
             found = [("rows", f"{_number(self.rows)}, each counts as one person")]
         else:

@@ -84,6 +84,15 @@ class Where:
 
     column: str
 
+    def __lt__(self, other: object) -> Condition:
+        # Python reads 18 < x < 65 as two tests and keeps the last one only, so signs cannot stand for conditions.
+        raise QuestionError(
+            f"Write the condition as a word: dp.Where({self.column!r}).at_least(60), at_most, more_than, less_than or "
+            "between(60, 70)."
+        )
+
+    __gt__ = __le__ = __ge__ = __lt__
+
     def eq(self, value: Scalar | dt.date) -> Condition:
         """The value is exactly this one."""
         return Condition(self.column, "is_in", (_plain(value),))

@@ -69,7 +69,9 @@ def open_connection(memory_limit: str | None, *, keep_to: Sequence[str | Path] |
     if connection is None:
         raise EngineError(f"DuckDB could not start with memory_limit={memory_limit!r}. Write it like '4GB'.")
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_progress_bar = false")  # it would draw into what a command prints
+    # It would draw into what a command prints. In a notebook without ipywidgets it is off and must not be set.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+        connection.execute("SET enable_progress_bar = false")
     if keep_to is not None:
         confine(connection, *keep_to)
     return connection

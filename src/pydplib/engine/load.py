@@ -74,6 +74,8 @@ def _engine(
         return _from_text(str(source), schema, table, path, memory_limit, options)
     module = type(source).__module__.split(".")[0]
     kind = type(source).__name__
+    if kind == "Series":
+        raise DataError("load() takes a whole table; this is one column. For a column alone: dp.mean(column, ...).")
     if module in ("duckdb", "_duckdb"):
         if kind == "DuckDBPyRelation":
             return duckdb_engine.from_relation(source, schema)
@@ -109,28 +111,37 @@ def _from_text(
         return spark_engine.from_url(source, schema, path=_needed(path, "A Spark cluster", "path='reports.parquet'"))
     if "://" in source and not source.startswith(("file://", "s3://", "https://", "http://")):
         raise ParameterError(f"Unknown address '{source.split('://')[0]}://...'. Known are postgresql:// and spark://.")
+    if Path(source).is_dir():
+        raise ParameterError("This is a folder. Name a file in it, or several by a pattern such as 'reports/*.csv'.")
     suffix = Path(source).suffix.lower()
     if suffix in (".db", ".sqlite", ".sqlite3"):
         from pydplib.engine import sqlite_engine
 
-        return sqlite_engine.from_file(source, schema, table=_needed(table, "A SQLite file", "table='reports'"))
+        named = _needed(table, "A SQLite file", "table='reports'", " In the shell: --table reports.")
+        return sqlite_engine.from_file(source, schema, table=named)
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
-        if Path(source).is_dir():
-            raise ParameterError(
-                "This is a folder. Name a file in it, or several by a pattern such as 'reports/*.csv'."
-            )
         old = " Save it as .xlsx first." if suffix == ".xls" else ""
         raise ParameterError(
             f"load() reads .csv, .tsv, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"
         )
     if not has_pattern(source) and "://" not in source and not Path(source).exists():
         raise DataError(f"There is no file '{source}'.")
+    if suffix in (".parquet", ".pq") and Path(source).is_file() and not _starts_as_parquet(Path(source)):
+        raise DataError(f"'{Path(source).name}' cannot be read as Parquet. Check that it is complete.")
     from pydplib.engine import duckdb_engine
 
     return duckdb_engine.from_file(source, schema, memory_limit=memory_limit, options=options, sheet=table)
 
 
-def _needed(value: str | None, what: str, example: str) -> str:
+def _starts_as_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) in (b"PAR1", b"PARE")  # PARE: its footer is encrypted
+    except OSError:
+        return True  # DuckDB says that it cannot be read
+
+
+def _needed(value: str | None, what: str, example: str, shell: str = "") -> str:
     if not value:
-        raise ParameterError(f"{what} holds many tables: say which one, load(..., {example}).")
+        raise ParameterError(f"{what} holds many tables: say which one, load(..., {example}).{shell}")
     return value

@@ -65,6 +65,7 @@ class Table(Shown):
             >>> found.persons_over, found.above["age"], found.limit_for(0.95)
             (1, 1, 3)
         """
+        self.check_ready()
         return check_table(self.engine)
 
     def check_ready(self) -> None:

@@ -52,7 +52,13 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
     if original is not None and chosen not in _BESIDE:
         raise ParameterError(f"The original is drawn beside bars and points, not as kind='{chosen}'; use kind='bar'.")
     _check_axes(release, chosen)
-    exact = None if original is None else np.asarray(original, dtype=float).reshape(release.shape or (1,))
+    exact = None if original is None else np.asarray(original, dtype=float)
+    if exact is not None:
+        if exact.size != len(release.values):
+            raise ParameterError(
+                f"original has one number per released value: {len(release.values)}. Got {exact.size}."
+            )
+        exact = exact.reshape(release.shape or (1,))
     drawn, left_out = release, ""
     if chosen != "box":
         drawn, exact, left_out = without_noise_groups(release, exact)
@@ -114,6 +120,7 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
         shows_original: Whether the owner had exact values drawn as well.
     """
     from pydplib.release.statistics.noise import confidence_words
+    from pydplib.release.statistics.rows_per_person import beyond_note
     from pydplib.release.words import show_margin
 
     means, often = "", confidence_words(release.confidence)
@@ -147,7 +154,7 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
     counted = f"Counted: {release.counted}" if release.counted else ""
     lines = [
         f"{release.guarantee.sentence} Cost: {release.cost}.",
-        " ".join(part for part in (means, counted) if part),
+        " ".join(part for part in (means, counted, beyond_note(release)) if part),
         " ".join(part for part in (left_out, ORIGINAL_SHOWN if shows_original else "") if part),
     ]
     return "\n".join(line for line in lines if line)

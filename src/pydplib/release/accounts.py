@@ -64,7 +64,7 @@ class Purse:
     def left(self) -> Remaining:
         """What the recipient can still spend; a budget that is not open yet is whole."""
         own = remaining(*self._state())
-        return _smaller(own, remaining(*self._whole_state())) if self.shows_whole else own
+        return _less(own, remaining(*self._whole_state())) if self.shows_whole else own
 
     def quote(self, cost: Cost, *, free: bool, shared: bool = False) -> Quote:
         """Return what a question would cost now; nothing is spent.
@@ -80,13 +80,14 @@ class Purse:
             return own
         state, limit = self._whole_state()
         whole = Quote.of(state, cost, limit, free=free or shared)
-        after = None if own.after is None or whole.after is None else _smaller(own.after, whole.after)
-        return replace(own, left=_smaller(own.left, whole.left), after=after)
+        after = None if own.after is None or whole.after is None else _less(own.after, whole.after)
+        return replace(own, left=_less(own.left, whole.left), after=after)
 
     def is_stopped_by_whole(self, cost: Cost) -> bool:
         """Tell whether the data set's own budget cannot pay; None of its numbers is told."""
         return not can_pay(self._whole_state()[0], cost, self._whole_state()[1])
 
 
-def _smaller(one: Remaining, other: Remaining) -> Remaining:
-    return other if other.nano_epsilon < one.nano_epsilon else one
+def _less(own: Remaining, whole: Remaining) -> Remaining:
+    """Return what is left of the budget that binds: the recipient's own, or the data set's, which then says so."""
+    return replace(whole, is_shared=True) if whole.nano_epsilon < own.nano_epsilon else own

@@ -181,6 +181,13 @@ class _Parser:
             found.append(self.column("a column after the comma"))
         return found
 
+    def pair(self, first: str) -> str:
+        """Return how this column and another one of the table are written, with a comma."""
+        following = self._peek()
+        others = [name for name in self.schema.columns if name != first]
+        second = following.text if following is not None and following.text in others else (*others, "pirads")[0]
+        return f"{first}, {second}"
+
     def column(self, wanted: str, *, hint: str = "") -> str:
         token = self._next(wanted)
         if hint and _is_number(token.text) and token.text not in self.schema.columns:

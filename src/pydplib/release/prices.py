@@ -123,6 +123,8 @@ class Price(Shown):
             if self.margin_unit == "rows":
                 shown = f"at most {shown.removeprefix('± ')} behind the most frequent value"
             shown = f"{least}{shown} ({often})"
+            if self.margin_unit == "ranks":
+                shown += ": at most this many rows, as counted, lie between the answer and the quantile"
             found.append(("margin", shown))
         else:
             found.append(("margin", "depends on how many rows answer, which is not public"))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.engine import number_bounds
 from pydplib.errors import DataError, ParameterError, QuestionError
@@ -30,8 +31,8 @@ _FINE = 12  # binary digits of the grid of single records: far finer than their 
 _REFUSED = "Records of a {kind} column cannot be released: no bounded noise protects them."
 
 
-@dataclass(frozen=True)
-class RecordRelease:
+@dataclass(frozen=True, repr=False)
+class RecordRelease(Shown):
     """One column, record by record, with what it guarantees about one record and about one person.
 
     Attributes:
@@ -76,8 +77,8 @@ class RecordRelease:
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DataError(f"These are not stored records ('{FORMAT}').") from None
 
-    def __repr__(self) -> str:
-        return f"RecordRelease({len(self.values)} records; {self.sentence})"
+    def __str__(self) -> str:
+        return f"{len(self.values)} noisy records. {self.sentence}"
 
     @property
     def sentence(self) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pydplib._shown import Shown
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger
 from pydplib.budget.memory import MemoryLedger
@@ -51,7 +52,7 @@ SIZE_SHARE = Fraction(1, 10)
 Conflict = Literal["privacy", "refuse"]
 
 
-class Session:
+class Session(Shown):
     """One recipient's questions to one table.
 
     Questions are priced from public facts, debited before a row is read, answered with noise and remembered:
@@ -336,7 +337,7 @@ class Session:
 
         return hand_over_records(self, values, column=column, epsilon=epsilon, persons=persons, budget=budget)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         who = f"'{self.recipient}'" + (f" ({self.role})" if self.role else "")
         return f"Session of {who} on '{self.table.name}': {self.remaining} left"
 

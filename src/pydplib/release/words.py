@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import Condition
 from pydplib.release.statistics.noise import confidence_words
-from pydplib.release.statistics.question import STATISTICS
+from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
 
 if TYPE_CHECKING:
     from pydplib.release.release import Release
@@ -22,6 +22,7 @@ _RELATIONS = {
     "substitute": "one person exchanged for another; the number of people is public",
     "local": "every record by itself",
 }
+_ROWS = "one row, added or removed; who has several rows is protected several times less"
 _ELEMENTS = {
     "add_remove": "one element of the list, added or removed; who has several is protected several times less",
     "substitute": "one element of the list, exchanged for another; the number of elements is public, and who has "
@@ -133,6 +134,8 @@ def facts(release: Release) -> list[tuple[str, str]]:
 def _protects(release: Release) -> str:
     if release.question.get("of") == "array":
         return _ELEMENTS.get(release.relation, _RELATIONS[release.relation])
+    if release.relation == "add_remove" and release.counted.startswith(ROW_IS_PERSON):
+        return _ROWS
     return _RELATIONS[release.relation]
 
 
@@ -161,7 +164,7 @@ def _sampling_words(release: Release) -> str:
     small = small_groups(release)
     if not small:
         return text + "."
-    names = ", ".join(small[:4]) + (", ..." if len(small) > 4 else "")
+    names = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
     return f"{text}, and in small groups chance alone weighs more than the noise: {names}."
 
 

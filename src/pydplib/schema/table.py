@@ -219,6 +219,8 @@ class Schema(Shown):
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """Read a schema from a ``.toml`` or ``.json`` file."""
+        if not isinstance(path, str | Path):
+            raise SchemaError(f"Schema.load takes the path of a file, e.g. 'schema.toml'. Got {shown(path)}.")
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -41,6 +41,8 @@ from pydplib.tables.lines import (
 from pydplib.tables.sheets import sheet_to_csv
 
 Format: TypeAlias = Literal["csv", "parquet", "excel"]
+Steps: TypeAlias = Callable[[str], AbstractContextManager[Any]]
+"""Told what takes a while, as in ``with steps("Reading reports.csv")``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +225,7 @@ class TableFile:
         words: Column of yes and no -> its words for true and false, each in one spelling.
         texts: The SQL that reads a CSV or a sheet as it stands, by the columns' own names; None for Parquet.
         cells: Returns a relation with some columns as they stand in the file; None for Parquet, which has no spellings.
+        steps: Told what takes a while.
     """
 
     path: Path
@@ -234,6 +237,7 @@ class TableFile:
     words: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
     texts: str | None = None
     cells: Callable[[Sequence[str]], Any] | None = None
+    steps: Steps = nullcontext
 
     def __repr__(self) -> str:
         return f"TableFile({self.path.name!r}, {len(self.columns)} columns)"
@@ -263,7 +267,7 @@ class TableFile:
         return None if self.cells is None else self._load(self.cells(names))
 
     def _load(self, wanted: Any) -> Any:
-        with engine_errors(self.format):
+        with self.steps(f"Reading {self.path.name}"), engine_errors(self.format):
             for library, load in (("pyarrow", "to_arrow_table"), ("polars", "pl"), ("pandas", "df")):
                 try:
                     import_extra(library, what="", extra="all")
@@ -280,12 +284,20 @@ class Tables:
         workspace: A private folder for copies of files with unsound lines and for what does not fit into memory.
         connection: A connection of the caller's; by default a new one.
         options: What the owner says of CSV files, unless ``open`` is told otherwise.
+        steps: Told what takes a while.
     """
 
-    def __init__(self, workspace: Path, connection: Any = None, *, options: CsvOptions | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        connection: Any = None,
+        *,
+        options: CsvOptions | None = None,
+        steps: Steps = nullcontext,
+    ) -> None:
         import duckdb
 
-        self.workspace, self.options = workspace, options or CsvOptions()
+        self.workspace, self.options, self._steps = workspace, options or CsvOptions(), steps
         self.connection = connection
         if connection is None:
             self.connection = duckdb.connect()
@@ -315,6 +327,12 @@ class Tables:
                 an error.
         """
         path = Path(path)
+        with self._steps(f"Reading {path.name}"):
+            return self._open(path, sheet, options, format, skips_ragged)
+
+    def _open(
+        self, path: Path, sheet: str | None, options: CsvOptions | None, format: Format | None, skips_ragged: bool
+    ) -> TableFile:
         kind: Format = format or format_of(path)
         if sheet is not None and kind != "excel":
             raise ParameterError(f"--sheet is for Excel files; '{path.name}' is not one.")
@@ -324,7 +342,8 @@ class Tables:
                 check_parquet_names(self.connection, name)
                 relation = self.connection.sql(f"FROM {parquet_source(name)}")
                 types = zip(relation.columns, map(str, relation.types), strict=True)
-                return TableFile(path, kind, relation, {name: _parquet_kind(word) for name, word in types})
+                kinds = {name: _parquet_kind(word) for name, word in types}
+                return TableFile(path, kind, relation, kinds, steps=self._steps)
         said, source = options or self.options, path
         if kind == "excel":
             source = self._copy()
@@ -360,7 +379,7 @@ class Tables:
 
         return TableFile(
             path, kind, relation, columns, texts.head.separator, texts.decimals, words,
-            f"(SELECT {shown} FROM {scan})", cells,
+            f"(SELECT {shown} FROM {scan})", cells, self._steps,
         )  # fmt: skip
 
     def _words(self, scan: str, flags: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
@@ -377,10 +396,10 @@ class Tables:
 
 
 @contextmanager
-def open_tables(options: CsvOptions | None = None) -> Iterator[Tables]:
+def open_tables(options: CsvOptions | None = None, *, steps: Steps = nullcontext) -> Iterator[Tables]:
     """Yield a ``Tables`` with a private folder that disappears afterwards; Ctrl-C ends a query of DuckDB's too."""
     with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
-        tables = Tables(Path(folder), options=options)
+        tables = Tables(Path(folder), options=options, steps=steps)
         try:
             yield tables
         except RuntimeError as error:
@@ -443,10 +462,13 @@ def format_of(path: Path) -> Format:
             raise DataError(f"The file '{path.name}' is empty: not even a line with the names of the columns.")
     if not start:
         raise DataError(f"The file '{path.name}' cannot be read. Check its name and rights.")
-    if start[:4] == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
+    if start[:4] == b"PAR1":
         return "parquet"
     if start[:4] == b"PK\x03\x04":
         return "excel"
+    named = {".parquet": "Parquet", ".pq": "Parquet", ".xlsx": "an Excel file"}.get(path.suffix.lower())
+    if named is not None:
+        raise DataError(f"'{path.name}' cannot be read as {named}. Check that it is complete.")
     if start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise DataError(f"'{path.name}' is in Excel's old format. Save it as .xlsx or CSV first.")
     return "csv"

@@ -105,3 +105,14 @@ def test_check_without_a_person_column_counts_rows(place) -> None:
     found = place(visits(), schema).check()
     assert (found.rows, found.persons, found.persons_over, found.share_beyond) == (467, 467, 0, 0.0)
     assert found.above["age"] == 95
+
+
+@pytest.mark.parametrize("engine_name", ["duckdb", "polars", "sqlite"], indirect=True, scope="session")
+def test_check_of_a_table_without_rows_says_so(place) -> None:
+    schema = dp.Schema({"age": dp.Number(0, 100)}, person="id", max_rows_per_person=2)
+    rows = {"id": pa.array([], pa.string()), "age": pa.array([], pa.float64())}
+    found = place(pa.table(rows), schema).check()
+    assert found.lines() == [
+        ("rows", "none: the table has no rows that say whose they are, so there is nothing to leave out")
+    ]
+    assert "keeps" not in str(found) and "none: the table has no rows" in found._repr_html_()

@@ -232,6 +232,24 @@ def test_head_file_refuses_a_deleted_ledger_instead_of_a_fresh_budget(tmp_path: 
         SqliteLedger(tmp_path / "ledger.db", head_file=head_file)
 
 
+def test_ledger_cut_to_nothing_is_refused_and_is_no_fresh_budget(
+    tmp_path: Path, make_key: MakeKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pydplib.budget.sqlite_file._FILLED_WITHIN", 0.05)
+    path = tmp_path / "ledger.db"
+    fill(path, make_key).close()
+    path.write_bytes(b"")
+    with pytest.raises(LedgerError, match=r"is empty: what was in it is lost\. Restore a backup"):
+        SqliteLedger(path)
+    assert path.read_bytes() == b""
+
+
+def test_folder_is_no_ledger_and_says_so(tmp_path: Path) -> None:
+    for options in ({}, {"create": False}, {"read_only": True}):
+        with pytest.raises(LedgerError, match="is a folder, not a ledger"):
+            SqliteLedger(tmp_path, **options)  # type: ignore[arg-type]
+
+
 def test_head_file_that_cannot_be_written_keeps_the_debit_and_the_next_ask_goes_on(
     tmp_path: Path, make_key: MakeKey
 ) -> None:

@@ -219,3 +219,25 @@ def test_spill_folder_is_private_and_goes_with_the_process() -> None:
     folder, mode = done.stdout.split()
     assert mode.endswith("700")
     assert not Path(folder).exists()
+
+
+_IN_A_NOTEBOOK = """
+import sys, types
+shell = types.SimpleNamespace(config={"IPKernelApp": {}})
+fake = types.ModuleType("IPython")
+fake.get_ipython, fake.display = (lambda: shell), types.ModuleType("IPython.display")
+sys.modules |= {"IPython": fake, "IPython.display": fake.display, "ipywidgets": None}
+import duckdb
+try:
+    duckdb.connect(":memory:").execute("SET enable_progress_bar = false")
+except duckdb.InvalidInputException:
+    pass  # what DuckDB says in a kernel without ipywidgets: the setting must be left alone
+import pandas as pd, pydplib as dp
+table = dp.load(pd.DataFrame({"age": [1.0]}), dp.Schema({"age": dp.Number(0, 9)}, name="r"))
+print(table.check().rows)
+"""
+
+
+def test_table_loads_in_a_notebook_without_ipywidgets() -> None:
+    done = subprocess.run([sys.executable, "-c", _IN_A_NOTEBOOK], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr

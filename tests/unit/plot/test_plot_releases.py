@@ -116,6 +116,13 @@ def test_other_of_a_mean_that_says_nothing_does_not_stretch_the_axis():
     assert declared.data[0].x == ("f", "m", "d")
 
 
+def test_caption_says_which_share_of_rows_is_beyond_the_limit_where_that_was_bought():
+    said = "At least about 77 % of rows are beyond the limit of 2 rows per person (noisy)."
+    bought = counts([SEX], [300.0, 280.0, 40.0], notes=(said, "Another note."))
+    assert said in bought.plot().words[1] and "Another note" not in bought.plot().words[1]
+    assert "beyond" not in counts([SEX], [300.0, 280.0, 40.0]).plot().words[1]
+
+
 def test_other_alone_is_still_drawn():
     assert counts([Axis("sex", ("other",))], [2.0]).plot().data[0].x == ("other",)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -53,8 +55,10 @@ def test_quantile_says_that_it_lies_on_the_grid(session):
 def test_mean_of_too_few_people_says_that_it_is_worth_little(session):
     little = session.release(dp.Mean("age", where=[dp.Where("city").eq("b")]), epsilon=0.01)
     assert any("worth little" in note for note in little.notes)
-    grouped = session.release(dp.Mean("age", by="city"), epsilon=0.2)
-    assert any("of 3 answers are worth little" in note for note in grouped.notes)  # "other" is empty
+    grouped = session.release(dp.Mean("age", by="city"), epsilon=0.2)  # "other" is empty
+    assert any(
+        re.search("(1 of 3 answers is|[23] of 3 answers are) worth little", note) for note in grouped.notes
+    )  # "other" is empty
     assert not any("worth little" in note for note in session.release(dp.Mean("age"), epsilon=1.0).notes)
 
 

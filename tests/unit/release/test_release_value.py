@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pydplib as dp
@@ -118,3 +119,13 @@ def test_import_of_release_needs_neither_pandas_nor_plotly_nor_duckdb():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_release_of_a_table_without_persons_protects_one_row_and_says_so():
+    rows = {"id": [1, 1, 2], "age": [61.0, 62.0, 70.0]}
+    columns = {"age": dp.Number(18, 100)}
+    alone = dp.load(pd.DataFrame(rows), dp.Schema(columns, name="alone"))
+    known = dp.load(pd.DataFrame(rows), dp.Schema(columns, person="id", max_rows_per_person=2, name="known"))
+    said = [str(dp.Session(t, recipient="a", budget=1.0).release(dp.Mean("age"), epsilon=1.0)) for t in (alone, known)]
+    assert "one row, added or removed; who has several rows is protected several times less." in said[0]
+    assert "with all of that person's rows" in said[1] and "with all of that person's rows" not in said[0]

@@ -34,6 +34,19 @@ def test_price_and_remaining_know_the_data_sets_budget(table):
     assert wider.price(dp.Median("age"), epsilon=20).affordable
 
 
+def test_remaining_says_when_it_is_the_data_sets_budget_that_binds(table):
+    ledger, policy = dp.MemoryLedger(), dp.Policy(data_set_budget=3)
+    first = dp.Session(table, recipient="acme", budget=2, ledger=ledger, policy=policy)
+    assert str(first.remaining) == "epsilon 2 of 2"
+    first.release(dp.Count(), epsilon=1.5)
+    other = dp.Session(table, recipient="other", budget=2, ledger=ledger, policy=policy)
+    shared = "(the data set's budget, which all recipients share)"
+    assert str(other.remaining).startswith("epsilon 1.5 of 3") and str(other.remaining).endswith(shared)
+    assert shared in str(other.price(dp.Mean("age"), epsilon=0.5)) and shared not in str(first.remaining)
+    hidden = dp.Session(table, recipient="other", ledger=ledger, policy=policy, show_data_set=False)
+    assert str(hidden.remaining) == "epsilon 2 of 2"
+
+
 def test_price_of_what_another_recipient_paid_needs_no_more_of_the_data_set(table):
     ledger, policy = dp.MemoryLedger(), dp.Policy(data_set_budget=1)
     first = dp.Session(table, recipient="acme", budget=5, ledger=ledger, policy=policy)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import os
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,12 @@ def closed() -> Any:
     asked = dp.Session(opened, recipient="acme", budget=1.0)
     opened.close()
     return asked.release(dp.Count(), epsilon=0.1)
+
+
+def closed_check() -> Any:
+    opened = table()
+    opened.close()
+    return opened.check()
 
 
 Wrong = tuple[str, Callable[[], Any], type[Exception], str]
@@ -148,6 +157,10 @@ LIBRARY: list[Wrong] = [
     ("unknown ending", lambda: dp.load("table.docx", SCHEMA), ParameterError, "load() reads .csv"),
     ("unknown address", lambda: dp.load("mysql://a/b", SCHEMA), ParameterError, "Known are postgresql://"),
     ("no table name", lambda: dp.load("postgresql://a/b", SCHEMA), ParameterError, "table='reports'"),
+    ("a column", lambda: dp.load(FRAME.age, SCHEMA), DataError, "this is one column"),
+    ("a polars column", lambda: dp.load(pl.Series([1]), SCHEMA), DataError, "this is one column"),
+    ("schema from nothing", lambda: dp.Schema.load(None), SchemaError, "'schema.toml'"),
+    ("a closed table checked", closed_check, EngineError, "closed. Load it again"),
     ("a list", lambda: dp.load([1, 2], SCHEMA), DataError, "cannot read"),
     ("an array", lambda: dp.load(np.ones(3), SCHEMA), DataError, "cannot read"),
     ("nobody listens", lambda: dp.load("postgresql://a@127.0.0.1:1/b", SCHEMA, table="t"), EngineError, "refused"),
@@ -197,6 +210,9 @@ LIBRARY: list[Wrong] = [
     ("where a text", lambda: dp.Count(where="age > 3"), QuestionError, "dp.Where('age')"),
     ("where a dict", lambda: dp.Count(where={"age": 3}), QuestionError, "dp.Where('age')"),
     ("where a number", lambda: dp.Count(where=3), QuestionError, "dp.Where('age')"),
+    ("where a sign", lambda: dp.Count(where=dp.Where("age") > 60), QuestionError, "at_least(60)"),
+    ("where two signs", lambda: dp.Count(where=18 < dp.Where("age") < 60), QuestionError, "between(60, 70)"),
+    ("where an equal sign", lambda: dp.Count(where=dp.Where("age") == 60), QuestionError, "dp.Where('age')"),
     ("count of nonsense", lambda: dp.Count(of="people"), QuestionError, "rows or persons"),
     ("bins zero", lambda: dp.Histogram("age", bins=0), QuestionError, "bins= is a number of bins"),
     ("bins text", lambda: dp.Histogram("age", bins="auto"), QuestionError, "edges=[20, 40, 60]"),
@@ -209,6 +225,9 @@ LIBRARY: list[Wrong] = [
     ("quantiles above 1", lambda: dp.Quantiles("age", [2]), ValueError, "between 0 and 1"),
     ("question unknown", lambda: Question.from_dict({"ask": "std", "of": "age"}), QuestionError, "Unknown question"),
     ("release unread", lambda: dp.Release.from_json("[]"), DataError, "JSON object"),
+    ("plot another shape", lambda: ask(dp.Count(by="bph")).plot(original=[1, 2, 3, 4, 5]), ParameterError,
+     "one number per released value"),
+    ("models a number", lambda: dp.anonymize(FRAME, ["age"], models=5), ParameterError, "models=[KAnonymity(5)]"),
     ("plot raw", lambda: dp.plot.draw(FRAME), ParameterError, "takes what may leave"),
 ]  # fmt: skip
 
@@ -248,6 +267,12 @@ SHELL: list[tuple[list[str], int, str]] = [
       "l.db"], 10, "no file 'nowhere.csv'"),
     (["release", "r.csv", "--schema", "s.toml", "-q", "meen age", "--epsilon", "1", "--recipient", "a", "--ledger",
       "l.db"], 13, "Did you mean"),
+    (["price", "r.csv", "--schema", "s.toml", "-q", "std age", "--epsilon", "1", "--recipient", "a", "--ledger",
+      "l.db"], 13, "ask for the variance, and take its square root"),
+    (["release", "r.csv", "--schema", "s.toml", "-q", "crosstab pirads bph", "--epsilon", "1", "--recipient", "a",
+      "--ledger", "l.db"], 13, "with a comma: crosstab pirads, bph."),
+    (["release", "r.csv", "--schema", "s.toml", "-q", "crosstab pirads", "--epsilon", "1", "--recipient", "a",
+      "--ledger", "l.db"], 13, "with a comma: crosstab pirads, age."),
     (["release", "r.csv", "--schema", "s.toml", "-q", "mean age by age", "--epsilon", "1", "--recipient", "a",
       "--ledger", "l.db"], 13, "histogram age"),
     (["release", "r.csv", "--schema", "s.toml", "-q", "count", "--recipient", "a", "--ledger", "l.db"], 11,
@@ -257,6 +282,22 @@ SHELL: list[tuple[list[str], int, str]] = [
     (["price", "r.csv", "--schema", "s.toml", "-q", "mean age", "--margin", "1", "--recipient", "a", "--ledger",
       "l.db"], 14, "pydplib release ... --buy-size 0.05"),
 ]  # fmt: skip
+
+
+READING: list[list[str]] = [
+    ["schema", "init", "FILE"],
+    ["schema", "check", "s.toml", "FILE"],
+    ["release", "FILE", "--schema", "s.toml", "-q", "count", "--epsilon", "1", "--recipient", "a", "--ledger", "l.db"],
+    ["price", "FILE", "--schema", "s.toml", "-q", "count", "--epsilon", "1", "--recipient", "a", "--ledger", "l.db"],
+    ["risk", "FILE", "--quasi", "age"],
+    ["verify", "FILE", "--quasi", "age"],
+    ["attack", "FILE", "r.csv", "--quasi", "age"],
+    ["attack", "r.csv", "FILE", "--quasi", "age"],
+    ["noise", "FILE", "--column", "age", "--query", "mean", "--noise-factor", "high", "--bounds", "18,100"],
+    ["anonymize", "FILE", "--init", "--config", "made.toml"],
+    ["hierarchy", "make", "masking", "--table", "FILE", "--column", "age"],
+]
+"""Every command that reads a table, and where its name stands."""
 
 
 @pytest.fixture(scope="module")
@@ -276,6 +317,39 @@ def test_wrong_command_ends_with_its_code_and_a_sentence_that_helps(place, monke
     assert done.value.code == code and words in err, err
     assert "Traceback" not in err and "Error: something unexpected" not in err
     assert sorted(os.listdir(place)) == ["r.csv", "s.toml"]  # nothing half made
+
+
+@pytest.mark.parametrize("command", READING, ids=[" ".join(c[:2]) for c in READING])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere.csv", "There is no file 'nowhere.csv'"),
+        ("folder.csv", "'folder.csv' is a folder. Name a file in it."),
+        ("empty.csv", "empty"),
+        ("cut.parquet", "cannot be read as Parquet. Check that it is"),
+    ],
+)
+def test_file_that_is_no_table_ends_alike_in_every_command(place, tmp_path, monkeypatch, capsys, command, name, words):
+    for file in ("r.csv", "s.toml"):
+        (tmp_path / file).write_bytes((place / file).read_bytes())
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "cut.parquet").write_bytes(b"\x00\x01PAR" * 40)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(os.listdir())
+    with pytest.raises(SystemExit) as done:
+        main([name if word == "FILE" else word for word in command])
+    err = " ".join(capsys.readouterr().err.split())
+    assert done.value.code == DataError.exit_code and words in err, err
+    assert sorted(os.listdir()) == before  # no ledger was made, nothing is half written
+
+
+def test_first_line_that_is_no_text_is_not_proposed_as_names(tmp_path, capsys):
+    (tmp_path / "binary.csv").write_bytes(b"ab\x00\x13c,d\x01\n1,2\n")
+    with pytest.raises(SystemExit) as done:
+        main(["schema", "init", str(tmp_path / "binary.csv")])
+    assert done.value.code == DataError.exit_code
+    assert "does not look like names of columns" in capsys.readouterr().err
 
 
 def test_histogram_by_number_of_bins_is_the_question_with_those_edges():
@@ -309,19 +383,27 @@ def test_missing_of_pandas_is_missing_in_every_one_liner(column):
 def test_one_anonymity_is_answered_with_a_word_that_it_protects_nobody():
     found = dp.anonymize(pd.DataFrame({"q": [1, 2, 3]}), ["q"], models=[dp.KAnonymity(1)])
     assert "1-anonymity protects nobody" in " ".join(found.notes)
+    assert "1-anonymity protects nobody" in str(found) and "limits re-identification" not in str(found)
 
 
-def test_standard_input_is_read_and_its_copy_is_gone_afterwards(place, tmp_path):
-    import subprocess
-    import sys
+@pytest.mark.parametrize("command", READING, ids=[" ".join(c[:2]) for c in READING])
+def test_standard_input_is_read_by_every_command_and_its_copy_is_gone(place, tmp_path, monkeypatch, capsys, command):
+    class Input:
+        buffer = io.BytesIO((place / "r.csv").read_bytes())
 
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pydplib", "schema", "check", str(place / "s.toml"), "-"],
-        input=(place / "r.csv").read_bytes(), capture_output=True, env=environment, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert b"The schema is complete" in done.stdout and not [p for p in tmp_path.iterdir() if "pydplib" in p.name]
+    for file in ("r.csv", "s.toml"):
+        (tmp_path / file).write_bytes((place / file).read_bytes())
+    (tmp_path / "kept").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "stdin", Input())
+    with pytest.raises(SystemExit) as done:
+        main(["-" if word == "FILE" else word for word in command])
+    said = capsys.readouterr()
+    assert done.value.code == 0, said.err
+    assert said.out or (tmp_path / "made.toml").exists()
+    assert "stdin.csv" not in said.out  # it is nowhere any more
+    assert not [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
 
 
 def test_exit_codes_are_listed_in_the_help(capsys):

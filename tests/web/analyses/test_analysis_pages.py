@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -15,9 +16,11 @@ from study_world import CANARY
 
 import pydplib as dp
 from pydplib.plot import figure_arrays
+from pydplib.release.axes import Axis
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask, release_of, stored_payload
 from pydplib.web.analyses.exporting import to_csv
+from pydplib.web.analyses.figures import figure_of, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.models import Line
 from pydplib.web.doors import Place
@@ -255,3 +258,24 @@ def test_answers_of_dashboards_have_a_list_of_their_own(asked: Any, owner: Any) 
     Analysis.objects.filter(pk=made.pk).update(recipient="dashboard:third_party")
     questions, boards = (owner.get(f"/analyses{more}").content.decode() for more in ("", "?of=dashboards"))
     assert row in boards and row not in questions and "Of dashboards" in questions
+
+
+def _crosstab(values: list[float]) -> dp.Release:
+    made = dp.histogram([1.0], edges=[0, 1], epsilon=1.0)
+    axes = (Axis("sex", ("f", "m", "other")), Axis("bph", ("n", "y", "other")))
+    return replace(
+        made, question={"ask": "crosstab"}, axes=axes, values=tuple(values), noisy=None, sizes=None, unit="rows",
+        low95=tuple(value - 6 for value in values), high95=tuple(value + 6 for value in values),
+        margins95=(6.0,) * 9, simultaneous95=None,
+    )  # fmt: skip
+
+
+def test_heat_map_leaves_out_a_group_other_that_the_noise_alone_can_have_made() -> None:
+    released = _crosstab([300, 280, 4, 250, 270, 1, 0, 5, 2])
+    figure = figure_of(released, title="Sex by hyperplasia")
+    (drawn,) = figure.data
+    assert list(drawn.x) == ["n", "y"] and list(drawn.y) == ["f", "m"] and np.shape(drawn.z) == (2, 2)
+    assert "Not drawn, because the noise alone can have made it: “other” of sex, “other” of bph." in figure.words[1]
+    assert len(table_of(released)[1]) == 9  # the table twin has every released number
+    real = figure_of(_crosstab([300, 280, 40, 250, 270, 30, 20, 50, 20]))
+    assert np.shape(real.data[0].z) == (3, 3) and "Not drawn" not in real.words[1]

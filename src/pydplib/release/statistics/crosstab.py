@@ -87,7 +87,7 @@ class Crosstab(Counting):
         if words.take("by"):
             columns += words.columns("by")
         if len(columns) < 2:
-            words.fail("A crosstab needs two columns: crosstab age, pirads.")
+            words.fail(f"A crosstab needs two columns, with a comma: crosstab {words.pair(columns[0])}.")
         return cls(*columns, where=words.where())
 
     @classmethod

@@ -123,10 +123,11 @@ def worth_little(noisy: Noisy, width: float) -> tuple[str, ...]:
     hidden = int(np.count_nonzero(noisy.margins > width / 4))
     if not hidden:
         return ()
-    which = "This answer is" if noisy.margins.size == 1 else f"{hidden} of {noisy.margins.size} answers are"
+    alone, verb = noisy.margins.size == 1, "is" if hidden == 1 else "are"
+    which = "This answer" if alone else f"{hidden} of {noisy.margins.size} answers"
     return (
-        f"{which} worth little: too few people for this epsilon. The margin is more than a quarter of all that is "
-        "possible. " + ("Spend more." if noisy.margins.size == 1 else "Ask for fewer groups, or spend more."),
+        f"{which} {verb} worth little: too few people for this epsilon. The margin is more than a quarter of all "
+        f"that is possible. {'Spend more.' if alone else 'Ask for fewer groups, or spend more.'}",
     )
 
 

@@ -32,6 +32,9 @@ By: TypeAlias = str | Iterable[str] | Mapping[str, Any] | None
 Conditions: TypeAlias = Condition | Iterable[Condition]
 """One condition or several, all of which must hold."""
 
+ROW_IS_PERSON = "each row counts as one person"
+"""What a release counts where the schema names no person column."""
+
 Picture: TypeAlias = Literal["bars", "points", "boxes", "choices"]
 """How a statistic is drawn: bars (colours for tables), points with intervals, boxes, or the values that were chosen."""
 
@@ -86,6 +89,9 @@ class Words(Protocol):
 
     def take(self, *words: str) -> bool:
         """Take the next word if it is one of these."""
+
+    def pair(self, first: str) -> str:
+        """Return how this column and another one of the table are written, with a comma."""
 
     def column(self, wanted: str, *, hint: str = "") -> str:
         """Take a column; ``hint`` answers whoever writes a number here."""
@@ -344,7 +350,7 @@ class Question:
         """Return which rows of a person count, in words, and whether that shifts a value."""
         bound = facts.bound
         if bound.person is None:
-            return "each row counts as one person", False
+            return ROW_IS_PERSON, False
         if bound.mode == "sample":
             groups = "1 group" if bound.max_groups == 1 else f"{bound.max_groups} groups"
             words = f"{rows_words(bound.max_rows)} per person in each of at most {groups} count; others are left out"

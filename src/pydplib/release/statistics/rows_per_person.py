@@ -117,5 +117,10 @@ def beyond_words(release: Release) -> str:
     return f"At least about {_percent(share - noise)} of rows are beyond the limit of {rows} per person (noisy)."
 
 
+def beyond_note(release: Release) -> str:
+    """Return what a release says about rows beyond its limit, where its recipient has bought that; else nothing."""
+    return next((note for note in release.notes if "beyond the limit of" in note), "")
+
+
 def _percent(share: float) -> str:
     return f"{100 * min(share, 1.0):.2g} %"

@@ -12,7 +12,7 @@ import numpy as np
 from pydplib import plot
 from pydplib.capture import Question, Template
 from pydplib.plot import Box, Figure
-from pydplib.plot.releases import caption_of, without_noise_groups
+from pydplib.plot.releases import axis_labels, caption_of, without_noise_groups
 from pydplib.release import Release
 from pydplib.release.axes import Axis
 from pydplib.release.statistics import STATISTICS
@@ -90,8 +90,8 @@ def _colours(release: Release, title: str) -> Figure:
     shown, _, left_out = without_noise_groups(release)
     down, across = shown.axes
     return plot.heatmap(
-        across.labels,
-        down.labels,
+        axis_labels(across),
+        axis_labels(down),
         np.rint(np.asarray(shown.value, dtype=float)),
         margins=shown.margin,
         value_title=UNITS.get(release.unit, release.unit),
