@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,37 @@ class Config:
     def needs_memory(self) -> bool:
         """Whether the table has to be loaded: consistent pseudonyms make classes of persons' whole sets of rows."""
         return any(pseudonym is not None and pseudonym.consistent for pseudonym in self.identifiers.values())
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column of a table is what, from options and, where they are silent, from a configuration."""
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    insensitive: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    person: str | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    def filled(self, config: Path | None, open_table: OpenTable, columns: Collection[str]) -> Roles:
+        """Return the roles with those of a configuration added, of columns that a table has and no option names."""
+        if config is None:
+            return self
+        said = read_config(config, open_table)
+        named = {*self.quasi, *self.sensitive, *self.insensitive, *self.identifiers}
+
+        def rest(names: Iterable[str]) -> tuple[str, ...]:
+            return tuple(name for name in names if name in columns and name not in named)
+
+        return Roles(
+            self.quasi + rest(said.quasi_identifiers),
+            self.sensitive + rest(said.sensitive),
+            self.insensitive + rest(said.keep),
+            self.identifiers + rest(said.identifiers),
+            said.person if self.person is None and said.person in columns else self.person,
+            {name: tree for name, tree in said.quasi_identifiers.items() if tree is not None},
+        )
 
 
 def read_config(path: Path, open_table: OpenTable) -> Config:

@@ -49,6 +49,7 @@ _PATH = InputFile()
 def command(
     file: Path,
     quasi: tuple[str, ...],
+    config: Path | None,
     insensitive: tuple[str, ...],
     identifiers: tuple[str, ...],
     original: Path | None,
@@ -67,6 +68,7 @@ def command(
       pydplib risk visits.xlsx --sheet 2018 --quasi age,sex,zip --person patient_id --fraction 0.05 --json
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
+    from pydplib.cli._anonymize_config import Roles
     from pydplib.cli._tables import open_tables
 
     if population is not None and fraction is not None:
@@ -75,7 +77,9 @@ def command(
         raise click.UsageError("--values is for the screen; leave --json out.")
     with open_tables() as tables:
         table = tables.open(file, sheet=sheet)
-        names = check_quasi(table, quasi, f"pydplib risk {file}")
+        said = Roles(quasi, insensitive=insensitive, identifiers=identifiers, person=person)
+        roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns)
+        names, person = check_quasi(table, roles.quasi, f"pydplib risk {file}"), roles.person
         if person is not None:
             table.check([person], "--person")
         everybody = None
@@ -85,7 +89,8 @@ def command(
             everybody = behind.frame(names)
         found = risk(
             table.seen(list(table.columns), names), names, everybody, person=person, fraction=fraction,
-            insensitive=list(dict.fromkeys(insensitive)), identifiers=list(dict.fromkeys(identifiers)),
+            insensitive=list(dict.fromkeys((*roles.insensitive, *roles.sensitive))),
+            identifiers=list(dict.fromkeys(roles.identifiers)),
             original=None if original is None else tables.open(original).frame(),
         )  # fmt: skip
     if as_json:
