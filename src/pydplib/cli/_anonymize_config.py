@@ -83,7 +83,10 @@ class Config:
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column of a table is what, from options and, where they are silent, from a configuration."""
+    """Which column of a table is what, from options and, where they are silent, from a configuration.
+
+    Identifiers that it replaces by pseudonyms are apart: these may be in a release, the original's values may not.
+    """
 
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...] = ()
@@ -91,6 +94,7 @@ class Roles:
     identifiers: tuple[str, ...] = ()
     person: str | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    pseudonyms: tuple[str, ...] = ()
 
     def filled(self, config: Path | None, open_table: OpenTable, columns: Collection[str]) -> Roles:
         """Return the roles with those of a configuration added, of columns that a table has and no option names."""
@@ -102,13 +106,16 @@ class Roles:
         def rest(names: Iterable[str]) -> tuple[str, ...]:
             return tuple(name for name in names if name in columns and name not in named)
 
+        person = said.person if self.person is None and said.person in columns else self.person
+        replaced = rest(name for name, pseudonym in said.identifiers.items() if pseudonym is not None)
         return Roles(
             self.quasi + rest(said.quasi_identifiers),
             self.sensitive + rest(said.sensitive),
             self.insensitive + rest(said.keep),
-            self.identifiers + rest(said.identifiers),
-            said.person if self.person is None and said.person in columns else self.person,
+            self.identifiers + rest(name for name in said.identifiers if name not in replaced),
+            person,
             {name: tree for name, tree in said.quasi_identifiers.items() if tree is not None},
+            tuple(name for name in replaced if name != person),
         )
 
 

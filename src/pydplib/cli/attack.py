@@ -143,6 +143,10 @@ def command(
             "left": None if left is None else _frame(tables, left, [*names, *watched], whose),
         }
         table, data = first.frame(), second.frame()  # all columns: those without a role are joined with the original
+        for name in roles.pseudonyms:
+            if name in second.columns:
+                # Pseudonyms name nobody; what the original has there does.
+                options["identifiers" if _share_values(table, data, name) else "insensitive"].append(name)
     from pydplib.attack import leak_report
 
     processes = workers or (min(os.cpu_count() or 1, _MOST_WORKERS) if len(table) >= _LARGE else 1)
@@ -191,6 +195,17 @@ def _hierarchies(
         "hierarchies": {name: tree for name, tree in made.items() if name in names},
         "kinds": {name: tree for name, tree in made.items() if name in watched},
     }
+
+
+def _share_values(table: Any, data: Any, name: str) -> bool:
+    """Whether a column has a value in both tables."""
+    from pydplib.anonymity.frames import Frame
+    from pydplib.anonymity.plain import show
+
+    first, second = (
+        {show(value) for value in Frame(one).coded(name).values if value is not None} for one in (table, data)
+    )
+    return bool(first & second)
 
 
 def _frame(tables: Any, path: Path, names: Sequence[str], perhaps: Sequence[str] = ()) -> Any:

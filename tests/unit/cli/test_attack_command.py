@@ -217,3 +217,21 @@ def test_names_left_in_are_found_with_a_configuration(anonymized):
     released.to_csv(anonymized / "named.csv", index=False)
     out = call(anonymized, "attack", "in.csv", "named.csv", "--config", "anon.toml", "--for", "collaborator")
     assert isinstance(out.exception, AnonymityError) and "'who'" in out.output
+
+
+@pytest.mark.parametrize("person", [True, False], ids=["of people", "of rows"])
+def test_pseudonyms_of_a_configuration_raise_no_alarm_and_names_in_their_place_do(anonymized, person):
+    key, linked = ("person", "true\nkey_file = 'a.key'") if person else ("# person", "false")
+    (anonymized / "a.key").write_bytes(bytes(range(32)))
+    text = f'{key} = "name"\n' + US_CONFIG.replace('identifiers = ["name"]', "").replace("k = 4", "k = 5")
+    (anonymized / "ids.toml").write_text(f"{text}[pseudonyms.name]\nconsistent = {linked}\n")
+    assert call(anonymized, "anonymize", "in.csv", "--config", "ids.toml", "-o", "ids.csv", "--force").exit_code == 0
+    found = json.loads(call(anonymized, "attack", "in.csv", "ids.csv", "--config", "ids.toml", "--json").stdout)
+    assert not found["columns"]
+    assert {one["audience"]: one["answer"] for one in found["verdicts"]}["collaborator"] == "yes"
+    released = pd.read_csv(anonymized / "ids.csv", dtype=str)
+    released["name"] = pd.read_csv(anonymized / "in.csv")["name"].head(len(released))
+    released.to_csv(anonymized / "raw.csv", index=False)
+    raw = json.loads(call(anonymized, "attack", "in.csv", "raw.csv", "--config", "ids.toml", "--json").stdout)
+    assert [one["column"] for one in raw["columns"]] == ["name"]
+    assert {one["audience"]: one["answer"] for one in raw["verdicts"]}["collaborator"] == "no"
