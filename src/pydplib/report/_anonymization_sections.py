@@ -206,9 +206,8 @@ def advice_section(advice: Advice) -> Section:
             gain = advice.gain(one)
             won = None if one.loss is None else f"{100 * gain:+.3g}" if abs(gain) >= 5e-5 else "0"
             end = one.words if one.loss is None or one.what == "method" else "" if one.proven else "best found in time"
-            out.append(
-                [one.subject, *([one.what] if others else []), *changed, loss, won, percent(one.suppressed), end]
-            )
+            gone = None if one.loss is None else percent(one.suppressed)
+            out.append([one.subject, *([one.what] if others else []), *changed, loss, won, gone, end])
         return out
 
     blocks: list[Block] = [Points(list(advice.sentences))]
