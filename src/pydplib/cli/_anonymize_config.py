@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import click
+
 from pydplib.anonymity import (
     AlphaK,
     AverageRisk,
@@ -96,11 +98,25 @@ class Roles:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     pseudonyms: tuple[str, ...] = ()
 
-    def filled(self, config: Path | None, open_table: OpenTable, columns: Collection[str]) -> Roles:
-        """Return the roles with those of a configuration added, of columns that a table has and no option names."""
+    def filled(self, config: Path | None, open_table: OpenTable, columns: Collection[str], *, whole: bool) -> Roles:
+        """Return the roles with those of a configuration added, for columns that no option names.
+
+        Args:
+            config: The configuration, if there is one.
+            open_table: Loads a population table.
+            columns: The columns of the table that is looked at.
+            whole: Whether it is the original, which has every quasi-identifier. A release may have left some out.
+        """
         if config is None:
             return self
         said = read_config(config, open_table)
+        absent = [name for name in (*said.quasi_identifiers, *said.sensitive) if name not in columns]
+        if absent and whole:
+            raise ParameterError(
+                f"'{config.name}' names '{absent[0]}', which the table does not have.{did_you_mean(absent[0], columns)}"
+            )
+        if absent:
+            click.echo(f"Of the columns that '{config.name}' names, the table has no {', '.join(absent)}.", err=True)
         named = {*self.quasi, *self.sensitive, *self.insensitive, *self.identifiers}
 
         def rest(names: Iterable[str]) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def command(
         first = tables.open(original)
         call = f"pydplib attack {original} {released}"
         said = Roles(quasi, sensitive, insensitive, identifiers, person)
-        roles = said.filled(config, lambda path: tables.open(path).frame(), first.columns)
+        roles = said.filled(config, lambda path: tables.open(path).frame(), first.columns, whole=True)
         names = check_quasi(first, roles.quasi, call) if roles.quasi or not noisy else []
         watched, person = list(dict.fromkeys(roles.sensitive)), roles.person
         first.check([*watched, *noisy], "--sensitive or --noisy")

@@ -78,7 +78,7 @@ def command(
     with open_tables() as tables:
         table = tables.open(file, sheet=sheet)
         said = Roles(quasi, insensitive=insensitive, identifiers=identifiers, person=person)
-        roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns)
+        roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns, whole=False)
         names, person = check_quasi(table, roles.quasi, f"pydplib risk {file}"), roles.person
         if person is not None:
             table.check([person], "--person")

@@ -114,7 +114,7 @@ def command(
             _check_safe_harbor(table, insensitive, as_json=as_json)
             return
         said = Roles(quasi, sensitive, insensitive, identifiers, person)
-        roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns)
+        roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns, whole=False)
         names = check_quasi(table, roles.quasi, f"pydplib verify {file}")
         watched, person = list(dict.fromkeys(roles.sensitive)), roles.person
         table.check(watched, "--sensitive")

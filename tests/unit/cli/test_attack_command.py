@@ -211,6 +211,14 @@ def test_roles_and_hierarchies_come_from_the_configuration(anonymized):
     assert json.loads(moved.stdout)["k"] < k, "an option goes before the configuration: the ward tells people apart"
 
 
+def test_column_of_a_configuration_that_the_table_lacks_is_not_passed_over(anonymized):
+    (anonymized / "typo.toml").write_text(US_CONFIG.replace("[quasi_identifiers.sex]", "[quasi_identifiers.sexx]"))
+    refused = call(anonymized, "attack", "in.csv", "out.csv", "--config", "typo.toml")
+    assert "sexx" in str(refused.exception) and "sex" in str(refused.exception).replace("sexx", "")
+    told = call(anonymized, "verify", "out.csv", "--config", "typo.toml")
+    assert told.exit_code == 0 and "the table has no sexx" in told.stderr
+
+
 def test_names_left_in_are_found_with_a_configuration(anonymized):
     released = pd.read_csv(anonymized / "out.csv").head(300)
     released["who"] = pd.read_csv(anonymized / "in.csv")["name"].head(len(released))
