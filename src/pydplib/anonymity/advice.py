@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from pydplib._shown import Shown
@@ -45,6 +45,7 @@ class Alternative:
         holds: Whether the models hold on the output; None where they were not measured.
         proven: Whether no other choice of levels loses less; otherwise the time was up.
         words: What to know about it.
+        columns: Quasi-identifier -> its loss.
     """
 
     what: What
@@ -55,10 +56,11 @@ class Alternative:
     holds: bool | None = None
     proven: bool = True
     words: str = ""
+    columns: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the alternative as plain values."""
-        return dict(vars(self))
+        return {**vars(self), "columns": dict(self.columns)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,18 +104,25 @@ class Advice(Shown):
     def sentences(self) -> tuple[str, ...]:
         """What to do, in words; the most useful first."""
         out = []
+        gone = [f"'{name}'" for name, loss in self.losses.items() if loss > 0.9995]
+        if gone:
+            out.append(
+                f"Nothing is left of {', '.join(gone)}: '*' in every row. To keep more of a column that matters, leave "
+                "out one that does not, or give it steps between its values and '*'."
+            )
         best = next((one for one in self.columns if one.what == "column left out" and self.gain(one) > 0.02), None)
         if best is not None:
             out.append(
                 f"Without '{best.subject}' the other columns would lose {_percent(best.others)} instead of "
-                f"{_percent(best.others + self.gain(best) if best.others is not None else None)}; counting it as lost, "
-                f"{_percent(best.loss)} in total."
+                f"{_percent(best.others + self.gain(best) if best.others is not None else None)}"
+                f"{self._returning(best)}; counting it as lost, {_percent(best.loss)} in total."
             )
         step = next((one for one in self.columns if one.what == "column coarser" and self.gain(one) > 0.02), None)
         if step is not None:
             out.append(
                 f"Beginning '{step.subject}' one level coarser, the other columns would lose {_percent(step.others)}, "
-                f"{100 * self.gain(step):.3g} points less; over all columns the loss is {_percent(step.loss)}."
+                f"{100 * self.gain(step):.3g} points less{self._returning(step)}; over all columns the loss is "
+                f"{_percent(step.loss)}."
             )
         rule = next((one for one in self.models if self.gain(one) > 0.02), None)
         if rule is not None:
@@ -125,6 +134,15 @@ class Advice(Shown):
                 f"other labels: {way.words}."
             )
         return tuple(out) or ("No single column, model or method would win more than 2 %.",)
+
+    def _returning(self, other: Alternative) -> str:
+        """Name the column that keeps the most more than it did, if one stands out."""
+        won = {name: self.losses[name] - loss for name, loss in other.columns.items() if name in self.losses}
+        won.pop(other.subject, None)
+        name = max(won, key=lambda column: won[column], default=None)
+        if name is None or won[name] < 0.1:
+            return ""
+        return f", above all '{name}': {_percent(other.columns[name])} instead of {_percent(self.losses[name])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the advice as plain values, ready for JSON."""
@@ -154,6 +172,7 @@ def advise(
     suppression: float = 0.0,
     method: str = "optimal",
     loss: str = "granularity",
+    reference: str = "output",
     schema: Schema | None = None,
     methods: Sequence[str] = ("optimal", "local", "mondrian"),
     time_limit: float | None = 60.0,
@@ -174,6 +193,7 @@ def advise(
         suppression: The largest share of rows that may be left out.
         method: The method that was asked for.
         loss: What the searches minimize.
+        reference: What t-closeness and its kin compare with.
         schema: Public facts for automatic hierarchies.
         methods: The methods to compare.
         time_limit: Seconds for all searches together; what is left then is skipped, and said to be.
@@ -186,7 +206,7 @@ def advise(
         raise ParameterError(f"Unknown method '{unknown}'. Choose some of: {', '.join(METHODS)}.")
     task = prepare(
         table, quasi_identifiers, sensitive, person=person, identifiers=identifiers, insensitive=(), models=models,
-        suppression=read_suppression(suppression), schema=schema,
+        suppression=read_suppression(suppression), schema=schema, reference=reference,
     )  # fmt: skip
     return _Adviser(task, method, loss, time_limit, progress).run(methods)
 
@@ -248,7 +268,9 @@ class _Adviser:
             return Alternative(what, subject, None, words="nothing satisfies the models"), None, {}
         lost = measure_loss(problem, recoding)
         chosen = None if recoding.levels is None else dict(recoding.levels)
-        found = Alternative(what, subject, lost.granularity, suppressed=lost.suppressed_share, proven=info.optimal)
+        found = Alternative(
+            what, subject, lost.granularity, suppressed=lost.suppressed_share, proven=info.optimal, columns=lost.columns
+        )
         if what == "method":
             holds = finish(self.task, recoding, info, method, self.loss).certificate.holds
             found = replace(found, holds=holds, words=_LABELS[method], proven=method != "optimal" or info.optimal)

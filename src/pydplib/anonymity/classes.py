@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from pydplib.anonymity.grouping import Groups, add_by_key, combine, group
+from pydplib.anonymity.grouping import KEY_BITS, Cells, Groups, add_by_key, combine, few_cells, group
 from pydplib.anonymity.problem import Problem
 from pydplib.anonymity.resolved import Bools, Floats, Ints
 from pydplib.anonymity.stats import Histogram
@@ -64,35 +64,27 @@ class Evaluator:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         columns = problem.columns
-        self.cards = [max(len(column.labels[0]), 1) for column in columns]
+        self.cards = [[max(len(labels), 1) for labels in column.labels] for column in columns]
         self.fixed_card = 1 if problem.fixed is None else int(problem.fixed.max(initial=0)) + 1
-        bits = np.log2(np.array([*self.cards, self.fixed_card], dtype=np.float64)).sum()
-        self.direct = bits + len(problem.weight).bit_length() < 61
-        scale, self.tables = self.fixed_card, []
-        for column, card in zip(columns, self.cards, strict=True):
-            if self.direct:
-                self.tables.append([level * scale for level in column.levels])
-                scale *= card
-            else:
-                self.tables.append(list(column.levels))
-        self.order = sorted(range(len(columns)), key=lambda a: (-self.cards[a], a))
+        self.order = sorted(range(len(columns)), key=lambda a: (-self.cards[a][0], a))
         self.depths = tuple(range(2, max(len(columns) - 2, 0), 2))
         self._kept: dict[tuple[int, ...], TupleClasses] = {}
         self._cells = 0
-        self.base = TupleClasses(problem, (0,) * len(columns), None, None, keys=self._base_keys())
-
-    def _base_keys(self) -> Ints:
-        problem = self.problem
-        keys = np.zeros(len(problem.weight), dtype=np.int64) if problem.fixed is None else problem.fixed
-        if not self.direct:
-            return keys
-        for table, codes in zip(self.tables, problem.codes, strict=True):
-            keys = keys + table[0][codes]
-        return keys
+        self._rises: dict[tuple[int, int, int], Ints] = {}
+        self.base = TupleClasses(problem, (0,) * len(columns), None, None)
 
     def evaluate(self, node: Node, below: TupleClasses | None = None) -> TupleClasses:
         """Return the classes of a node, made from those of a node below it if given."""
-        return self._prefix(node, len(node)) if below is None else self.group(below, node)
+        if below is not None:
+            return below if below.node == node else self.group(below, node)
+        return self.group(self.base, node) if self._cheap(node, self.base) else self._prefix(node, len(node))
+
+    def approach(self, node: Node, below: TupleClasses | None) -> TupleClasses | None:
+        """Return what the classes of several nodes above one are made from: its classes, if it takes no sort."""
+        return self.evaluate(node, below) if self._cheap(node, below or self.base) else below
+
+    def _cheap(self, node: Node, source: TupleClasses) -> bool:
+        return few_cells(self._steps(node).bound, len(source.rows))
 
     def _prefix(self, node: Node, depth: int) -> TupleClasses:
         place = tuple(node[a] for a in self.order[:depth])
@@ -115,19 +107,93 @@ class Evaluator:
 
     def group(self, source: TupleClasses, node: Node) -> TupleClasses:
         """Merge the classes of ``source`` into those of a node above it."""
-        if self.direct:
+        rows = len(source.rows)
+        if self._tighten(source):
+            steps = source.steps
+            assert steps is not None
             keys = source.keys
             for a, (low, high) in enumerate(zip(source.node, node, strict=True)):
                 if low != high:
-                    keys = keys + (self.tables[a][high] - self.tables[a][low])[source.codes(a)]
+                    keys = keys + self._rise(a, low, high).take(steps.label(source.keys, a)) * steps.each[a]
         else:
-            parts = [self.tables[a][level][source.codes(a)] for a, level in enumerate(node)]
-            cards = [len(column.labels[level]) for column, level in zip(self.problem.columns, node, strict=True)]
-            if self.problem.fixed is not None:
-                parts.append(self.problem.fixed[source.rep])
-                cards.append(self.fixed_card)
-            keys, _ = combine(parts, cards, len(source.rows))
-        return TupleClasses(self.problem, node, source, group(keys))
+            steps = self._steps(node)
+            if steps.bound.bit_length() + rows.bit_length() > KEY_BITS:
+                parts = [source.labels(a, level) for a, level in enumerate(node)]
+                cards = [self.cards[a][level] for a, level in enumerate(node)]
+                if self.problem.fixed is not None:
+                    parts.append(self.problem.fixed[source.rep])
+                    cards.append(self.fixed_card)
+                keys, _ = combine(parts, cards, rows)
+                return TupleClasses(self.problem, node, source, group(keys))
+            keys = self._pack(source, node, steps)
+        groups = Cells(keys, steps.bound, source.rows) if few_cells(steps.bound, rows) else group(keys)
+        return TupleClasses(self.problem, node, source, groups, steps)
+
+    def _steps(self, node: Node) -> Steps:
+        """Return how the keys of a node's classes are made when they are packed as closely as its labels allow."""
+        each = [self.fixed_card]
+        for cards, level in zip(self.cards, node, strict=True):
+            each.append(each[-1] * cards[level])
+        return Steps(tuple(each))
+
+    def _tighten(self, classes: TupleClasses) -> bool:
+        """Pack the keys of classes more closely if that helps; return whether they are close enough for cells.
+
+        Labels only become fewer further up, so that what a key has room for at a node suffices for all above it.
+        """
+        rows = len(classes.rows)
+        if classes.steps is not None and few_cells(classes.steps.bound, rows):
+            return True
+        steps = self._steps(classes.node)
+        if not few_cells(steps.bound, rows):
+            return False
+        classes.keys, classes.steps = self._pack(classes, classes.node, steps), steps
+        return True
+
+    def _pack(self, source: TupleClasses, node: Node, steps: Steps) -> Ints:
+        """Return the key at a node of every class of one below it."""
+        old = source.steps
+        keys = np.zeros(len(source.rows), dtype=np.int64)
+        if self.problem.fixed is not None:
+            keys += self.problem.fixed[source.rep]
+        for a, (low, high) in enumerate(zip(source.node, node, strict=True)):
+            if self.cards[a][high] > 1:
+                if old is None:
+                    label = source.labels(a, high)
+                else:
+                    label = old.label(source.keys, a)
+                    if low != high:
+                        label = label + self._rise(a, low, high).take(label)
+                keys += label * steps.each[a]
+        return keys
+
+    def _rise(self, a: int, low: int, high: int) -> Ints:
+        """Per label of a column at one level, the number of its label at a higher one less its own."""
+        found = self._rises.get((a, low, high))
+        if found is None:
+            levels = self.problem.columns[a].levels
+            found = -np.arange(self.cards[a][low])
+            found[levels[low]] = levels[high] - levels[low]
+            self._rises[a, low, high] = found
+        return found
+
+
+class Steps(NamedTuple):
+    """How keys are made: per column, what the next label adds, after earlier releases; at last what no key reaches."""
+
+    each: tuple[int, ...]
+
+    @property
+    def bound(self) -> int:
+        """No key reaches it."""
+        return self.each[-1]
+
+    def label(self, keys: Ints, a: int) -> Ints:
+        """The number of every key's label in one column."""
+        out = keys // self.each[a]
+        if a + 2 < len(self.each):
+            out -= keys // self.each[a + 1] * (self.each[a + 1] // self.each[a])
+        return out
 
 
 class TupleClasses:
@@ -138,16 +204,19 @@ class TupleClasses:
         problem: Problem,
         node: Node,
         source: TupleClasses | None,
-        groups: Groups | None,
-        keys: Ints | None = None,
+        groups: Groups | Cells | None,
+        steps: Steps | None = None,
     ) -> None:
-        self.problem, self.node = problem, node
+        self.problem, self.node, self.steps = problem, node, steps
         self._source, self._groups = source, groups
         self._into: Ints | None = None
-        self._keys, self._rep = keys, None if groups is not None else np.arange(len(problem.weight))
-        self._codes: dict[int, Ints] = {}
+        self._keys: Ints | None = None
+        self._rep = None if groups is not None else np.arange(len(problem.weight))
         self._entries: dict[str, tuple[Ints, Ints, Ints]] = {}
-        self.rows: Ints = problem.weight if source is None or groups is None else groups.sums(source.rows)
+        if isinstance(groups, Cells):
+            self.rows: Ints = groups.total
+        else:
+            self.rows = problem.weight if source is None or groups is None else groups.sums(source.rows)
         self.size = self.rows
 
     def __repr__(self) -> str:
@@ -163,18 +232,15 @@ class TupleClasses:
 
     @property
     def keys(self) -> Ints:
-        """The key of every class."""
+        """The key of every class, made by ``steps``."""
         if self._keys is None:
             assert self._groups is not None
             self._keys = self._groups.keys
         return self._keys
 
-    def codes(self, column: int) -> Ints:
-        """The code of every class's tuple in one column."""
-        found = self._codes.get(column)
-        if found is None:
-            found = self._codes[column] = self.problem.codes[column][self.rep]
-        return found
+    @keys.setter
+    def keys(self, keys: Ints) -> None:
+        self._keys = keys
 
     @property
     def into(self) -> Ints:
@@ -201,10 +267,12 @@ class TupleClasses:
             return np.zeros(len(self.rows), dtype=np.int64)
         return self.problem.fixed[self.rep]
 
-    def labels(self, column: int) -> Ints:
-        """Per class, the number of its label in one column."""
-        level = self.problem.columns[column].levels[self.node[column]]
-        return level[self.problem.codes[column][self.rep]]
+    def labels(self, column: int, level: int | None = None) -> Ints:
+        """Per class, the number of its label in one column, at its own level or at a higher one."""
+        codes = self.problem.codes[column]
+        if self._source is not None:
+            codes = codes[self.rep]
+        return self.problem.columns[column].levels[self.node[column] if level is None else level][codes]
 
     def costs(self, tables: Sequence[Floats], which: Bools) -> Floats:
         """Per column, the cost of the rows in some classes."""

@@ -85,15 +85,49 @@ _DAY = re.compile(
     r"(?:\d{1,2}\.?[ -])?(?:jan|feb|m[aä]r|mrz|apr|ma[yi]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-z]*\.?(?: \d{1,2},?)?"
     r"(?: \d{4}|-(?:\d{4}|\d{2})))(?:[ ,T]+\d{1,2}[:.h].*)?|\d{4}-\d{2}|\d{4}-Q[1-4]", re.I
 )  # fmt: skip
-_CONTENT: dict[str, re.Pattern[str]] = {
-    "F": _MAIL, "N": _URL, "O": _IP, "G": _SSN, "D": _PHONE, "L": _VIN, "M": _DEVICE, "Q": _PICTURE, "C": _DAY,
+_RECORD = re.compile(
+    r"(?:MRN|(?:medical )?record (?:no\.?|number)|patient (?:id|no\.?|number))\W{0,3}[A-Z]{0,3}\d{4,}", re.I
+)
+_UK = re.compile(r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}")
+_STATES = (
+    "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR "
+    "PA RI SC SD TN TX UT VT VA WA WV WI WY PR"
+)
+_STREET = re.compile(
+    r"\b\d{1,5}[A-Za-z]?,? (?:[NSEW]\.? )?(?:[A-Z][A-Za-z'.-]+ ){1,3}"
+    r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Boulevard|Blvd|Court|Place|Square|Terrace|Parkway|Pkwy|Highway|Hwy|"
+    r"Close|Crescent|Gardens|Mews|Grove|Way)\b|"
+    r"\b(?!Atem|Harn|Gallen|Luft|Leitungs|Rettungs|Infektions)[A-ZÄÖÜ][a-zäöüß]+(?:stra(?:ß|ss)e|str\.?|weg|platz|allee|"
+    r"gasse|chaussee) ?\d{1,4} ?[a-z]?\b|"
+    r"\b[A-ZÄÖÜ][a-zäöüß]+(?:er|-) (?:Stra(?:ß|ss)e|Str\.|Weg|Platz|Allee|Gasse|Chaussee) \d{1,4}\b|"
+    r"\bP\. ?O\. Box \d+|\bPO Box \d+|\bPostfach \d+|"
+    rf", (?:{_STATES.replace(' ', '|')}) \d{{5}}(?:-\d{{4}})?\b"
+)
+_TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Herrn?|Frau)\.? (?:Dr\.? |Prof\.? )*[A-ZÄÖÜ][a-zäöüß'-]+")
+_IBAN = re.compile(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?")
+
+
+def _is_iban(text: str) -> bool:
+    """Whether a text is the number of a bank account, by its check digits."""
+    if not _IBAN.fullmatch(text):
+        return False
+    joined = text.replace(" ", "")
+    return int("".join(str(int(letter, 36)) for letter in joined[4:] + joined[:4])) % 97 == 1
+
+
+_CONTENT: dict[str, Callable[[str], Any]] = {
+    "F": _MAIL.fullmatch, "N": _URL.fullmatch, "O": _IP.fullmatch, "G": _SSN.fullmatch, "D": _PHONE.fullmatch,
+    "L": _VIN.fullmatch, "M": _DEVICE.fullmatch, "Q": _PICTURE.fullmatch, "C": _DAY.fullmatch, "H": _RECORD.fullmatch,
+    "B": _UK.fullmatch, "J": _is_iban, "A": _TITLED.fullmatch,
 }  # fmt: skip
 _TOP = re.compile(r">=? ?90|> ?89|90 ?\+|90 (?:or|and) (?:more|over|older|above)|90-1[0-9][0-9]|\[90, 1[0-9][0-9]\]")
 _SOME = 0.2  # share of a column's values that must look so
 _INSIDE: dict[str, re.Pattern[str]] = {
-    "F": _MAIL, "N": _URL, "G": _SSN,
+    "F": _MAIL, "N": _URL, "G": _SSN, "A": _TITLED, "B": _STREET, "H": re.compile(rf"\b{_RECORD.pattern}", re.I),
     "C": re.compile(r"(?<![\d.])(?:\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})(?!\d)"),
     "D": re.compile(r"(?<!\d)\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?!\d)"),
+    "M": re.compile(r"\b(?:[0-9A-F]{2}[:-]){5}[0-9A-F]{2}\b", re.I),
+    "O": re.compile(rf"(?<![\d.])(?<!v)(?<!ersion )(?:{_BYTE}\.){{3}}{_BYTE}(?![\d.]*\d)", re.I),
 }  # fmt: skip
 """What counts in a single row already, also where it stands inside a longer text."""
 
@@ -164,10 +198,10 @@ def _look(column: Coded, rows: int) -> list[SafeHarborFinding]:
         return sum(count for text, count in texts if fits(text)) / people
 
     named = _kinds_of_name(column.name)
-    for letter, pattern in _CONTENT.items():
+    for letter, fits in _CONTENT.items():
         # One mail address or day in a thousand notes is one too many; what is less clear needs a habit.
         inside = share_of(_INSIDE[letter].search) if letter in _INSIDE else 0.0
-        share = max(inside, share_of(pattern.fullmatch))
+        share = max(inside, share_of(fits))
         if share >= _SOME or inside:
             add(letter, "content", share, f"{_percent(share)} of the values look like it")
     if "C" not in out and any(isinstance(value, dt.date) for value, _ in present):
@@ -249,8 +283,11 @@ def _could_be_days(texts: Sequence[tuple[str, int]]) -> bool:
 
 
 def _is_measure(present: Sequence[tuple[Any, int]]) -> bool:
-    """Whether values are measured with decimals: unique as a rule, and no code."""
-    return all(isinstance(value, float) and not value.is_integer() for value, _ in present[:50])
+    """Whether values are measured with decimals, if not every one of them: unique as a rule, and no code."""
+    some = [value for value, _ in present[:50]]
+    if not all(isinstance(value, float) for value in some):
+        return False
+    return sum(not value.is_integer() for value in some) > len(some) / 2
 
 
 def _percent(share: float) -> str:

@@ -15,7 +15,6 @@ from pydplib.anonymity.classes import Classes, Node
 from pydplib.anonymity.judging import Judge, Verdict
 from pydplib.anonymity.losses import Objective
 from pydplib.anonymity.problem import Problem
-from pydplib.anonymity.resolved import Ints
 
 _CLIMBED = 50_000
 """Nodes of a lattice above which it pays to look for the highest node that fails."""
@@ -196,25 +195,24 @@ class Search:
             part, order = order[:256], order[256:]
             nodes = np.stack(np.unravel_index(part, shape), axis=1)
             by = np.lexsort([nodes[:, a] for a in reversed(first)])
-            for run in np.array_split(by, max(len(by) // 16, 1)):
-                if not self._visit_all(nodes[run]):
-                    return False
+            if not self._visit_all([tuple(node) for node in nodes[by].tolist()], None):
+                return False
         return True
 
-    def _visit_all(self, nodes: Ints) -> bool:
-        """Visit nodes that are close to each other, from the classes of the node below all of them; False when late."""
-        shared: Classes | None = None
-        for node in map(tuple, nodes.tolist()):
-            if not self.alive[node] or self.bound[node] >= self.loss:
-                continue
-            if self._late():
-                return False
-            if shared is None:
-                shared = self.judge.evaluator.evaluate(tuple(nodes.min(axis=0).tolist()))
-            verdict = self.visit(node, shared)
-            if verdict.failing_rows > self.problem.limit and self.climbs and not self._climb(verdict.classes):
-                return False
-        return True
+    def _visit_all(self, nodes: list[Node], below: Classes | None) -> bool:
+        """Visit nodes, half by half, each half from the classes of the node below all of it; return False when late."""
+        nodes = [node for node in nodes if self.alive[node] and self.bound[node] < self.loss]
+        if not nodes:
+            return True
+        if self._late():
+            return False
+        if len(nodes) > 1:
+            below = self.judge.evaluator.approach(tuple(map(min, zip(*nodes, strict=True))), below)
+            middle = len(nodes) // 2
+            return self._visit_all(nodes[:middle], below) and self._visit_all(nodes[middle:], below)
+        verdict = self.visit(nodes[0], below)
+        fails = verdict.failing_rows > self.problem.limit
+        return not (fails and self.climbs) or self._climb(verdict.classes)
 
     def _climb(self, classes: Classes) -> bool:
         """From a node that fails too much find one that is as high as can be and still does; return False when late.

@@ -21,6 +21,7 @@ from pydplib.anonymity.result import AnonymizationResult
 from pydplib.errors import DataError, HierarchyError, ParameterError, import_extra
 
 _BINS = 10
+_NOTHING = "nothing known"
 _FOLDS = 5
 _SEED = 0  # of the classifier's trees and folds: an owner's own measurement, the same in every run
 _ENDS = re.compile(r"\s*[\[(]?\s*(-?\d+(?:\.\d+)?)\s*(?:-|,|to)\s*(-?\d+(?:\.\d+)?)\s*[\])]?\s*")
@@ -35,7 +36,8 @@ class ColumnChange:
         role: ``"quasi-identifier"``, ``"sensitive"`` or ``"kept"``.
         bins: Intervals of numbers, or "1st", "2nd", ... by frequency in the original.
         before: Share of the original's rows per bin.
-        after: Share of the released rows per bin; what a coarse label covers is spread evenly over it.
+        after: Share of the released rows per bin; what a coarse label covers is spread evenly over it. Labels that
+            cover everything, such as ``*``, have a bin of their own, "nothing known".
         distance: Half the sum of the differences: 0 alike, 1 nothing in common.
     """
 
@@ -49,6 +51,11 @@ class ColumnChange:
     def distance(self) -> float:
         """The total variation distance between both distributions."""
         return float(sum(abs(a - b) for a, b in zip(self.before, self.after, strict=True)) / 2)
+
+    @property
+    def nothing_known(self) -> float:
+        """The share of released rows whose label covers everything."""
+        return self.after[-1] if self.bins[-1] == _NOTHING else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as plain values."""
@@ -101,16 +108,20 @@ def _compare(before: Coded, after: Coded, role: str, tree: Hierarchy | None) -> 
         lost = min(len(values), _BINS)
         of_value = [min(place[code], lost) for code in range(len(values))]
         bins = [_ordinal(at + 1) for at in range(lost)]
-    bins.append("missing" if len(real) > _BINS else "all others")
+    bins += ["missing" if len(real) > _BINS else "all others", _NOTHING]
     first = np.bincount(of_value, weights=counts, minlength=len(bins)) / counts.sum()
     cover = _covers(values, numbers, after.values, tree)
     second = np.zeros(len(bins))
     for members, count in zip(cover, np.bincount(after.codes, minlength=len(after.values)), strict=True):
+        if len(members) == len(values) > 1:
+            # It covers every value of the original. The receiver does not know these: nothing is left to compare.
+            second[-1] += count
+            continue
         # Within a label nothing is known: every value that it covers is taken to be as likely.
         np.add.at(second, [of_value[i] for i in members], count / max(len(members), 1))
     total = second.sum()
     second = second / total if total else second
-    keep = [i for i in range(len(bins)) if i < len(bins) - 1 or first[i] or second[i]]
+    keep = [i for i in range(len(bins)) if i < len(bins) - 2 or first[i] or second[i]]
     return ColumnChange(
         before.name, role, tuple(bins[i] for i in keep), tuple(map(float, first[keep])), tuple(map(float, second[keep]))
     )

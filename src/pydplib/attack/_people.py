@@ -62,7 +62,9 @@ def by_person(classes: Classes) -> Classes:
         for name, one in classes.entries.items()
     }
     number = int(whose.max(initial=-1)) + 1
-    return replace(classes, cells=(), size=np.ones(number), entries=entries, of_row=whose)
+    _, start, _ = profiles_of(classes)
+    alike = int(np.diff(start).min(initial=number))
+    return replace(classes, cells=(), size=np.ones(number), entries=entries, of_row=whose, alike=alike)
 
 
 def profiles_of(classes: Classes) -> tuple[Ints, Ints, Ints]:

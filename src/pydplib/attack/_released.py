@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +51,7 @@ class Classes:
         of_row: Class of every released row, in the order of the release; None for a table of counts.
         values_of_row: Per sensitive column, the value of every released row, counted into its domain.
         person_of_row: Whose row each is, where the release says so (a pseudonym); people are counted then.
+        alike: Where every class is one person: how many people have the same rows as the one with the fewest such.
     """
 
     names: tuple[str, ...]
@@ -62,6 +64,12 @@ class Classes:
     of_row: Ints | None = None
     values_of_row: Mapping[str, Ints] = field(default_factory=dict)
     person_of_row: Ints | None = None
+    alike: int | None = None
+
+    @property
+    def smallest(self) -> int:
+        """The fewest people who look alike; all people where there is no class."""
+        return math.floor(self.size.min(initial=round(self.people)) + 1e-6) if self.alike is None else self.alike
 
     @property
     def number(self) -> int:

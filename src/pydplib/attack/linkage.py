@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -102,7 +101,7 @@ def judge_linkage(found: Candidates, *, attacker: Attacker = "prosecutor", thres
             "at_risk": at_risk,
             "unique": float(weight[chance >= 1 - 1e-12].sum() / total),
             "classes": found.classes.number,
-            "smallest_class": math.floor(found.classes.size.min(initial=rows) + 1e-6),
+            "smallest_class": found.classes.smallest,
             "rows_that_fit_nobody": float(found.classes.size[crowd == 0].sum() / max(rows, 1)),
         },
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pydplib.anonymity import HierarchyGap
+from pydplib.cli._inputs import InputFile
 from pydplib.errors import HierarchyError
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def role_options(command: Any) -> Any:
         ("--insensitive", "insensitive", "Harmless columns: you vouch for them, and they are not attacked."),
     ):
         command = click.option(flag, name, multiple=True, callback=read_names, help=f"{words} {NAMES_HELP}")(command)
-    return command
+    about = "The configuration of pydplib anonymize: its roles are taken where no option names another."
+    return click.option("--config", type=InputFile(), help=about)(command)
 
 
 ROLES_HINT = "Give each a role: --quasi, --sensitive, --insensitive (harmless) or --identifier."

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+import click
 
 from pydplib.anonymity import (
     AlphaK,
@@ -79,6 +81,58 @@ class Config:
     def needs_memory(self) -> bool:
         """Whether the table has to be loaded: consistent pseudonyms make classes of persons' whole sets of rows."""
         return any(pseudonym is not None and pseudonym.consistent for pseudonym in self.identifiers.values())
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column of a table is what, from options and, where they are silent, from a configuration.
+
+    Identifiers that it replaces by pseudonyms are apart: these may be in a release, the original's values may not.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    insensitive: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    person: str | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    pseudonyms: tuple[str, ...] = ()
+
+    def filled(self, config: Path | None, open_table: OpenTable, columns: Collection[str], *, whole: bool) -> Roles:
+        """Return the roles with those of a configuration added, for columns that no option names.
+
+        Args:
+            config: The configuration, if there is one.
+            open_table: Loads a population table.
+            columns: The columns of the table that is looked at.
+            whole: Whether it is the original, which has every quasi-identifier. A release may have left some out.
+        """
+        if config is None:
+            return self
+        said = read_config(config, open_table)
+        absent = [name for name in (*said.quasi_identifiers, *said.sensitive) if name not in columns]
+        if absent and whole:
+            raise ParameterError(
+                f"'{config.name}' names '{absent[0]}', which the table does not have.{did_you_mean(absent[0], columns)}"
+            )
+        if absent:
+            click.echo(f"Of the columns that '{config.name}' names, the table has no {', '.join(absent)}.", err=True)
+        named = {*self.quasi, *self.sensitive, *self.insensitive, *self.identifiers}
+
+        def rest(names: Iterable[str]) -> tuple[str, ...]:
+            return tuple(name for name in names if name in columns and name not in named)
+
+        person = said.person if self.person is None and said.person in columns else self.person
+        replaced = rest(name for name, pseudonym in said.identifiers.items() if pseudonym is not None)
+        return Roles(
+            self.quasi + rest(said.quasi_identifiers),
+            self.sensitive + rest(said.sensitive),
+            self.insensitive + rest(said.keep),
+            self.identifiers + rest(name for name in said.identifiers if name not in replaced),
+            person,
+            {name: tree for name, tree in said.quasi_identifiers.items() if tree is not None},
+            tuple(name for name in replaced if name != person),
+        )
 
 
 def read_config(path: Path, open_table: OpenTable) -> Config:

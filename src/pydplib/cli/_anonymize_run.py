@@ -88,7 +88,8 @@ class Run:
             raise ParameterError(
                 f"--advice runs many searches and loads the table: it takes up to {LARGE:,} rows. Try it on a sample."
             )
-        options = {key: config.options[key] for key in ("suppression", "method", "loss") if key in config.options}
+        wanted = ("suppression", "method", "loss", "reference")
+        options = {key: config.options[key] for key in wanted if key in config.options}
         with hierarchy_gaps(self.file), _advice_progress() as progress:
             found = advise(
                 table, config.quasi_identifiers, config.sensitive or None, models=config.models, person=config.person,
@@ -260,22 +261,22 @@ def print_advice(found: Advice) -> None:
 
     def won(one: Alternative) -> str:
         gain = found.gain(one)
-        return "" if one.loss is None else f"{100 * gain:+.3g} %" if abs(gain) >= 5e-5 else "0 %"
+        return "" if one.loss is None else f"{100 * gain:+.3g}" if abs(gain) >= 5e-5 else "0"
 
     base = found.base
     lost = "nothing satisfies the models" if base.loss is None else f"loss {percent(base.loss)}"
     click.echo(f"As asked: {lost}, {percent(base.suppressed)} of the rows left out.")
     if found.columns:
         rows = [[one.subject, one.what, share(one.others), share(one.loss), won(one)] for one in found.columns]
-        heads = ["column", "change", "loss of the others", "loss in total", "others win"]
+        heads = ["column", "change", "loss of the others", "loss in total", "points won by the others"]
         print_table(heads, rows, words=("change",))
     if found.models:
         print_table(
-            ["model left out", "loss", "won"], [[one.subject, share(one.loss), won(one)] for one in found.models]
+            ["model left out", "loss", "points won"], [[one.subject, share(one.loss), won(one)] for one in found.models]
         )
     if found.methods:
         rows = [[one.subject, share(one.loss) or "none", won(one), one.words] for one in found.methods]
-        print_table(["method", "loss", "won", "labels"], rows, words=("labels",))
+        print_table(["method", "loss", "points won", "labels"], rows, words=("labels",))
     for sentence in found.sentences:
         click.echo(sentence)
     if found.skipped:

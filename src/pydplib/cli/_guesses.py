@@ -122,6 +122,8 @@ class _Look:
     least: str
     most: str
     eighths: list[float] | None
+    numbers: int
+    folded: int | None
 
     def __repr__(self) -> str:
         return "_Look(private)"
@@ -150,6 +152,8 @@ def _look(table: TableFile, rows: int) -> dict[str, _Look]:
             f"coalesce(min(lower(trim({text}))), '')",
             f"coalesce(max(lower(trim({text}))), '')",
             f"quantile_disc({cell}, {_EIGHTHS})" if kind in ("whole", "number", "comma") else "NULL",
+            f"count(TRY_CAST(replace(trim({text}), ',', '.') AS DOUBLE))" if not ordered else "0",
+            "NULL" if ordered or rows > _MANY else f"count(DISTINCT lower(trim({text})))",
         ]
     with engine_errors(table.format):
         (found,) = table.relation.query("looked_at", f"SELECT {', '.join(parts)} FROM looked_at").fetchall()
@@ -256,7 +260,16 @@ def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]
         units = ["month", "quarter", "year", *(["decade"] if last - first >= 15 else [])]
         spec = {"kind": "dates", "low": dt.date(first, 1, 1), "high": dt.date(last, 12, 31), "units": units}
         return {**spec, "from_data": True}, _BOUNDS.format(what="whole years")
-    return {"kind": "automatic"}, "each value, or '*'; give groups or a file for steps between"
+    return {"kind": "automatic"}, _untidy(look) or "each value, or '*'; give groups or a file for steps between"
+
+
+def _untidy(look: _Look) -> str:
+    """Say what would better be cleaned before anonymizing; empty if nothing stands out."""
+    if look.present > 2 * (look.present - look.numbers) > 0:
+        return "CHECK: numbers but for a few words; put empty cells for those, run --init again, and it gets intervals"
+    if look.folded is not None and look.folded < look.distinct:
+        return "CHECK: some values differ only in capitals or spaces, and are kept apart; clean the column first"
+    return ""
 
 
 def _is_birth(name: str) -> bool:

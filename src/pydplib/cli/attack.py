@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 
 if TYPE_CHECKING:
+    from pydplib.anonymity import Hierarchy
     from pydplib.attack import LeakReport
 
 _PATH = InputFile()
@@ -76,6 +77,7 @@ def command(
     released: Path,
     quasi: tuple[str, ...],
     sensitive: tuple[str, ...],
+    config: Path | None,
     insensitive: tuple[str, ...],
     identifiers: tuple[str, ...],
     person: str | None,
@@ -100,9 +102,11 @@ def command(
 
     \b
     Examples:
+      pydplib attack visits.csv out.csv --config anon.toml --for public
       pydplib attack visits.csv out.csv --quasi age,sex,zip --sensitive diagnosis --report leak.html
       pydplib attack reports.csv noisy.csv --noisy age --noise-factor high --for third_party
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    from pydplib.cli._anonymize_config import Roles
     from pydplib.cli._outputs import check_targets, staged
 
     if noise_factor is not None and not noisy:
@@ -114,8 +118,10 @@ def command(
     with open_files() as tables:
         first = tables.open(original)
         call = f"pydplib attack {original} {released}"
-        names = check_quasi(first, quasi, call) if quasi or not noisy else []
-        watched = list(dict.fromkeys(sensitive))
+        said = Roles(quasi, sensitive, insensitive, identifiers, person)
+        roles = said.filled(config, lambda path: tables.open(path).frame(), first.columns, whole=True)
+        names = check_quasi(first, roles.quasi, call) if roles.quasi or not noisy else []
+        watched, person = list(dict.fromkeys(roles.sensitive)), roles.person
         first.check([*watched, *noisy], "--sensitive or --noisy")
         _check_trees(trees, [*names, *watched])
         second = tables.open(released)
@@ -126,17 +132,21 @@ def command(
         options: dict[str, Any] = {
             "quasi_identifiers": names or None,
             "sensitive": watched,
-            "insensitive": list(dict.fromkeys(insensitive)),
-            "identifiers": list(dict.fromkeys(identifiers)),
+            "insensitive": list(dict.fromkeys(roles.insensitive)),
+            "identifiers": list(dict.fromkeys(roles.identifiers)),
             "person": person,
             "noisy": dict.fromkeys(noisy, noise_factor),
-            **_hierarchies(trees, names, watched),
+            **_hierarchies(roles.hierarchies, trees, names, watched),
             "population": None if population is None else _frame(tables, population, names),
             "previous": [_frame(tables, path, watched, [*names, *whose]) for path in previous],
             "came": None if came is None else _frame(tables, came, [*names, *watched], whose),
             "left": None if left is None else _frame(tables, left, [*names, *watched], whose),
         }
         table, data = first.frame(), second.frame()  # all columns: those without a role are joined with the original
+        for name in roles.pseudonyms:
+            if name in second.columns:
+                # Pseudonyms name nobody; what the original has there does.
+                options["identifiers" if _share_values(table, data, name) else "insensitive"].append(name)
     from pydplib.attack import leak_report
 
     processes = workers or (min(os.cpu_count() or 1, _MOST_WORKERS) if len(table) >= _LARGE else 1)
@@ -175,14 +185,27 @@ def _check_trees(trees: dict[str, str], known: Sequence[str]) -> None:
             raise ParameterError(f"--hierarchy names '{name}', which is not used here.{did_you_mean(name, known)}")
 
 
-def _hierarchies(trees: dict[str, str], names: Sequence[str], watched: Sequence[str]) -> dict[str, Any]:
+def _hierarchies(
+    known: Mapping[str, Hierarchy], trees: dict[str, str], names: Sequence[str], watched: Sequence[str]
+) -> dict[str, Any]:
     from pydplib.anonymity import Hierarchy
 
-    made = {name: Hierarchy.from_csv(path) for name, path in trees.items()}
+    made = {**known, **{name: Hierarchy.from_csv(path) for name, path in trees.items()}}
     return {
         "hierarchies": {name: tree for name, tree in made.items() if name in names},
         "kinds": {name: tree for name, tree in made.items() if name in watched},
     }
+
+
+def _share_values(table: Any, data: Any, name: str) -> bool:
+    """Whether a column has a value in both tables."""
+    from pydplib.anonymity.frames import Frame
+    from pydplib.anonymity.plain import show
+
+    first, second = (
+        {show(value) for value in Frame(one).coded(name).values if value is not None} for one in (table, data)
+    )
+    return bool(first & second)
 
 
 def _frame(tables: Any, path: Path, names: Sequence[str], perhaps: Sequence[str] = ()) -> Any:

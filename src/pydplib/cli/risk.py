@@ -51,6 +51,7 @@ _PATH = InputFile()
 def command(
     file: Path,
     quasi: tuple[str, ...],
+    config: Path | None,
     insensitive: tuple[str, ...],
     identifiers: tuple[str, ...],
     original: Path | None,
@@ -70,6 +71,7 @@ def command(
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
     from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.cli._anonymize_config import Roles
 
     if population is not None and fraction is not None:
         raise click.UsageError("Choose one of --population and --fraction.")
@@ -77,7 +79,9 @@ def command(
         raise click.UsageError("--values is for the screen; leave --json out.")
     with waiting(f"Reading {file.name}"), open_files() as tables:
         table = tables.open(file, sheet=sheet)
-        names = check_quasi(table, quasi, f"pydplib risk {file}")
+        said = Roles(quasi, insensitive=insensitive, identifiers=identifiers, person=person)
+        roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns, whole=False)
+        names, person = check_quasi(table, roles.quasi, f"pydplib risk {file}"), roles.person
         if person is not None:
             table.check([person], "--person")
         everybody = None
@@ -87,7 +91,8 @@ def command(
             everybody = behind.frame(names)
         found = risk(
             SeenFrame.of_file(table, names), names, everybody, person=person, fraction=fraction,
-            insensitive=list(dict.fromkeys(insensitive)), identifiers=list(dict.fromkeys(identifiers)),
+            insensitive=list(dict.fromkeys((*roles.insensitive, *roles.sensitive))),
+            identifiers=list(dict.fromkeys(roles.identifiers)),
             original=None if original is None else tables.open(original).frame(),
         )  # fmt: skip
     if as_json:

@@ -83,6 +83,7 @@ def command(
     file: Path,
     quasi: tuple[str, ...],
     sensitive: tuple[str, ...],
+    config: Path | None,
     insensitive: tuple[str, ...],
     identifiers: tuple[str, ...],
     original: Path | None,
@@ -105,18 +106,22 @@ def command(
     Examples:
       pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis
       pydplib verify out.csv --quasi age,sex,zip --sensitive diagnosis --require k=5 --require l=3
+      pydplib verify out.csv --config anon.toml --original visits.csv --require k=5
       pydplib verify out.csv --safe-harbor
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
     from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.cli._anonymize_config import Roles
 
     with open_files() as tables:
         table = tables.open(file, sheet=sheet)
         if safe_harbor:
             _check_safe_harbor(table, insensitive, as_json=as_json)
             return
-        names = check_quasi(table, quasi, f"pydplib verify {file}")
-        watched = list(dict.fromkeys(sensitive))
+        said = Roles(quasi, sensitive, insensitive, identifiers, person)
+        roles = said.filled(config, lambda path: tables.open(path).frame(), table.columns, whole=False)
+        names = check_quasi(table, roles.quasi, f"pydplib verify {file}")
+        watched, person = list(dict.fromkeys(roles.sensitive)), roles.person
         table.check(watched, "--sensitive")
         _check_columns(demands, trees, orders, watched, names)
         if person is not None:
@@ -135,8 +140,8 @@ def command(
                 hierarchies={name: tree for name, tree in read.items() if name in watched},
                 orders=listed,
                 previous=[_earlier(tables.open(path), names) for path in previous],
-                insensitive=list(dict.fromkeys(insensitive)),
-                identifiers=list(dict.fromkeys(identifiers)),
+                insensitive=list(dict.fromkeys(roles.insensitive)),
+                identifiers=list(dict.fromkeys(roles.identifiers)),
                 original=None if original is None else tables.open(original).frame(),
             )
     verdicts = judge(found, demands)

@@ -204,22 +204,29 @@ def advice_section(advice: Advice) -> Section:
             changed = [None if one.others is None else percent(one.others)] if others else []
             loss = None if one.loss is None else percent(one.loss)
             gain = advice.gain(one)
-            won = None if one.loss is None else ("-" if gain < 0 else "") + percent(abs(gain))
+            won = None if one.loss is None else f"{100 * gain:+.3g}" if abs(gain) >= 5e-5 else "0"
             end = one.words if one.loss is None or one.what == "method" else "" if one.proven else "best found in time"
-            out.append(
-                [one.subject, *([one.what] if others else []), *changed, loss, won, percent(one.suppressed), end]
-            )
+            gone = None if one.loss is None else percent(one.suppressed)
+            out.append([one.subject, *([one.what] if others else []), *changed, loss, won, gone, end])
         return out
 
     blocks: list[Block] = [Points(list(advice.sentences))]
     if advice.columns:
-        heads = ["column", "change", "loss of the others", "loss in total", "others win", "rows left out", ""]
+        heads = [
+            "column",
+            "change",
+            "loss of the others",
+            "loss in total",
+            "points won by the others",
+            "rows left out",
+            "",
+        ]
         blocks.append(Table(heads, rows(advice.columns, others=True), caption="What each column costs the others"))
     if advice.models:
-        heads = ["without", "loss", "won", "rows left out", ""]
+        heads = ["without", "loss", "points won", "rows left out", ""]
         blocks.append(Table(heads, rows(advice.models), caption="What each model costs"))
     if advice.methods:
-        heads = ["method", "loss", "won", "rows left out", "labels"]
+        heads = ["method", "loss", "points won", "rows left out", "labels"]
         blocks.append(Table(heads, rows(advice.methods), caption="The same table by other methods"))
     if advice.skipped:
         blocks.append(Note(f"There was no time for: {', '.join(advice.skipped)}.", tone="info"))
@@ -241,10 +248,12 @@ def utility_section(changes: Sequence[ColumnChange], found: Classification | Non
         )
         blocks += [Text(words + kept), Table(["classifier", "right"], rows, caption=f"Predicting {found.target}")]
     if changes:
-        near = [[one.column, one.role, percent(one.distance)] for one in changes]
-        heads = ["column", "role", "apart"]
+        near = [[one.column, one.role, percent(one.distance), percent(one.nothing_known)] for one in changes]
+        heads = ["column", "role", "apart", "rows that say nothing ('*')"]
         blocks.append(Table(heads, near, caption="How far each distribution moved: 0 % alike, 100 % nothing in common"))
     for one in changes:
+        if one.nothing_known == 1:
+            continue  # a single bar
         numbers = [
             [name, round(100 * old, 2), round(100 * new, 2)]
             for name, old, new in zip(one.bins, one.before, one.after, strict=True)

@@ -16,6 +16,7 @@ from pydplib.anonymity import (
     KAnonymity,
     LDiversity,
     Masking,
+    TCloseness,
     advise,
     anonymize,
     compare_classifier,
@@ -131,6 +132,34 @@ def test_distributions_before_and_after_are_those_of_the_tables(people):
     assert all(change.distance < 1e-9 for change in none), "nothing was changed, so nothing moved"
 
 
+def test_column_of_which_nothing_is_left_is_not_said_to_be_alike(people):
+    """A receiver of '*' does not know the values of the original: spreading it over them would look like no change."""
+    gone = {**STEPS, "age": Hierarchy.flat(sorted(set(people["age"].tolist())))}
+    result = anonymize(people, gone, "ill", models=[KAnonymity(20)], suppression=0.1)
+    assert (result.data["age"] == "*").all()
+    changes = {change.column: change for change in compare_columns(people, result)}
+    assert changes["age"].distance == pytest.approx(1) and changes["age"].nothing_known == 1
+    assert changes["ill"].nothing_known == 0 and changes["ill"].distance < 0.1
+
+
+def test_advice_names_columns_that_are_gone_and_what_comes_back(people):
+    gone = {**STEPS, "age": Hierarchy.flat(sorted(set(people["age"].tolist())))}
+    found = advise(people, gone, "ill", models=[KAnonymity(20)], suppression=0.05, time_limit=None)
+    assert found.losses["age"] == pytest.approx(1) and "Nothing is left of 'age'" in found.sentences[0]
+    best = next(one for one in found.columns if one.what == "column left out")
+    assert set(best.columns) == set(STEPS) and best.columns[best.subject] == pytest.approx(1)
+    rest = [loss for name, loss in best.columns.items() if name != best.subject]
+    assert best.others == pytest.approx(sum(rest) / len(rest))
+
+
+def test_advice_compares_with_the_reference_that_was_asked_for(people):
+    words = {"models": [KAnonymity(3), TCloseness(0.25)], "suppression": 0.05}
+    for reference in ("output", "input"):
+        whole = anonymize(people, STEPS, "ill", reference=reference, **words)
+        found = advise(people, STEPS, "ill", reference=reference, methods=[], time_limit=None, **words)
+        assert found.base.loss == pytest.approx(whole.loss.granularity)
+
+
 @pytest.mark.parametrize("method", ["local", "mondrian", "microaggregation"])
 def test_distributions_know_the_labels_of_every_method(people, method):
     result = anonymize(people, STEPS, "ill", models=[KAnonymity(5)], suppression=0.1, method=method)
@@ -228,8 +257,44 @@ def test_safe_harbor_knows_dates_as_hospitals_write_them(day):
     assert [(one.letter, one.column) for one in found] == [("C", "x")]
 
 
-@pytest.mark.parametrize(("letter", "note"), [("C", "seen on 03/09/2018, well"), ("D", "call (555) 123-4567 today")])
-def test_safe_harbor_finds_a_day_or_number_in_one_of_many_notes(letter, note):
+NOTES = [
+    ("A", "spoke to Mrs. O'Neil about it"),
+    ("A", "Befund mit Frau Dr. Huber besprochen"),
+    ("B", "lives at 221b Baker Street, alone"),
+    ("B", "moved to 14 Old Mill Rd last year"),
+    ("B", "wohnt Lindenstraße 12a, 3. Stock"),
+    ("B", "Praxis Leipziger Str. 7, bitte anrufen"),
+    ("B", "mail to Springfield, IL 62704"),
+    ("B", "P.O. Box 1234"),
+    ("C", "seen on 03/09/2018, well"),
+    ("D", "call (555) 123-4567 today"),
+    ("H", "same as MRN 0012345"),
+    ("M", "pump 00:1A:2B:3C:4D:5E replaced"),
+    ("O", "logged in from 10.20.30.40 twice"),
+]
+
+
+@pytest.mark.parametrize(("letter", "note"), NOTES, ids=[note for _, note in NOTES])
+def test_safe_harbor_finds_one_of_many_notes(letter, note):
     found = safe_harbor(pd.DataFrame({"remark": ["fine"] * (ROWS - 1) + [note]}))
     assert [(one.letter, one.evidence) for one in found] == [(letter, "content")]
-    assert safe_harbor(pd.DataFrame({"remark": ["dose 1.2.20 mg", "ratio 10/12/5"] * 30})) == ()
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "dose 1.2.20 mg", "ratio 10/12/5", "Atemweg 2 frei", "St. p. TEP 2 Tage", "2 Chest CT planned", "5 Head CT",
+        "Herr über die Lage", "software version 1.2.3.4", "L4 5MM LATERAL", "10 Tabletten Weg 3", "stage 2 St",
+        "Dekristol, IE 20000", "patient no 12", "Station 3, Platz 4", "BP 130/85, pt well", "Miss",
+    ],
+)  # fmt: skip
+def test_safe_harbor_is_not_alarmed_by_what_doctors_write(note):
+    assert safe_harbor(pd.DataFrame({"remark": ["fine", note] * 30})) == ()
+
+
+def test_safe_harbor_knows_accounts_and_postcodes_by_content_and_measures_are_no_codes():
+    cost = np.round(np.random.default_rng(2).lognormal(7, 1, ROWS), 2)
+    cost[:5] = np.round(cost[:5])
+    table = pd.DataFrame({"a": ["DE89 3704 0044 0532 0130 00"] * ROWS, "b": ["SW1A 1AA"] * ROWS, "cost": cost})
+    assert [(one.letter, one.column) for one in safe_harbor(table)] == [("B", "b"), ("J", "a")]
+    assert safe_harbor(pd.DataFrame({"a": ["DE88370400440532013000"] * ROWS})) == (), "its check digits are wrong"

@@ -25,6 +25,7 @@ from pydplib.anonymity import (
     anonymize,
 )
 from pydplib.anonymity.boxes import search_boxes
+from pydplib.anonymity.classes import Evaluator
 from pydplib.anonymity.losses import LOSSES, make_objective
 from pydplib.anonymity.prepare import prepare
 from pydplib.anonymity.recipe import Recipe
@@ -224,3 +225,52 @@ def test_brute_force_comparison_detects_a_planted_fault(oracle):
     best = oracle.brute_force(cells, values, list(TREES.values()), [KAnonymity(4)], 0.0, "granularity")
     found = outcome(frame_of(rows), [KAnonymity(2)], 0.0, "granularity")
     assert found.search.loss < best - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "before"),
+    [
+        ([4, 3, 5], 300, 1),  # a place for every key
+        ([4, 3, 5], 300, 3),  # with what earlier releases showed
+        ([60, 50, 40, 9], 400, 1),  # far more keys than rows: sorted
+        ([900] * 7, 200, 1),  # more than 62 bits
+        ([900] * 7, 200, 4),
+    ],
+)
+def test_classes_are_those_of_a_plain_grouping_however_they_are_reached(sizes, rows, before):
+    """Counted in places, by sorting or step by step, from the tuples or any node below: the same classes."""
+    rng = np.random.default_rng(rows)
+    shared = rng.random(rows)
+    table = pd.DataFrame(
+        {f"q{i}": (size * (0.7 * shared + 0.3 * rng.random(rows))).astype(int) for i, size in enumerate(sizes)}
+    )
+    trees = {name: Hierarchy.order(list(range(size)), group=3) for name, size in zip(table, sizes, strict=True)}
+    task = prepare(
+        table, trees, None, person=None, identifiers=(), insensitive=(), models=[KAnonymity(2)], suppression=0.0,
+        schema=None,
+    )  # fmt: skip
+    problem = task.problem
+    if before > 1:
+        problem.fixed = rng.integers(0, before, len(problem.weight))
+    evaluator = Evaluator(problem)
+    heights = np.array(problem.heights)
+    for _ in range(40):
+        ways = np.sort(rng.integers(0, heights + 1, (3, len(sizes))), axis=0)
+        classes = None
+        for step in [*ways, heights]:  # up to the top, each from the one below
+            node = tuple(int(level) for level in step)
+            classes = evaluator.evaluate(node, classes if rng.random() < 0.8 else None)
+            labels = [
+                c.levels[level][codes] for c, level, codes in zip(problem.columns, node, problem.codes, strict=True)
+            ]
+            fixed = np.zeros(len(problem.weight), dtype=int) if problem.fixed is None else problem.fixed
+            keys = list(zip(fixed.tolist(), *(part.tolist() for part in labels), strict=True))
+            sums = defaultdict(int)
+            for key, weight in zip(keys, problem.weight.tolist(), strict=True):
+                sums[key] += weight
+            of_tuple = classes.tuple_class()
+            assert sorted(classes.rows.tolist()) == sorted(sums.values())
+            assert all(int(classes.rows[of_tuple[i]]) == sums[key] for i, key in enumerate(keys))
+            assert len(set(zip(of_tuple.tolist(), keys, strict=True))) == len(sums) == len(classes.rows)
+            assert [classes.labels(a)[of_tuple].tolist() for a in range(len(sizes))] == [x.tolist() for x in labels]
+            assert (of_tuple[classes.rep] == np.arange(len(sums))).all()

@@ -167,6 +167,18 @@ def test_leak_report_judges_people_and_says_how_they_were_counted():
     assert answers == ["yes", "no"]
 
 
+def test_linked_rows_are_judged_by_people_with_the_same_rows():
+    """Under a consistent pseudonym everybody is a class of her own; how many look alike, the certificate says."""
+    hidden = {"who": Pseudonym(key=bytes(32), consistent=True)}
+    result = anonymize(TABLE, QUASI, "ill", person="who", identifiers=hidden, models=[KAnonymity(5)], suppression=0.3)
+    report = leak_report(TABLE, result.data, person="who", **ABOUT)
+    assert report.result("linkage").details["smallest_class"] == result.certificate.k >= 5
+    assert not any("chance of 100 %" in reason for verdict in report.verdicts for reason in verdict.reasons)
+    alone = pd.concat([TABLE.assign(age="*", site="*"), pd.DataFrame({"who": ["x"] * 9, "age": "*", "site": "a"})])
+    found = linkage(alone, quasi_identifiers=["age", "site"], person="who")
+    assert found.details["smallest_class"] == 1, "nobody else has nine rows"
+
+
 def test_person_column_that_nobody_has_or_that_is_attacked_is_explained():
     coarse = TABLE[["age", "site", "ill"]]
     with pytest.raises(ParameterError, match="no column 'whom'"):

@@ -138,3 +138,23 @@ def test_unknown_systems_orders_and_codes_are_named():
         Dates(order="us")
     with pytest.raises(HierarchyError, match="1 of the column's values are not ICD-10 codes"):
         Codes("icd-10").resolve("x", ["hello", "E11"])
+
+
+def test_init_says_where_a_column_should_be_cleaned_first(tmp_path):
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame(
+        {
+            "bmi": rng.choice(["21.5", "30,1", "NA", "27"], 200, p=[0.4, 0.3, 0.1, 0.2]),
+            "sex": rng.choice(["F", "f", "M", "m "], 200),
+            "team": rng.choice(["red", "blue", "green"], 200),
+        }
+    )
+    table.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(SystemExit) as end:
+        main(["anonymize", str(tmp_path / "a.csv"), "--init", "--config", str(tmp_path / "a.toml")])
+    assert not end.value.code
+    parts = (tmp_path / "a.toml").read_text().split("[quasi_identifiers.")
+    told = {part.split("]")[0]: part for part in parts[1:]}
+    assert "numbers but for a few words" in told["bmi"]
+    assert "capitals or spaces" in told["sex"]
+    assert "CHECK" not in told["team"]

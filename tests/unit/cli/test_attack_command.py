@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pydplib.cli import cli, main
+from pydplib.errors import AnonymityError
 
 
 @pytest.fixture
@@ -148,3 +149,97 @@ def test_attack_of_an_empty_release_and_on_an_empty_original(files):
     assert "MUST NOT" not in result.output
     (files / "in.csv").write_text("age,zip,ill\n")
     assert "original has no rows" in str(run(files, files / "out.csv", "--quasi", "age").exception)
+
+
+US_CONFIG = """
+identifiers = ["name"]
+sensitive = ["ill"]
+keep = ["ward"]
+suppression = 0.1
+[quasi_identifiers.seen]
+kind = "dates"
+order = "mdy"
+units = ["quarter", "year"]
+[quasi_identifiers.sex]
+kind = "automatic"
+[[models]]
+model = "k-anonymity"
+k = 4
+"""
+
+
+def call(folder, *arguments):
+    paths = [str(folder / text) if text.endswith((".csv", ".toml")) else text for text in arguments]
+    return CliRunner().invoke(cli, paths, env={"COLUMNS": "160"})
+
+
+@pytest.fixture(scope="module")
+def anonymized(tmp_path_factory):
+    """A table with dates as the US write them, its configuration and what anonymize makes of both."""
+    folder = tmp_path_factory.mktemp("config")
+    rng = np.random.default_rng(6)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 700, 400), unit="D")
+    pd.DataFrame(
+        {
+            "name": [f"P{i}" for i in range(400)],
+            "seen": days.strftime("%m/%d/%Y"),
+            "sex": rng.choice(["f", "m"], 400),
+            "ward": rng.choice(["a", "b"], 400),
+            "ill": rng.choice(["flu", "burn", "gout"], 400),
+        }
+    ).to_csv(folder / "in.csv", index=False)
+    (folder / "anon.toml").write_text(US_CONFIG)
+    out = call(folder, "anonymize", "in.csv", "--config", "anon.toml", "--output", "out.csv")
+    assert out.exit_code == 0, out.output
+    return folder
+
+
+def test_roles_and_hierarchies_come_from_the_configuration(anonymized):
+    found = json.loads(call(anonymized, "attack", "in.csv", "out.csv", "--config", "anon.toml", "--json").stdout)
+    assert not found["columns"], "every column has a role"
+    assert not any("hierarchy" in note for note in found["notes"]), "labels of US dates are read"
+    plain = call(anonymized, "attack", "in.csv", "out.csv", "--quasi", "seen,sex", "--sensitive", "ill", "--json")
+    bare = json.loads(plain.stdout)
+    assert bare["columns"] and any("hierarchy" in note for note in bare["notes"])
+    for command in ("verify", "risk"):
+        out = call(anonymized, command, "out.csv", "--config", "anon.toml", "--original", "in.csv")
+        assert out.exit_code == 0 and "without a role" not in out.output, out.output
+    required = call(anonymized, "verify", "out.csv", "--config", "anon.toml", "--require", "k=4")
+    assert required.exit_code == 0 and "yes" in required.output
+    k = json.loads(call(anonymized, "verify", "out.csv", "--config", "anon.toml", "--json").stdout)["k"]
+    moved = call(anonymized, "verify", "out.csv", "--config", "anon.toml", "--quasi", "ward", "--json")
+    assert json.loads(moved.stdout)["k"] < k, "an option goes before the configuration: the ward tells people apart"
+
+
+def test_column_of_a_configuration_that_the_table_lacks_is_not_passed_over(anonymized):
+    (anonymized / "typo.toml").write_text(US_CONFIG.replace("[quasi_identifiers.sex]", "[quasi_identifiers.sexx]"))
+    refused = call(anonymized, "attack", "in.csv", "out.csv", "--config", "typo.toml")
+    assert "sexx" in str(refused.exception) and "sex" in str(refused.exception).replace("sexx", "")
+    told = call(anonymized, "verify", "out.csv", "--config", "typo.toml")
+    assert told.exit_code == 0 and "the table has no sexx" in told.stderr
+
+
+def test_names_left_in_are_found_with_a_configuration(anonymized):
+    released = pd.read_csv(anonymized / "out.csv").head(300)
+    released["who"] = pd.read_csv(anonymized / "in.csv")["name"].head(len(released))
+    released.to_csv(anonymized / "named.csv", index=False)
+    out = call(anonymized, "attack", "in.csv", "named.csv", "--config", "anon.toml", "--for", "collaborator")
+    assert isinstance(out.exception, AnonymityError) and "'who'" in out.output
+
+
+@pytest.mark.parametrize("person", [True, False], ids=["of people", "of rows"])
+def test_pseudonyms_of_a_configuration_raise_no_alarm_and_names_in_their_place_do(anonymized, person):
+    key, linked = ("person", "true\nkey_file = 'a.key'") if person else ("# person", "false")
+    (anonymized / "a.key").write_bytes(bytes(range(32)))
+    text = f'{key} = "name"\n' + US_CONFIG.replace('identifiers = ["name"]', "").replace("k = 4", "k = 5")
+    (anonymized / "ids.toml").write_text(f"{text}[pseudonyms.name]\nconsistent = {linked}\n")
+    assert call(anonymized, "anonymize", "in.csv", "--config", "ids.toml", "-o", "ids.csv", "--force").exit_code == 0
+    found = json.loads(call(anonymized, "attack", "in.csv", "ids.csv", "--config", "ids.toml", "--json").stdout)
+    assert not found["columns"]
+    assert {one["audience"]: one["answer"] for one in found["verdicts"]}["collaborator"] == "yes"
+    released = pd.read_csv(anonymized / "ids.csv", dtype=str)
+    released["name"] = pd.read_csv(anonymized / "in.csv")["name"].head(len(released))
+    released.to_csv(anonymized / "raw.csv", index=False)
+    raw = json.loads(call(anonymized, "attack", "in.csv", "raw.csv", "--config", "ids.toml", "--json").stdout)
+    assert [one["column"] for one in raw["columns"]] == ["name"]
+    assert {one["audience"]: one["answer"] for one in raw["verdicts"]}["collaborator"] == "no"
