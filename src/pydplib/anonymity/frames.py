@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib._duckdb_files import csv_source, file_or_pattern, parquet_source
+from pydplib._duckdb_files import connect, csv_source, file_or_pattern, parquet_source
 from pydplib.anonymity.resolved import Ints
 from pydplib.errors import DataError, ParameterError, column_hint, import_extra
 
@@ -151,7 +151,7 @@ def open_relation(path: str | Path, connection: Any = None) -> Any:
     text = str(path)
     name = file_or_pattern(path)
     source = csv_source(name, options="header=true") if is_csv(path) else parquet_source(name)
-    connection = connection or duckdb.connect()
+    connection = connection or connect()
     try:
         return connection.sql(f"FROM {source}")
     except duckdb.Error:

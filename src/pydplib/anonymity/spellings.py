@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib._duckdb_files import csv_source, file_or_pattern, sql_text
+from pydplib._duckdb_files import connect, csv_source, file_or_pattern, sql_text
 from pydplib.anonymity.frames import Coded, Frame, is_csv, is_missing, open_relation
 from pydplib.anonymity.resolved import Ints
 from pydplib.errors import DataError
@@ -125,7 +125,7 @@ def _read_csv(path: str | Path) -> tuple[Any, Any]:
     """Return a CSV file as values and as texts, row by row the same; a quoted nothing is not a missing cell."""
     import duckdb
 
-    connection = duckdb.connect()
+    connection = connect()
     values = open_relation(path, connection)
     name = file_or_pattern(path)
     try:

@@ -66,7 +66,7 @@ class FigureOut(BaseModel):
 
 
 class DashboardOut(DashboardBrief):
-    """A dashboard with its releases; ``to_pay`` is the epsilon of those that are left out because they are not received."""
+    """A dashboard with its releases; ``to_pay``: epsilon of those that are not received and so left out."""
 
     intro: str
     to_pay: float
