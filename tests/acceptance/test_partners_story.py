@@ -44,7 +44,7 @@ project = Project.objects.get()
 paula = User.objects.get(username="paula")
 accounts = {a.recipient: a.state.nano_epsilon for a in DatabaseLedger().accounts(lineage=project.key)}
 print(json.dumps({
-    "own": paula.hospital.name, "spent": accounts[paula.hospital.key],
+    "own": paula.hospital.name, "spent": accounts[paula.hospital.key], "board": accounts["dashboard:third_party"],
     "analyses": Analysis.objects.filter(asked_by=paula).count(),
     "refusals": Line.objects.filter(action="analysis.refuse", actor="paula").count(),
     "raised": Line.objects.filter(action="policy.raise_budget").count(), "chain": bool(verify()),
@@ -203,5 +203,5 @@ def test_partner_asks_is_refused_asks_for_more_two_owners_agree_and_the_dashboar
 
     stored = platform.run(STORED)
     assert stored["own"] == "Acme Diagnostics" and stored["analyses"] == 4
-    assert stored["spent"] == 2_000_000_000, "four questions of 0.5, and not one nano more"
+    assert stored["spent"] == 2_000_000_000 + stored["board"], "four questions of 0.5, the dashboard, no nano more"
     assert stored["refusals"] >= 1 and stored["raised"] == 1 and stored["chain"]
