@@ -22,7 +22,8 @@ KEPT := tests/web/ledger tests/web/backups tests/web/test_jobs_show_progress.py 
   tests/web/reporting/test_signing_survives_a_kill.py tests/web/intake/test_killed_processes.py \
   tests/web/intake/test_pseudonyms_and_recording.py tests/web/intake/test_snapshots_and_erasure.py \
   tests/web/exports/test_killed_exports_and_attacks.py tests/web/analyses/test_asking.py \
-  tests/web/analyses/test_ledger_through_the_server.py tests/web/dashboards/test_dashboards_pay_once.py \
+  tests/web/analyses/test_ledger_through_the_server.py tests/web/analyses/test_totals_bind_everything.py \
+  tests/web/dashboards/test_dashboards_pay_once.py \
   tests/web/dashboards/test_dashboards_pressed_at_once.py
 
 # What fails beside other tests on a busy machine is tried once more, alone, and said.

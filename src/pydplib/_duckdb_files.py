@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydplib.errors import DataError, looks_like_names
+from pydplib.errors import DataError, EngineError, looks_like_names
 
 _SIGNS = "*?["  # what DuckDB reads as a pattern
 
@@ -93,6 +94,73 @@ def confine(connection: Any, *folders: str | Path) -> None:
         connection.execute(f"SET allowed_directories=[{', '.join(map(sql_text, sorted(names)))}]")
     connection.execute("SET enable_external_access=false")
     connection.execute("SET lock_configuration=true")
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What every connection of a process keeps to.
+
+    Args:
+        folders: The only folders whose files it may touch.
+        memory_limit: Such as ``"1GB"``, where a connection sets none of its own.
+    """
+
+    folders: tuple[str | Path, ...]
+    memory_limit: str
+
+
+_everywhere: Callable[[], Confinement] | None = None
+
+
+def confine_all(rule: Callable[[], Confinement] | None) -> None:
+    """Confine every connection that this process opens from now on: a server's, whatever code opens it.
+
+    Args:
+        rule: Returns what they keep to, when one is opened; none to confine no more than each asks for.
+    """
+    global _everywhere
+    _everywhere = rule
+
+
+def connect(
+    config: Mapping[str, Any] | None = None,
+    *,
+    setup: Iterable[str] = (),
+    keep_to: Iterable[str | Path] | None = None,
+) -> Any:
+    """Open a private in-memory DuckDB: the one way to do so, so that a server's rule holds for all.
+
+    Args:
+        config: Settings of DuckDB.
+        setup: Statements that set it up, before it is confined.
+        keep_to: The only folders whose files it may touch, for good; none for no limit but the process's own.
+
+    Raises:
+        EngineError: The process keeps to other folders.
+    """
+    import duckdb
+
+    rule = None if _everywhere is None else _everywhere()
+    options = dict(config or {})
+    folders = None if keep_to is None else tuple(keep_to)
+    if rule is not None:
+        options.setdefault("memory_limit", rule.memory_limit)
+        allowed = {os.path.abspath(folder) for folder in rule.folders}
+        if folders is None:
+            folders = rule.folders
+        elif not allowed.issuperset(map(os.path.abspath, folders)):
+            raise EngineError("DuckDB may not touch this folder in this process.")
+    if folders is not None:
+        options |= EXTENSIONS_OFF
+    connection = duckdb.connect(":memory:", config=options)
+    # It would draw into what a command prints. In a notebook without ipywidgets it is off and must not be set.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+        connection.execute("SET enable_progress_bar = false")
+    for statement in setup:
+        connection.execute(statement)
+    if folders is not None:
+        confine(connection, *folders)
+    return connection
 
 
 def parquet_source(name: str, *, options: str = "") -> str:

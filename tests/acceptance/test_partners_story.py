@@ -44,7 +44,7 @@ project = Project.objects.get()
 paula = User.objects.get(username="paula")
 accounts = {a.recipient: a.state.nano_epsilon for a in DatabaseLedger().accounts(lineage=project.key)}
 print(json.dumps({
-    "own": paula.hospital.name, "spent": accounts[paula.hospital.key],
+    "own": paula.hospital.name, "spent": accounts[paula.hospital.key], "board": accounts["dashboard:third_party"],
     "analyses": Analysis.objects.filter(asked_by=paula).count(),
     "refusals": Line.objects.filter(action="analysis.refuse", actor="paula").count(),
     "raised": Line.objects.filter(action="policy.raise_budget").count(), "chain": bool(verify()),
@@ -148,7 +148,7 @@ def test_partner_asks_is_refused_asks_for_more_two_owners_agree_and_the_dashboar
 
     seen.get_by_role("link", name="Ask for more budget").first.click()
     assert float(seen.locator("#id_budget").input_value()) >= 2
-    paula.fill(budget="2.5", reason="Inflammation by age")
+    paula.fill(budget="5", reason="Inflammation by age")
     paula.press("Send to the owners")
     seen.get_by_text("Sent to the owners").wait_for()
 
@@ -165,7 +165,7 @@ def test_partner_asks_is_refused_asks_for_more_two_owners_agree_and_the_dashboar
     paula.picture("5-asked-again")
     assert paula.page.locator("#analysis-table, table").count() >= 1, "the table twin"
 
-    # The paper's figures, paid once by the owner for all third parties.
+    # The paper's figures, published by the owner for all third parties; each organisation pays once.
     olivia.go("/dashboards/new")
     olivia.confirm_if_asked()
     olivia.fill(title="Prostate MRI for partners")
@@ -184,6 +184,11 @@ def test_partner_asks_is_refused_asks_for_more_two_owners_agree_and_the_dashboar
 
     paula.go("/dashboards")
     paula.follow("Prostate MRI for partners")
+    seen.get_by_role("heading", name="Receive these figures").wait_for()
+    assert seen.locator("main table").count() == 0, "no number before it is paid"
+    paula.picture("6-dashboard-price")
+    paula.press("Pay and see them")
+    seen.get_by_text("sees these figures from now on").wait_for()
     body = seen.locator("main").inner_text()
     assert all(f"Figure {number}" in body for number in (2, 3, 4, 5))
     panels = seen.locator("section.card").filter(has=seen.locator(".js-plotly-plot"))
@@ -193,10 +198,10 @@ def test_partner_asks_is_refused_asks_for_more_two_owners_agree_and_the_dashboar
     assert panels.count() >= 4
     assert seen.locator("main table").count() >= 4, "every figure has its table"
     assert CANARY not in seen.content()
-    paula.picture("6-dashboard")
+    paula.picture("7-dashboard")
     assert urlsplit(seen.url).path.startswith("/dashboards/")
 
     stored = platform.run(STORED)
     assert stored["own"] == "Acme Diagnostics" and stored["analyses"] == 4
-    assert stored["spent"] == 2_000_000_000, "four questions of 0.5, and not one nano more"
+    assert stored["spent"] == 2_000_000_000 + stored["board"], "four questions of 0.5, the dashboard, no nano more"
     assert stored["refusals"] >= 1 and stored["raised"] == 1 and stored["chain"]

@@ -66,6 +66,7 @@ _MECHANISMS = "tests/unit/mechanisms/"
 _ENGINE = "tests/unit/engine/test_engine_worst_person.py"
 _POLICY = "tests/unit/policy/"
 _ANONYMITY = "tests/unit/anonymity/"
+_TOTALS = "tests/web/analyses/test_totals_bind_everything.py::"
 _WHO_SEES = "test_who_sees_an_analysis_is_the_organisation_that_paid_and_the_owner"
 _NEXT_DEBIT = "test_the_next_debit_finds_changed_sums_and_pauses_all_answers"
 
@@ -358,6 +359,14 @@ MUTANTS = (
            "return is_own(analysis, user, place) or place.role in analysis.shared_with", "return True",
            "tests/web/analyses/test_analysis_pages.py::" + _WHO_SEES,
            "a partner sees what another partner asked"),
+    Mutant("a shared answer is read unpaid", "pydplib.web.analyses.seeing.is_received",
+           "return bool(DatabaseLedger().paid_by(recipient_of(user), [analysis.digest]))", "return True",
+           _TOTALS + "test_shared_answer_is_received_once_and_stays_when_it_is_shared_no_more",
+           "a reader learns more than the organisation's budget"),
+    Mutant("dashboards are offered for nothing", "pydplib.web.analyses.receiving.offer_for",
+           "if digest not in paid", "if digest in paid",
+           _TOTALS + "test_page_shows_the_price_first_and_the_numbers_after_paying_once",
+           "a reader learns more than the organisation's budget"),
     Mutant("drafts of dashboards are shown", "pydplib.web.dashboards.showing.can_view",
            "place.role == dashboard.audience and dashboard.state == Dashboard.State.PUBLISHED",
            "dashboard.audience",

@@ -88,7 +88,7 @@ def serving(home: WebHome, *, before: str = "") -> Iterator[tuple[int, subproces
         stderr=subprocess.STDOUT,
         text=True,
     )
-    watchdog = threading.Timer(90, process.kill)
+    watchdog = threading.Timer(900, process.kill)  # whatever happens, no server stays behind
     watchdog.start()
     lines: list[str] = []
     try:

@@ -131,9 +131,11 @@ def _fill(planted: Planted) -> None:
     from export_study import make_export, open_to
 
     from pydplib.web.analyses.asking import Noise, ask
+    from pydplib.web.analyses.receiving import receive
     from pydplib.web.dashboards import planning
     from pydplib.web.dashboards.pricing import bill_for
     from pydplib.web.dashboards.publishing import count_records, publish
+    from pydplib.web.dashboards.showing import releases_for
     from pydplib.web.doors import Place
     from pydplib.web.exports.models import Export
     from pydplib.web.intake.models import ImportBatch, Patient
@@ -162,6 +164,8 @@ def _fill(planted: Planted) -> None:
     planning.add_ready_made(owner, board, ("3",))
     count_records(owner, board)
     publish(owner, board, agreed=bill_for(board).nano)
+    reader, place = planted.worlds[0].people["third_party"], Place("third_party")
+    receive(study, reader, place, releases_for(board.edition, place), agreed=10**10, subject=board.key)
     put(f"dashboards.Dashboard {study.key}", board)
     put(f"dashboards.Figure {study.key}", board.figures.first())
     open_to(study, "collaborator")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib._duckdb_files import exact_name, parquet_source
+from pydplib._duckdb_files import connect, exact_name, parquet_source
 from pydplib.anonymity.certificate import Certificate, certify_view
 from pydplib.anonymity.engine_counts import Counts, places, quoted, renumber, text
 from pydplib.anonymity.engine_persons import Numbering, People
@@ -42,9 +42,7 @@ class Roles:
 
 def own_connection(relation: Any, folder: Path) -> Any:
     """Return a connection of our own that keeps to the limits of the table's, and spills into a private folder."""
-    import duckdb
-
-    own = duckdb.connect()
+    own = connect()
     query = "SELECT current_setting('memory_limit'), current_setting('threads')"
     [(memory, threads)] = relation.query("pydplib_table", query).fetchall()
     own.execute(f"SET memory_limit={text(str(memory))}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib._duckdb_files import exact_name, parquet_source
+from pydplib._duckdb_files import connect, exact_name, parquet_source
 from pydplib.anonymity.engine_counts import Counts, one_spelling, places, renumber, text
 from pydplib.anonymity.engine_persons import Numbering, People
 from pydplib.anonymity.engine_release import Roles, certify_file, own_connection, write_release
@@ -146,9 +146,7 @@ def read_output(output: str | Path) -> Path:
 
 def _open(path: str | Path, folder: Path) -> Any:
     """Open a file in an engine that lays its intermediate results aside in a private folder."""
-    import duckdb
-
-    connection = duckdb.connect()
+    connection = connect()
     connection.execute(f"SET temp_directory={text(str(folder / 'spill-of-table'))}")
     return open_relation(path, connection)
 
@@ -159,13 +157,11 @@ def _read(own: Any, file: Path) -> Any:
 
 def _hand_over(own: Any, full: Path, number: str | None, target: Path | None) -> Any:
     """Move what was certified to its place, without the persons' numbers; return it as a relation of its own."""
-    import duckdb
-
     released = full
     if number is not None:
         released = full.with_name("released.parquet")
         _read(own, full).project(f"* EXCLUDE ({number})").write_parquet(str(released), compression="zstd")
-    fresh = duckdb.connect()  # without our tables, and without a folder that is about to vanish
+    fresh = connect()  # without our tables, and without a folder that is about to vanish
     if target is None:
         fresh.execute(f"CREATE TABLE release AS FROM {parquet_source(exact_name(released))}")
         return fresh.table("release")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib._duckdb_files import EXTENSIONS_OFF, confine
+from pydplib._duckdb_files import connect
 from pydplib.attack.targets import Floats, Generator, Target, draw_seed, laplace_likelihood
 from pydplib.errors import BudgetError
 from pydplib.noise.testing import seeded
@@ -136,8 +136,6 @@ class LiveSession(Target):
 
 @lru_cache(maxsize=4)  # the table is the same for all sessions of an attack; the ledgers are not
 def _table(names: tuple[str, ...], rows: bytes, bounds: tuple[float, float]) -> Any:
-    import duckdb
-
     from pydplib.engine.load import load
     from pydplib.schema import Column, Integer, Number, Schema
 
@@ -145,8 +143,7 @@ def _table(names: tuple[str, ...], rows: bytes, bounds: tuple[float, float]) -> 
     columns = {name: np.ascontiguousarray(table[:, place]) for place, name in enumerate(names)}
     kinds: dict[str, Column] = {"number": Integer(0, max(len(table) - 1, 1))}
     kinds |= {name: Number(*bounds) for name in names}
-    connection = duckdb.connect(config=EXTENSIONS_OFF)
-    confine(connection)  # nothing but memory
+    connection = connect(keep_to=())  # nothing but memory
     connection.register("arrays", {"number": np.arange(len(table), dtype=np.int64), **columns})
     connection.execute("create table attacked as select * from arrays")
     connection.unregister("arrays")

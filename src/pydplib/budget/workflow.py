@@ -28,6 +28,30 @@ ReservationState: TypeAlias = Literal["new", "pending", "done"]
 
 
 @dataclass(frozen=True, slots=True)
+class KnownRelease:
+    """A release that is in the ledger, as its key: what one more payment for it needs.
+
+    Args:
+        digest: Its key.
+        lineage: The tables that were asked.
+        snapshot: Their published state.
+        question_json: The canonical question.
+        cost: What whoever gets it pays.
+    """
+
+    digest: str
+    lineage: str
+    snapshot: str
+    question_json: str
+    cost: Cost
+
+    @property
+    def question_hash(self) -> str:
+        """The SHA-256 of the canonical question."""
+        return sha256_hex(self.question_json)
+
+
+@dataclass(frozen=True, slots=True)
 class Reservation:
     """A paid right to one answer.
 
@@ -77,7 +101,7 @@ def find(store: Store, key: ReleaseKey, *, recipient: str, role: str) -> Reserva
 
 
 def reserve(
-    store: Store, key: ReleaseKey, *, recipient: str, role: str, time: str, today: Today | None = None
+    store: Store, key: ReleaseKey | KnownRelease, *, recipient: str, role: str, time: str, today: Today | None = None
 ) -> Reservation | Refused:
     """Find or pay for a release; the caller commits, and raises ``to_error`` of a refusal after that."""
     digest = key.digest
@@ -97,7 +121,14 @@ def reserve(
 
 
 def _charge(
-    store: Store, key: ReleaseKey, release: StoredRelease | None, *, recipient: str, role: str, time: str, today: Today
+    store: Store,
+    key: ReleaseKey | KnownRelease,
+    release: StoredRelease | None,
+    *,
+    recipient: str,
+    role: str,
+    time: str,
+    today: Today,
 ) -> int | Refused:
     """Debit the recipient, and the lineage for a release that nobody has paid before; return the entry's number.
 
@@ -176,7 +207,7 @@ def append(
     *,
     recipient: str | None = None,
     role: str | None = None,
-    key: ReleaseKey | None = None,
+    key: ReleaseKey | KnownRelease | None = None,
     release: StoredRelease | None = None,
     cost: Cost | None = None,
     details: Mapping[str, Any] | None = None,

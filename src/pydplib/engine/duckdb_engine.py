@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydplib._duckdb_files import EXTENSIONS_OFF, confine, file_or_pattern, parquet_names, parquet_source
+from pydplib._duckdb_files import connect, file_or_pattern, parquet_names, parquet_source
 from pydplib.engine.csv_files import csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
@@ -22,7 +22,7 @@ from pydplib.engine.reading import check_unique
 from pydplib.engine.sound_cells import sound_arrow, sound_pandas, sound_parquet
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
-from pydplib.errors import EngineError
+from pydplib.errors import EngineError, PydplibError
 from pydplib.schema import Schema
 from pydplib.tables import CsvOptions
 from pydplib.tables.files import open_sheet
@@ -51,8 +51,6 @@ def open_connection(memory_limit: str | None, *, keep_to: Sequence[str | Path] |
         memory_limit: Such as ``"4GB"``; beyond it, it works on disk.
         keep_to: The only folders whose files it may touch, for good; none for no such limit.
     """
-    import duckdb
-
     config: dict[str, Any] = {
         "temp_directory": str(Path(spill_folder()) / uuid.uuid4().hex),
         # Object columns as text: a type guessed from the first rows would let data choose the errors.
@@ -60,21 +58,13 @@ def open_connection(memory_limit: str | None, *, keep_to: Sequence[str | Path] |
     }
     if memory_limit is not None:
         config["memory_limit"] = memory_limit
-    if keep_to is not None:
-        config |= EXTENSIONS_OFF
     try:
-        connection = duckdb.connect(":memory:", config=config)
-    except Exception:
-        connection = None
-    if connection is None:
-        raise EngineError(f"DuckDB could not start with memory_limit={memory_limit!r}. Write it like '4GB'.")
-    connection.execute("SET TimeZone = 'UTC'")
-    # It would draw into what a command prints. In a notebook without ipywidgets it is off and must not be set.
-    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
-        connection.execute("SET enable_progress_bar = false")
-    if keep_to is not None:
-        confine(connection, *keep_to)
-    return connection
+        return connect(config, setup=("SET TimeZone = 'UTC'",), keep_to=keep_to)
+    except PydplibError:
+        raise
+    except Exception:  # noqa: S110 - its words may quote a path
+        pass
+    raise EngineError(f"DuckDB could not start with memory_limit={memory_limit!r}. Write it like '4GB'.")
 
 
 def from_file(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pydplib._duckdb_files import connect
 from pydplib.budget import MemoryLedger
 from pydplib.budget.keys import canonical_json
 from pydplib.datasets import pirads_schema
@@ -134,8 +135,6 @@ def draw_sound_figures(data: Any, names: Sequence[str], *, epsilon: float) -> di
 
 def load_cohort(data: Any) -> PrivateTable:
     """Return the cohort as a table that is asked by sessions; DuckDB counts it, whatever else is installed."""
-    import duckdb
-
     whole = pirads_schema()
     schema = Schema(
         {name: whole.column(name) for name in PART},
@@ -143,7 +142,7 @@ def load_cohort(data: Any) -> PrivateTable:
         max_rows_per_person=whole.max_rows_per_person,
         name="pirads",
     )
-    connection = duckdb.connect()
+    connection = connect()
     connection.register("cohort", {name: data[name] for name in PART})
     columns = ", ".join(_CASTS.get(name, name) for name in PART)
     return load(connection.sql(f"SELECT {columns} FROM cohort"), schema)  # noqa: S608 - names written above

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydplib._duckdb_files import (
     check_parquet_names,
+    connect,
     exact_name,
     file_or_pattern,
     has_pattern,
@@ -295,13 +296,11 @@ class Tables:
         options: CsvOptions | None = None,
         steps: Steps = nullcontext,
     ) -> None:
-        import duckdb
 
         self.workspace, self.options, self._steps = workspace, options or CsvOptions(), steps
         self.connection = connection
         if connection is None:
-            self.connection = duckdb.connect()
-            self.connection.execute(f"SET temp_directory={sql_text(str(workspace / 'spill'))}")
+            self.connection = connect({"temp_directory": str(workspace / "spill")})
 
     def close(self) -> None:
         """Close the connection."""
@@ -416,9 +415,7 @@ def open_relation(path: str | Path, connection: Any = None) -> Any:
 
     Rows stay in the file; of a file with unsound lines, and of a sheet, they are read into the connection.
     """
-    import duckdb
-
-    connection = connection or duckdb.connect()
+    connection = connection or connect()
     with tempfile.TemporaryDirectory(prefix="pydplib-") as folder:
         table = Tables(Path(folder), connection).open(path)
         if not any(Path(folder).iterdir()):

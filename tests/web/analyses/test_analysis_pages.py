@@ -139,6 +139,7 @@ def test_sharing_opens_it_to_a_role_as_far_as_the_policy_lets_it_go(
     assert owner.post(f"/analyses/{made.key}/share", {"role": ["third_party"]}).status_code == 302
     page = rival.get(f"/analyses/{made.key}")
     assert page.status_code == 200 and "tara" not in page.content.decode(), "who asked is not told"
+    assert not _figures(page.content.decode()) and "<table" not in page.content.decode(), "no number before it is paid"
     assert "Shared with you" in rival.get("/analyses").content.decode()
     study.project.rules.filter(audience="third_party").update(fields=["age"])
     assert rival.get(f"/analyses/{made.key}").status_code == 403, "the policy closed the field"

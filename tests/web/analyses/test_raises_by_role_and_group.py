@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import PolicyRule
@@ -134,9 +135,24 @@ def test_a_strict_row_cannot_be_let_run_out_by_one_owner(study: Any, tara: Any, 
     row.save()
     _change(study, place, groups=["strict"])
     assert pay(tara, **AGES, epsilon="0.2").status_code == 302
-    with pytest.raises(PolicyError, match="would raise the budget of"):
-        change_rule(study.owner, row, replace(STRICT, expires=dt.date(2020, 1, 1)))
+    for end in (dt.date(2020, 1, 1), timezone.localdate(), timezone.localdate() + dt.timedelta(days=30)):
+        with pytest.raises(PolicyError, match="would raise the budget of"):
+            change_rule(study.owner, row, replace(STRICT, expires=end))
     assert change_rule(study.owner, row, replace(STRICT, budget=0.4)) == ["budget"]
+
+
+def test_a_group_that_ends_earlier_is_no_way_around_either(study: Any, tara: Any, place: Any, pay: Any) -> None:
+    import datetime as dt
+    from dataclasses import replace
+
+    Rule.from_rule(study.project, STRICT).save()
+    end = timezone.localdate() + dt.timedelta(days=1)
+    Rule.from_rule(study.project, replace(STRICT, audience="group:soon", expires=end)).save()
+    _change(study, place, groups=["strict"])
+    assert pay(tara, **AGES, epsilon="0.2").status_code == 302
+    with pytest.raises(ParameterError, match="raises the budget of"):
+        _change(study, place, groups=["soon"])
+    assert _change(study, place, groups=["soon", "strict"]).changed == ["groups"]
 
 
 def test_the_page_asks_for_a_reason_and_then_proposes(study: Any, tara: Any, owner: Any, place: Any, pay: Any) -> None:

@@ -12,6 +12,8 @@ ASKERS = ("owner", "collaborator", "third_party")
 STRANGERS = ("colleague", "stranger")
 WATCHERS = ("owner", "data_protection_officer")
 BODIES = {
+    "POST analyses/{analysis}/receive": {"at_most": 1},
+    "POST dashboards/{dashboard}/receive": {"at_most": 1},
     "POST exports/{export}/download": {"kind": "csv"},
     "POST exports/{export}/run": {},
     "POST projects/{project}/attacks": {"subject": "audience:third_party", "minutes": 1},
@@ -39,10 +41,12 @@ OPERATIONS = {
     # Acme's: the own organisation's and the owner see it, a collaborator of another organisation finds nothing.
     "GET analyses/{analysis}": everybody(ASKERS) | {"collaborator": 404},
     "GET analyses/{analysis}/release": everybody(ASKERS) | {"collaborator": 404},
+    "POST analyses/{analysis}/receive": everybody(ASKERS) | {"collaborator": 404},
     "GET analyses/{analysis}/receipt": everybody(ASKERS) | {"collaborator": 404},
     "GET projects/{project}/dashboards": everybody(ASKERS),
     # Published for third parties: other audiences find nothing.
     "GET dashboards/{dashboard}": everybody(ASKERS) | {"collaborator": 404},
+    "POST dashboards/{dashboard}/receive": everybody(ASKERS) | {"collaborator": 404},
     # Released to third parties; a collaborator finds nothing. Files and starts are in tests/web/exports.
     "GET projects/{project}/exports": everybody(ASKERS),
     "GET exports/{export}": everybody(ASKERS) | {"collaborator": 404},

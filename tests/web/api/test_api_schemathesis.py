@@ -71,6 +71,39 @@ def made(world: Any, program: Any) -> dict[str, Any]:
     return program("third_party").post(f"projects/{world.project.key}/analyses", body).json()
 
 
+def keys_of(label: str, world: Any, made: dict[str, Any]) -> list[str]:
+    """Return keys of objects that are there, for the address of an operation."""
+    if "/receipts/" in label:
+        return [made["release_key"]]
+    if "/dashboards/{key}" in label:
+        return [world.project.key, _dashboard(world).key]
+    if "/exports/{key}" in label:
+        from export_study import make_export
+
+        return [world.project.key, make_export(world.project, world.people["owner"]).key]
+    if "/attacks/{key}" in label:
+        from pydplib.web.attacks.models import AttackRun
+
+        about = {"subject": "audience:third_party", "name": "Third party", "data": "twin", "minutes": 1}
+        run = AttackRun.objects.create(project=world.project, by=world.people["owner"], **about)
+        return [world.project.key, run.key]
+    return [world.project.key, made["key"]]
+
+
+def _dashboard(world: Any) -> Any:
+    """A published dashboard for third parties, with one figure."""
+    import pydplib as dp
+    from pydplib.web.dashboards import planning
+    from pydplib.web.dashboards.pricing import bill_for
+    from pydplib.web.dashboards.publishing import publish
+
+    owner = world.people["owner"]
+    board = planning.make_dashboard(owner, world.project, title="Trends", audience="third_party")
+    planning.add_question(owner, board, dp.Count(by="bph"), title="", nano_epsilon=100_000_000)
+    publish(owner, board, agreed=bill_for(board).nano)
+    return board
+
+
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pydplib.web.api.tokens.USES_PER_MINUTE", 10**6)
@@ -87,7 +120,7 @@ def test_the_document_is_valid_and_names_the_scheme(schema: Any) -> None:
 
 @pytest.mark.parametrize("label", operations())
 def test_no_fault_and_no_surprise(label: str, schema: Any, world: Any, made: dict[str, Any], make_token: Any) -> None:
-    keys = [made["release_key"]] if "/receipts/" in label else [world.project.key, made["key"]]
+    keys = keys_of(label, world, made)
     for caller in ("third_party", "stranger", None):
         headers = {"Authorization": f"Bearer {make_token(caller)}"} if caller else {}
         seen = attempts(schema, label, keys, headers, may_enter=caller == "third_party")
@@ -105,7 +138,7 @@ def test_no_fault_and_no_surprise(label: str, schema: Any, world: Any, made: dic
 def test_fuzzing_with_the_token_of_an_owner_or_a_partner_finds_no_fault(
     label: str, caller: str, schema: Any, world: Any, made: dict[str, Any], make_token: Any
 ) -> None:
-    keys = [made["release_key"]] if "/receipts/" in label else [world.project.key, made["key"]]
+    keys = keys_of(label, world, made)
     headers = {"Authorization": f"Bearer {make_token(caller)}"}
     assert attempts(schema, label, keys, headers, may_enter=True, how=FUZZING)
 

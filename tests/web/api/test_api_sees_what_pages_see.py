@@ -42,6 +42,8 @@ def test_the_lists_of_api_and_page_are_equal(role: str, world: Any, program: Any
     assert keys == on_page & {each["key"] for each in asked.values()} and keys
     for name, each in asked.items():
         seen = sign_in(world.people[role]).get(f"/analyses/{each['key']}").status_code
+        if (name, role) == ("shared", "collaborator"):  # a page with the price, and nothing to read yet
+            seen = 403
         for part in ("", "/release", "/receipt"):
             assert program(role).get(f"analyses/{each['key']}{part}").status_code == seen, (name, part)
 
@@ -58,8 +60,8 @@ def test_unknown_query_parameters_are_refused_and_the_known_ones_named(world: An
 
 def test_who_paid_is_the_payers_and_the_owners_business(world: Any, program: Any, asked: Any) -> None:
     key = asked["shared"]["key"]
-    told = {role: program(role).get(f"analyses/{key}").json()["organisation"] for role in ASKED}
-    assert told == {"owner": "Acme", "collaborator": "", "third_party": "Acme"}
+    told = {role: program(role).get(f"analyses/{key}").json().get("organisation") for role in ASKED}
+    assert told == {"owner": "Acme", "collaborator": None, "third_party": "Acme"}
     listed = program("collaborator").get(f"projects/{world.project.key}/analyses").json()["items"]
     assert {item["key"]: item["organisation"] for item in listed} == {key: "", asked["ours"]["key"]: "St. Example"}
 

@@ -51,8 +51,10 @@ def test_what_was_given_is_added_up_from_ledger_shares_and_copies(study: Any, pa
     shared = ask(study, tom, 0.4)
     assert given_to(study.project, tara.user.hospital.key).epsilon == pytest.approx(0.5)
     Analysis.objects.filter(pk=shared.pk).update(shared_with=["third_party"])
+    assert given_to(study.project, tara.user.hospital.key).epsilon == pytest.approx(0.5), "offered is not given"
+    assert tara.client.post(f"/analyses/{shared.key}/receive", {"agreed": 400_000_000}).status_code == 302
     given = given_to(study.project, tara.user.hospital.key)
-    assert (given.own, given.shared, given.questions) == (pytest.approx(0.5), pytest.approx(0.4), 2)
+    assert (given.epsilon, given.questions) == (pytest.approx(0.9), 3)
     # The account may fail with delta: no bound is better than with it.
     assert given.bound >= most_success(given.epsilon) and given.bound == pytest.approx(most_success(0.9), abs=1e-4)
     hand_over(study, tara)
@@ -216,7 +218,7 @@ def test_heads_of_losses_are_words_with_a_hint(study: Any, partner: Any) -> None
     ask(study, partner(), 0.25)
     page = study.client.get("/attacks").content.decode()
     assert "ε (epsilon) is the privacy loss" in page
-    for head in ("Own (ε)", "Shared (ε)", "Dashboards (ε)", "In all (ε)", "Right at most"):
+    for head in ("In total (ε)", "Right at most"):
         assert f">{head}</abbr></th>" in page and f'data-head="{head}"' in page
 
 
@@ -234,7 +236,7 @@ def test_verdict_on_what_the_default_policy_lets_somebody_spend_is_never_too_muc
 
 
 @pytest.mark.parametrize(
-    ("own", "allowed", "tone", "words"),
+    ("epsilon", "allowed", "tone", "words"),
     [
         (1.0, 2.0, "good", "from 50 % to at most 73.2 %"),
         (2.0, 2.0, "good", "within the 2 that the policy allows"),
@@ -245,12 +247,12 @@ def test_verdict_on_what_the_default_policy_lets_somebody_spend_is_never_too_muc
     ],
 )
 def test_verdict_follows_the_policy_and_says_how_much_surer_somebody_gets(
-    own: float, allowed: float | None, tone: str, words: str
+    epsilon: float, allowed: float | None, tone: str, words: str
 ) -> None:
     from pydplib.web.attacks.giving import Given
     from pydplib.web.attacks.verdicts import verdict_of
 
-    given = Given("acme", "Acme", ("third_party",), own=own, allowed=allowed)
+    given = Given("acme", "Acme", ("third_party",), epsilon=epsilon, allowed=allowed)
     verdict = verdict_of(given, {"tables": [], "missed": []})
     assert verdict["tone"] == tone and words in " ".join(verdict["reasons"])
 

@@ -300,26 +300,26 @@ def leftovers_of(*folders: Path) -> list[str]:
 def test_a_killed_backup_leaves_nothing_that_an_erasure_the_next_backup_or_a_start_does_not_find(
     tmp_path: Path, moment: str
 ) -> None:
-    home, target = tmp_path / "home", tmp_path / "kept"
+    home, target, url = tmp_path / "home", tmp_path / "kept", new_database(tmp_path)
     target.mkdir()
-    project = python(home, FILL)
+    project = python(home, FILL, url=url)
 
     def kill() -> None:
         done = subprocess.run(
-            [sys.executable, "-c", KILLED, moment, str(target / "b")], env=environment(home), capture_output=True
+            [sys.executable, "-c", KILLED, moment, str(target / "b")], env=environment(home, url), capture_output=True
         )
         assert done.returncode == -9, done.stderr
         assert len(leftovers_of(home, target)) == 2, "the folder and the draft"
         assert not (target / "b").exists()
 
     kill()
-    python(home, ERASE, project)
+    python(home, ERASE, project, url=url)
     assert leftovers_of(home, target) == [], "the erased person is in no copy that a kill left"
     kill()
-    assert pydplib(home, "backup", str(target / "c")).returncode == 0
+    assert pydplib(home, "backup", str(target / "c"), url=url).returncode == 0
     assert leftovers_of(home, target) == []
     kill()
-    python(home, "import django; django.setup()\nfrom pydplib.web import starting; starting.tidy()")
+    python(home, "import django; django.setup()\nfrom pydplib.web import starting; starting.tidy()", url=url)
     assert leftovers_of(home, target) == []
 
 

@@ -74,8 +74,8 @@ def study(_made_once: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     atomics = TestCase._enter_atomics()
     _made_once.project.refresh_from_db()
     # Prices follow a noisy number of few records: room enough that no test depends on the draw.
-    _made_once.project.dashboard_budgets = {"third_party": 6.0, "collaborator": 9.0}
-    _made_once.project.save(update_fields=["dashboard_budgets"])
+    for audience, budget in (("third_party", 6.0), ("collaborator", 9.0)):
+        _made_once.project.rules.filter(audience=audience).update(budget=budget)
     yield SimpleNamespace(**vars(_made_once))
     TestCase._rollback_atomics(atomics)
 
@@ -114,17 +114,33 @@ def planned(study: Any) -> Any:
 
 
 @pytest.fixture
-def published(planned: Any, study: Any) -> Any:
-    """Return a function that makes and publishes a dashboard."""
+def published(planned: Any, study: Any, received: Any) -> Any:
+    """Return a function that makes and publishes a dashboard, which its audience's organisation receives."""
     from pydplib.web.dashboards.pricing import bill_for
     from pydplib.web.dashboards.publishing import publish
 
     def make(audience: str = "third_party", names: tuple[str, ...] = ("reports-by-year",)) -> Any:
         made = planned(audience, names)
         publish(study.owner, made, agreed=bill_for(made).nano)
-        return made
+        return received(made)
 
     return make
+
+
+@pytest.fixture
+def received(study: Any) -> Any:
+    """Return a function by which the organisation of an audience's member pays for a dashboard."""
+    from pydplib.web.analyses.receiving import receive
+    from pydplib.web.dashboards.showing import releases_for
+    from pydplib.web.doors import Place
+
+    def pay(dashboard: Any) -> Any:
+        place, user = Place(dashboard.audience), study.people[dashboard.audience]
+        found = releases_for(dashboard.edition, place)
+        receive(study.project, user, place, found, agreed=10**10, subject=dashboard.key)
+        return dashboard
+
+    return pay
 
 
 @pytest.fixture

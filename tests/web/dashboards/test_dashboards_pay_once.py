@@ -1,4 +1,4 @@
-"""Publishing pays once per audience, before a row is read; looking is free; the data set's budget stops collusion."""
+"""Publishing pays once, before a row is read; each organisation pays once to look; budgets stop collusion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_publishing_without_counting_is_refused(planned: Any, study: Any) -> Non
     assert not rows.Release.objects.exists()
 
 
-def test_publishing_pays_what_the_page_said_and_viewers_pay_nothing(planned: Any, study: Any, browser: Any) -> None:
+def test_publishing_pays_what_the_page_said_and_a_look_spends_nothing(planned: Any, study: Any, browser: Any) -> None:
     dashboard = planned(names=ALL)
     before = spent("dashboard:third_party")
     bill = bill_for(dashboard)

@@ -250,7 +250,9 @@ def test_the_api_gives_the_same_releases(published: Any, study: Any, releases_of
     assert call("collaborator", f"projects/{study.project.key}/dashboards").json()["items"] == []
 
 
-def test_a_question_of_ones_own_is_shown_in_the_words_of_the_template(planned: Any, study: Any, browser: Any) -> None:
+def test_a_question_of_ones_own_is_shown_in_the_words_of_the_template(
+    planned: Any, study: Any, browser: Any, received: Any
+) -> None:
     import pydplib as dp
     from pydplib.web.dashboards.showing import panels_of
     from pydplib.web.doors import Place
@@ -258,6 +260,6 @@ def test_a_question_of_ones_own_is_shown_in_the_words_of_the_template(planned: A
     dashboard = planned(names=())
     planning.add_question(study.owner, dashboard, dp.Count(by="prostatitis"), title="", nano_epsilon=200_000_000)
     publish(study.owner, dashboard, agreed=bill_for(dashboard).nano)
-    (panel,) = panels_of(dashboard.edition, Place("third_party"))
+    (panel,) = panels_of(received(dashboard).edition, Place("third_party"))
     assert "chronic" in [row[0] for row in panel.rows] and "chr" not in [row[0] for row in panel.rows]
     assert "chronic" in browser("third_party").get(f"/dashboards/{dashboard.key}").content.decode()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asking_server import seed
+from web_home import make_web_home
 
-from pydplib._duckdb_files import EXTENSIONS_OFF, confine
+import pydplib
+from pydplib._duckdb_files import EXTENSIONS_OFF, Confinement, confine, confine_all, connect
 from pydplib.engine.duckdb_engine import open_connection
 from pydplib.web.intake import snapshots
 
@@ -96,3 +102,144 @@ def test_confined_connection_in_memory_reads_no_file() -> None:
     with pytest.raises(duckdb.Error):
         connection.execute("FROM read_text('/etc/hostname')")
     assert connection.execute("SELECT 1").fetchall() == [(1,)]
+
+
+ERRORS = {"Error", "InterruptException", "OutOfMemoryException", "PermissionException", "IOException"}
+"""What code may name of DuckDB apart from the one place that opens it."""
+
+
+def openings_in(source: str) -> list[str]:
+    """Return what code takes from the module ``duckdb`` that could open a connection."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "duckdb":
+            found += [node.attr] if node.attr not in ERRORS else []
+        if isinstance(node, ast.ImportFrom) and node.module == "duckdb":
+            found += [name.name for name in node.names if name.name not in ERRORS]
+        if isinstance(node, ast.Import):
+            found += [f"as {name.asname}" for name in node.names if name.name == "duckdb" and name.asname]
+    return found
+
+
+def test_code_of_the_server_opens_duckdb_in_one_place() -> None:
+    package = Path(pydplib.__file__).parent
+    found = {
+        str(path.relative_to(package)): openings_in(path.read_text("utf-8"))
+        for path in package.rglob("*.py")
+        if "cli" not in path.relative_to(package).parts[:1]  # the command line works on its user's files
+    }
+    assert {name: taken for name, taken in found.items() if taken} == {"_duckdb_files.py": ["connect"]}
+    assert openings_in("import duckdb\nduckdb.sql('FROM x')") == ["sql"], "and a new one is found"
+    assert openings_in("from duckdb import connect") == ["connect"]
+
+
+@pytest.fixture
+def confined(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "snapshots"
+    folder.mkdir()
+    confine_all(lambda: Confinement((folder,), "500MB"))
+    yield folder
+    confine_all(None)
+
+
+def test_rule_of_a_process_confines_connections_that_ask_for_nothing(confined: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    from pydplib.engine import load
+    from pydplib.errors import PydplibError
+    from pydplib.schema import Integer, Schema
+
+    for folder in (confined, tmp_path):
+        (folder / "t.csv").write_text("a\n1\n2\n")
+    connection = connect()
+    [(limit, locked)] = connection.execute(
+        "SELECT current_setting('memory_limit'), current_setting('lock_configuration')"
+    ).fetchall()
+    assert (limit, locked) == ("476.8 MiB", True)
+    with pytest.raises(duckdb.Error):
+        connection.execute(f"FROM read_csv('{tmp_path / 't.csv'}')")
+    assert connection.execute(f"FROM read_csv('{confined / 't.csv'}')").fetchall() == [(1,), (2,)]
+    with pytest.raises(PydplibError):
+        connect(keep_to=[tmp_path])
+    schema = Schema({"a": Integer(0, 9)}, name="t")
+    with pytest.raises(PydplibError), load(tmp_path / "t.csv", schema):
+        pass
+
+
+EVERYTHING = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import duckdb
+opened, real = [], duckdb.connect
+ASKED = "SELECT current_setting('enable_external_access'), current_setting('lock_configuration'), " \\
+    "current_setting('autoload_known_extensions'), current_setting('allowed_directories')"
+class Noted:
+    "A connection whose settings are read when it is closed, or when it is asked for them."
+    def __init__(self, inner):
+        self.inner, self.settings = inner, None
+        opened.append(self)
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+    def look(self):
+        self.settings = self.settings or list(self.inner.execute(ASKED).fetchone())
+        return self.settings
+    def close(self):
+        self.look()
+        self.inner.close()
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        self.close()
+duckdb.connect = lambda *args, **more: Noted(real(*args, **more))
+from pydplib.web import wsgi  # what a server loads
+import pydplib as dp
+from export_study import make_export
+from pydplib.web.analyses.asking import Noise, ask
+from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.attacks import running as attacking
+from pydplib.web.attacks.starting import start_run
+from pydplib.web.dashboards import planning
+from pydplib.web.dashboards.pricing import bill_for
+from pydplib.web.dashboards.publishing import publish as publish_board
+from pydplib.web.doors import Place
+from pydplib.web.exports import running
+from pydplib.web.intake import quality, snapshots
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
+owner, project = User.objects.get(username="olivia"), Project.objects.get()
+seen = {}
+def step(name, act):
+    before = len(opened)
+    made = act()
+    seen[name] = [each.look() for each in opened[before:]]
+    return made
+step("publish", lambda: snapshots.publish(snapshots.make_snapshot(project, actor=owner), actor=owner))
+answered = step("ask", lambda: ask(project, owner, Place("owner"), dp.Mean("age"), Noise(epsilon=0.2)))
+step("original", lambda: look_at_original(owner, answered))
+attacking.BACKGROUND = running.BACKGROUND = False
+step("export", lambda: make_export(project, owner))
+step("attack", lambda: start_run(owner, project, subject="audience:third_party", data="real", minutes=1))
+project.rules.filter(audience="third_party").update(paper_mode=True)
+board = planning.make_dashboard(owner, project, title="B", audience="third_party")
+planning.add_question(owner, board, dp.Count(by="pirads"), title="", nano_epsilon=10**8)
+planning.add_paper_mode(owner, board, ["2"])
+step("dashboard", lambda: publish_board(owner, board, agreed=bill_for(board).nano))
+print(json.dumps([seen, str(snapshots.folder())]))
+"""
+
+
+@pytest.mark.usefixtures("_database")
+def test_every_connection_of_a_server_is_confined_whatever_opened_it(tmp_path: Path) -> None:
+    with make_web_home(tmp_path / "home") as home:
+        seed(home, budget=2.0, data_set=20)
+        done = home.python(EVERYTHING, str(Path(seed.__code__.co_filename).parent))
+        assert done.returncode == 0, done.stderr[-3000:]
+        seen, folder = json.loads(done.stdout.splitlines()[-1])
+    assert set(seen) == {"publish", "ask", "original", "export", "attack", "dashboard"}
+    assert all(seen.values()), "each of them looks at the data"
+    for name, connections in seen.items():
+        for access, locked, extensions, folders in connections:
+            assert (access, locked, extensions) == (False, True, False), name
+            # DuckDB itself adds the private folder that the connection spills to.
+            others = [each.rstrip("/") for each in folders if "/pydplib-duckdb-" not in each]
+            assert others in ([], [folder]), name

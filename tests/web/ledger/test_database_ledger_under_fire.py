@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 from web_home import WebHome
@@ -103,4 +104,5 @@ def _with_support(home: WebHome) -> WebHome:
     from pathlib import Path
 
     support = str(Path(__file__).parents[2] / "support")
-    return WebHome(home.path, {**home.environment, "PYTHONPATH": support})
+    path = os.pathsep.join([support, home.environment.get("PYTHONPATH", "")])  # the code under test, not another copy
+    return WebHome(home.path, {**home.environment, "PYTHONPATH": path})

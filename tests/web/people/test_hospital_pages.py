@@ -65,6 +65,33 @@ def test_taken_name_is_refused_in_the_same_words_wherever_it_is_taken(sign_in, o
         assert page.status_code == 200 and b"cannot be used" in page.content
 
 
+def test_who_is_on_the_server_is_not_found_by_trying_names(sign_in, owner, stranger) -> None:
+    from pydplib.web.people import rate_limits
+    from pydplib.web.people.models import User
+
+    boss, tries = sign_in(owner), rate_limits.LIMITS["taken"][0].tries
+    other = stranger.hospital.name
+    for number in range(tries):
+        address, sent = (
+            ("/hospital/invite", {"username": "eve"}),
+            ("/hospital/invite", {"username": f"new-{number}", "organisation": other}),
+            ("/hospital", {"name": other}),
+        )[number % 3]
+        assert boss.post(address, sent).status_code in (200, 422)
+    for name in ("eve", "nobody-at-all"):  # the same answer for a name that is taken and one that is free
+        page = boss.post("/hospital/invite", {"username": name})
+        assert page.status_code == 403 and b"Many names were tried" in page.content
+    assert not User.objects.filter(username__startswith="new-").exists()
+
+
+def test_names_that_are_free_are_not_counted(sign_in, owner) -> None:
+    from pydplib.web.people import rate_limits
+
+    boss = sign_in(owner)
+    for number in range(rate_limits.LIMITS["taken"][0].tries + 2):
+        assert b"/welcome/" in boss.post("/hospital/invite", {"username": f"colleague{number}"}).content
+
+
 def test_hospital_lists_its_own_people_alone(sign_in, owner, make_user, stranger) -> None:
     make_user("rosa")
     text = sign_in(owner).get("/hospital").content.decode()

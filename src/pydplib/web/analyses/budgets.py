@@ -271,6 +271,7 @@ class Bookings(Sequence[Booking]):
             (item.digest, item.recipient): item
             for item in Analysis.objects.filter(project=self._project, digest__in=digests).select_related("asked_by")
         }
+        of_boards = {digest for digest, who in asked if who.startswith(DASHBOARD)}
         names = recipient_names() if self._recipient is None else {}
         found = []
         for entry in entries:
@@ -286,7 +287,7 @@ class Bookings(Sequence[Booking]):
                     time=dt.datetime.fromisoformat(entry.time),
                     what=KINDS[entry.kind],
                     who=who,
-                    words=words + _along(entry, item) if words else _limit_words(entry),
+                    words=words + _along(entry, item, of_boards) if words else _limit_words(entry),
                     cost=""
                     if entry.cost is None or entry.cost.nano_epsilon is None
                     else show_nano(entry.cost.nano_epsilon),
@@ -298,8 +299,10 @@ class Bookings(Sequence[Booking]):
         return found
 
 
-def _along(entry: Entry, item: Analysis | None) -> str:
-    return " (included in a price that needs it)" if item is None and entry.kind in ("debit", "share") else ""
+def _along(entry: Entry, item: Analysis | None, of_boards: set[str]) -> str:
+    if item is not None or entry.kind not in ("debit", "share"):
+        return ""
+    return " (on a dashboard)" if entry.release in of_boards else " (included in a price that needs it)"
 
 
 def _limit_words(entry: Entry) -> str:

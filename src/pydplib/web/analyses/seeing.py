@@ -12,6 +12,7 @@ from django.db.models.functions import Concat
 from django.http import Http404
 from django.utils import timezone
 
+from pydplib.budget.units import show_nano
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ROLES, Audience, Decision, Output, Source, may_flow
 from pydplib.release import Question
@@ -21,6 +22,7 @@ from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
+from pydplib.web.ledger.database import DatabaseLedger
 
 AUDIENCES = tuple(name for name, role in ROLES.items() if "ask" in role.powers and name != "owner")
 """Whom an owner can show an analysis to: the roles that get statistics."""
@@ -99,6 +101,8 @@ def visible(project: Any, user: Any, place: Any) -> QuerySet[Analysis]:
     others = every if place.can("read_all_ledgers") else every.filter(pk__in=_shared_with(every, place.role))
     if not place.preview:
         others = others.exclude(recipient=recipient_of(user))
+    if not place.can("read_all_ledgers"):
+        others = others.exclude(digest__in=mine.values("digest"))  # what was received is listed once
     policy, facts = project.policy, _Facts()
     wanted = _allowed(mine, place, policy, facts, own=True) | _allowed(others, place, policy, facts, own=False)
     return every.annotate(sign=_SIGN).filter(wanted).select_related("asked_by__hospital", "project")
@@ -151,7 +155,31 @@ def _allowed(rows: Any, place: Any, policy: Any, facts: _Facts, *, own: bool) ->
     return found & Q(pk__in=rows.order_by().values("pk"))
 
 
+def is_received(analysis: Analysis, user: Any, place: Any) -> bool:
+    """Return whether a user may read the numbers: their organisation has paid for them, or they hold the rows."""
+    if place.preview or place.can("see_raw"):
+        return True
+    return bool(DatabaseLedger().paid_by(recipient_of(user), [analysis.digest]))
+
+
 def check_see(request: Any) -> Analysis:
+    """Return the analysis of the address if the user may read its numbers.
+
+    Raises:
+        Http404: It is somebody else's: it looks as if it were not there.
+        PolicyError: The policy has closed it, and the refusal is logged; or the organisation has not received it.
+    """
+    analysis = check_concerns(request)
+    if not is_received(analysis, request.user, request.member):
+        raise PolicyError(
+            "This answer is shared with you, and your organisation has not received it yet: it costs epsilon "
+            f"{show_nano(analysis.nano_epsilon)} of your organisation's budget, once. Open it in the browser, or "
+            f"send POST /api/v1/analyses/{analysis.key}/receive."
+        )
+    return analysis
+
+
+def check_concerns(request: Any) -> Analysis:
     """Return the analysis of the address if it is the user's business and the policy lets it through.
 
     Raises:
@@ -176,7 +204,7 @@ def audiences_for(analysis: Analysis) -> list[tuple[str, Decision]]:
 def share(actor: Any, analysis: Analysis, roles: Iterable[str]) -> None:
     """Show an analysis to all members in these roles; each must be allowed by the policy.
 
-    What is shared was paid for already, and counts in the data set's budget; not in the readers' own.
+    The data set has paid for it already. Each organisation pays from its own budget when it wants to read it.
 
     Raises:
         PolicyError: The policy does not let it go to one of the roles; logged.

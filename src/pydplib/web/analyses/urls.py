@@ -12,6 +12,7 @@ urlpatterns = [
     path("analyses/<str:key>", views_analyses.analysis, name="analysis"),
     path("analyses/<str:key>/download/<str:kind>", views_analyses.analysis_download, name="analysis_download"),
     path("analyses/<str:key>/share", views_analyses.analysis_share, name="analysis_share"),
+    path("analyses/<str:key>/receive", views_analyses.analysis_receive, name="analysis_receive"),
     path("analyses/<str:key>/original", views_analyses.analysis_original, name="analysis_original"),
     path("budget", views_budget.budget, name="budget"),
     path("budget/verify", views_budget.budget_verify, name="budget_verify"),

@@ -24,9 +24,21 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.analyses.questions import params_of, title_of
-from pydplib.web.analyses.seeing import audiences_for, check_see, payer_for, question_of, share, snapshot_of, visible
+from pydplib.web.analyses.receiving import offer_for, receive_analysis
+from pydplib.web.analyses.seeing import (
+    audiences_for,
+    check_concerns,
+    check_see,
+    is_received,
+    payer_for,
+    question_of,
+    share,
+    snapshot_of,
+    visible,
+)
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record
+from pydplib.web.design.forms import seen
 from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.words import DASHBOARD, plain
@@ -67,8 +79,29 @@ def analyses(request: HttpRequest) -> HttpResponse:
 @door("ask", of=Analysis)
 @require_safe
 def analysis(request: HttpRequest) -> HttpResponse:
-    """Show the released values of one analysis."""
-    return render(request, "analyses/analysis.html", _page(request, check_see(request)))
+    """Show the released values of one analysis; of one that is shared and not received yet, what it costs."""
+    item = check_concerns(request)
+    if is_received(item, request.user, request.member):
+        return render(request, "analyses/analysis.html", _page(request, item))
+    words = title_of(question_of(item).to_dict(), titles_of(Schema.from_json(snapshot_of(item).schema)))
+    values = {
+        "item": item,
+        "words": words,
+        "title": item.title or words,
+        "offer": offer_for(item.project, request.user, request.member, [item.digest]),
+        "breadcrumb": [("Analyses", f"/analyses?project={item.project.key}"), (item.title or words, "")],
+    }
+    return render(request, "analyses/receive.html", values)
+
+
+@door("ask", of=Analysis)
+@require_POST
+def analysis_receive(request: HttpRequest) -> HttpResponse:
+    """Pay for an analysis that is shared with the role, and keep it."""
+    item = check_concerns(request)
+    mine = receive_analysis(request.user, request.member, item, agreed=seen(request, "agreed"))
+    messages.success(request, "Paid and received. It is your organisation's from now on.")
+    return redirect("analysis", key=mine.key)
 
 
 @door("ask", of=Analysis)

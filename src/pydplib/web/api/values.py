@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import fields
-from typing import Any
+from fractions import Fraction
+from typing import Annotated, Any
 
 from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from pydplib.budget.rules import Remaining
+from pydplib.budget.units import NANO, floor_units
 from pydplib.release.statistics.noise import COVERAGE
 from pydplib.schema import Schema as PublicSchema
 from pydplib.web.analyses.asking import stored_payload
@@ -206,6 +208,19 @@ class AnalysisBrief(BaseModel):
             organisation=payer,
             made=analysis.made,
         )
+
+
+class AgreeIn(BaseModel):
+    """What the caller agrees to pay, in epsilon, for answers that are there."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    at_most: Annotated[float, Field(ge=0, le=10_000)]
+
+    @property
+    def nano(self) -> int:
+        """The same in nano-epsilon."""
+        return floor_units(Fraction(str(self.at_most)), NANO)
 
 
 class AnalysesOut(BaseModel):

@@ -1,8 +1,7 @@
-"""What a recipient was given so far: from the ledger, shared analyses, dashboards, and copies of exports."""
+"""What a recipient was given so far: what its account in the ledger paid for, and copies of exports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +11,12 @@ from pydplib.attack import most_advantage, most_success, surer
 from pydplib.budget.rules import spent
 from pydplib.budget.units import ATTO, NANO
 from pydplib.errors import PolicyError
-from pydplib.policy import GROUP, ROLES
-from pydplib.web.analyses.asking import release_of
-from pydplib.web.analyses.models import Analysis
+from pydplib.policy import ROLES
 from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.releasing import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
-from pydplib.web.projects.words import DASHBOARD, audience_words
+from pydplib.web.projects.words import audience_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +27,25 @@ class Given:
         subject: An organisation's key, or ``"audience:role"``.
         name: Its words.
         roles: The roles of its members.
-        own: Epsilon that was spent on its own questions.
-        shared: Epsilon of other people's analyses that the owner shows it.
-        dashboards: Epsilon of the dashboards of its audiences.
+        epsilon: The loss of all statistics that it has received: own questions, shared answers and dashboards.
         delta: The chance by which the guarantee may fail, over all of it.
-        questions: How many questions it has paid for.
+        questions: How many answers it has paid for.
         exports: The anonymized tables of which it has a copy.
         unproven: How many other outputs it has that carry no guarantee.
         whole: Whether this is what its whole budget would buy, not what it was given.
-        allowed: Epsilon that the policy allows it by its own budget and its audiences' dashboards; none if unknown.
+        allowed: Epsilon that the policy allows it by its budget; none if unknown.
     """
 
     subject: str
     name: str
     roles: tuple[str, ...]
-    own: float = 0.0
-    shared: float = 0.0
-    dashboards: float = 0.0
+    epsilon: float = 0.0
     delta: float = 0.0
     questions: int = 0
     exports: tuple[Export, ...] = ()
     unproven: int = 0
     whole: bool = False
     allowed: float | None = None
-
-    @property
-    def epsilon(self) -> float:
-        """All of it together: losses add up, whatever the questions were."""
-        return self.own + self.shared + self.dashboards
 
     @property
     def bound(self) -> float:
@@ -102,23 +90,13 @@ def given_to(project: Any, key: str) -> Given:
     """Return what one organisation has."""
     members = [m for m in project.members.select_related("user__hospital") if m.user.hospital.key == key]
     roles = tuple(dict.fromkeys(m.role for m in members))
-    audiences = {*roles, *(f"{GROUP}{name}" for m in members for name in m.groups)}
     ledger = DatabaseLedger()
-    own, delta, boards = 0.0, 0.0, 0.0
-    for account in ledger.accounts(lineage=project.key):
-        if account.recipient == key:
-            own += spent(account.state, account.limit) / NANO
-        elif (account.recipient or "").removeprefix(DASHBOARD) in audiences:
-            boards += spent(account.state, account.limit) / NANO
-        else:
-            continue
-        delta += account.limit.atto_delta / ATTO
+    accounts = ledger.accounts(lineage=project.key, recipient=key)
     entries = ledger.entries(lineage=project.key, recipient=key)
     paid = [entry for entry in entries if entry.kind in ("debit", "share")]
     notes = [str(entry.details.get("note", "")) for entry in entries if entry.kind == "no_dp"]
     hospital = Hospital.objects.filter(key=key).first()
     budget = _budget_of(project, members)
-    allowed = None if budget is None else min(project.data_set_budget, budget + _dashboard_budgets(project, audiences))
     # One condition on one copy: owners who have a copy as well must not hide this organisation's.
     copies = Download.objects.filter(recipient=key).exclude(role="owner")
     exports = Export.objects.filter(project=project, pk__in=copies.values("export"))
@@ -126,14 +104,12 @@ def given_to(project: Any, key: str) -> Given:
         subject=key,
         name=hospital.name if hospital else key,
         roles=roles,
-        own=own,
-        shared=_shared(project, key, set(roles), {entry.release for entry in paid}),
-        dashboards=boards,
-        delta=delta,
+        epsilon=sum(spent(account.state, account.limit) for account in accounts) / NANO,
+        delta=sum(account.limit.atto_delta for account in accounts) / ATTO,
         questions=len(paid),
         exports=tuple(exports.select_related("snapshot", "project").order_by("released", "id")),
         unproven=sum(not note.startswith("export ") for note in notes),
-        allowed=allowed,
+        allowed=None if budget is None else min(project.data_set_budget, budget),
     )
 
 
@@ -151,18 +127,6 @@ def _budget_of(project: Any, members: list[Any]) -> float | None:
     return max(budgets, default=None)
 
 
-def _dashboard_budgets(project: Any, audiences: Iterable[str]) -> float:
-    given = [project.dashboard_budget(name) or 0.0 for name in audiences if _has_dashboards(project, name)]
-    return float(sum(given))
-
-
-def _shared(project: Any, key: str, roles: set[str], paid: set[str | None]) -> float:
-    """Return the loss of what others paid for and the owner shows to these roles; each answer once."""
-    others = Analysis.objects.filter(project=project).exclude(recipient=key)
-    seen = {item.digest: item for item in others if roles.intersection(item.shared_with) and item.digest not in paid}
-    return float(sum(release_of(item).epsilon or 0.0 for item in seen.values()))
-
-
 def if_all_is_spent(project: Any) -> list[Given]:
     """Return what every audience could get by the policy of today: its whole budget, and all of them together."""
     policy, found = project.policy, []
@@ -173,29 +137,22 @@ def if_all_is_spent(project: Any) -> list[Given]:
         except PolicyError:
             continue
         budget = terms.budget or terms.data_set_budget
-        boards = (project.dashboard_budget(audience) or 0.0) if _has_dashboards(project, audience) else 0.0
-        boards = min(boards, max(0.0, project.data_set_budget - budget.epsilon))  # all of it is paid from that one too
         found.append(
             Given(
                 f"{AUDIENCE}{audience}",
                 audience_words(audience),
                 (place.role,),
-                own=budget.epsilon,
-                dashboards=boards,
+                epsilon=budget.epsilon,
                 delta=budget.delta,
                 whole=True,
-                allowed=budget.epsilon + boards,
+                allowed=budget.epsilon,
             )
         )
     together = Given(
-        f"{AUDIENCE}*", "All recipients together", ("third_party",), own=project.data_set_budget, whole=True,
+        f"{AUDIENCE}*", "All recipients together", ("third_party",), epsilon=project.data_set_budget, whole=True,
         delta=project.delta, allowed=project.data_set_budget,
     )  # fmt: skip
     return [*found, together]
-
-
-def _has_dashboards(project: Any, audience: str) -> bool:
-    return bool(project.dashboards.filter(audience=audience).exists())
 
 
 def subject_of(project: Any, subject: str) -> Given:

@@ -71,9 +71,6 @@ def attack(run: AttackRun, claim: jobs.Claim | None = None) -> None:
 def _facts(given: Given) -> dict[str, Any]:
     return {
         "roles": list(given.roles),
-        "own": given.own,
-        "shared": given.shared,
-        "dashboards": given.dashboards,
         "epsilon": given.epsilon,
         "delta": given.delta,
         "bound": given.bound,

@@ -100,12 +100,10 @@ def html_report(run: AttackRun) -> str:
 
 
 def loss_rows(given: dict[str, Any]) -> list[tuple[str, float]]:
-    """Return the loss by where it came from."""
-    return [
-        ("Own questions" if not given["whole"] else "Own questions, whole budget", given["own"]),
-        ("Analyses of others that the owner shows", given["shared"]),
-        ("Dashboards", given["dashboards"]),
-        ("Together", given["epsilon"]),
+    """Return the loss; of runs of earlier versions also where it came from."""
+    parts = (("Own questions", "own"), ("Answers that the owner shares", "shared"), ("Dashboards", "dashboards"))
+    return [(words, given[name]) for words, name in parts if name in given] + [
+        ("All statistics" if not given["whole"] else "All statistics, whole budget", given["epsilon"])
     ]
 
 

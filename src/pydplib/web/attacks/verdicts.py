@@ -14,11 +14,11 @@ def verdict_of(given: Given, result: Mapping[str, Any]) -> dict[str, Any]:
     """Return tone, headline and reasons: ``good``, ``warning`` (something is open) or ``danger`` (too much).
 
     Examples:
-        >>> verdict_of(Given("acme", "Acme", ("third_party",), own=0.2), {"tables": [], "missed": []})["tone"]
+        >>> verdict_of(Given("acme", "Acme", ("third_party",), epsilon=0.2), {"tables": [], "missed": []})["tone"]
         'good'
-        >>> verdict_of(Given("acme", "Acme", ("third_party",), own=9.0), {"tables": [], "missed": []})["tone"]
+        >>> verdict_of(Given("acme", "Acme", ("third_party",), epsilon=9.0), {"tables": [], "missed": []})["tone"]
         'danger'
-        >>> found = verdict_of(Given("acme", "Acme", ("third_party",), own=1.0), {"tables": [], "missed": []})
+        >>> found = verdict_of(Given("acme", "Acme", ("third_party",), epsilon=1.0), {"tables": [], "missed": []})
         >>> "from 50 % to at most 73.2 %" in found["reasons"][0]
         True
     """
@@ -40,7 +40,7 @@ def verdict_of(given: Given, result: Mapping[str, Any]) -> dict[str, Any]:
         much = True
         open_.append(
             f"{lost}: within the {limit:.4g} that the policy allows, but more than the {audience.epsilon:g} of one "
-            f"default budget for a {title}. Questions, shared answers, dashboards and raised budgets add up. {guess}"
+            f"default budget for a {title}, because it was raised. {guess}"
         )
     else:
         good.append(f"{lost}, within the {limit:.4g} that the policy allows. {guess}")

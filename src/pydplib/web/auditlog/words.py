@@ -121,6 +121,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "analysis.ask": "Asked for a statistic",
         "analysis.export": "Downloaded released values",
         "analysis.original": "Looked at the original of a statistic",
+        "analysis.receive": "Paid for answers that others asked for",
         "analysis.refuse": "Was refused a statistic",
         "analysis.share": "Changed who sees a statistic",
         "ledger.accept": "Accepted the ledger as it is",

@@ -1,4 +1,4 @@
-"""What a viewer sees of a dashboard: released values, drawn once; nothing is paid and no row is read."""
+"""What a viewer sees of a dashboard: released values that their organisation has paid for; no row is read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
+from pydplib.web.analyses.receiving import Offer, offer_for
 from pydplib.web.analyses.seeing import decision_for
 from pydplib.web.auditlog.writing import record
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
 from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.pricing import label_for
+from pydplib.web.ledger.models import Payment
 from pydplib.web.projects.door import decide
 from pydplib.web.projects.fields import current_template, fields_of
 from pydplib.web.projects.words import plain
@@ -74,12 +76,35 @@ def visible(project: Any, place: Any) -> list[Dashboard]:
     return [dashboard for dashboard in found if can_view(dashboard, place)]
 
 
-def panels_of(edition: Edition, place: Any, *, originals_for: Any = None) -> list[Panel]:
+def releases_for(edition: Edition, place: Any) -> set[str]:
+    """Return the releases that a reader of an edition learns from, as far as the policy lets them through.
+
+    The noisy number of records is one of them where it was bought for the audience: the prices follow it, and the
+    figures show their prices.
+    """
+    schema, policy = Schema.from_json(edition.snapshot.schema), edition.dashboard.project.policy
+    keys = {key for item in edition.shown.all() for key in item.answers}
+    answers = Analysis.objects.filter(key__in=keys).select_related("project")
+    found = {one.digest for one in answers if decision_for(one, place, policy=policy, schema=schema)}
+    if not found:
+        return set()
+    bought = Payment.objects.filter(recipient=edition.dashboard.recipient, release__snapshot=edition.snapshot.key)
+    shown = Analysis.objects.filter(project=edition.dashboard.project, recipient=edition.dashboard.recipient)
+    return found | set(bought.exclude(release__in=shown.values("digest")).values_list("release_id", flat=True))
+
+
+def offer_of(edition: Edition, user: Any, place: Any) -> Offer | None:
+    """Return what a reader's organisation would pay for the figures that it has not received; none for nothing."""
+    return offer_for(edition.dashboard.project, user, place, releases_for(edition, place))
+
+
+def panels_of(edition: Edition, place: Any, *, waiting: Iterable[str] = (), originals_for: Any = None) -> list[Panel]:
     """Return the figures of an edition, each let through by the policy's door as it is today.
 
     Args:
         edition: What was published.
         place: The viewer's role as it counts now.
+        waiting: Releases that the viewer's organisation has not paid for: figures with one of them stay closed.
         originals_for: The owner who looks at the originals beside; every look is logged. None for everybody else.
     """
     shown = list(edition.shown.all())
@@ -91,7 +116,7 @@ def panels_of(edition: Edition, place: Any, *, originals_for: Any = None) -> lis
     if originals_for is not None:
         record(originals_for, "dashboard.originals", edition.dashboard.key, project=project)
         exact = {key: look_at_original(originals_for, answers[key]) for key in sorted(keys)}
-    panels = []
+    panels, unpaid = [], set(waiting)
     for number, item in enumerate(shown, start=1):
         facts: dict[str, Any] = {"id": f"figure-{number}", "title": item.title, "label": label_for(item)}
         if item.kind == Kind.PAPER:
@@ -99,6 +124,8 @@ def panels_of(edition: Edition, place: Any, *, originals_for: Any = None) -> lis
             continue
         mine = [answers[key] for key in item.answers]
         denied = _denied(mine, place, policy, schema)
+        if not denied and unpaid.intersection(answer.digest for answer in mine):
+            denied = "Your organisation has not received this figure yet."
         if denied:
             panels.append(Panel(**facts, closed=denied))
             continue

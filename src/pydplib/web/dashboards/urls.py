@@ -14,6 +14,7 @@ urlpatterns = [
     path("dashboards/figures/<str:key>/price", views_edit.figure_price, name="dashboard_figure_price"),
     path("dashboards/figures/<str:key>/remove", views_edit.figure_remove, name="dashboard_figure_remove"),
     path("dashboards/<str:key>", views.dashboard, name="dashboard"),
+    path("dashboards/<str:key>/receive", views.receive_figures, name="dashboard_receive"),
     path("dashboards/<str:key>/originals", views.originals, name="dashboard_originals"),
     path("dashboards/<str:key>/edit", views_edit.edit, name="dashboard_edit"),
     path("dashboards/<str:key>/pick", views_edit.pick, name="dashboard_pick"),

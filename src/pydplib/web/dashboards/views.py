@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.errors import ParameterError
+from pydplib.web.analyses.receiving import receive
 from pydplib.web.dashboards.budgets import purses
 from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.pricing import noise_words
-from pydplib.web.dashboards.showing import audience_title, can_view, panels_of, visible
+from pydplib.web.dashboards.showing import audience_title, can_view, offer_of, panels_of, releases_for, visible
+from pydplib.web.design.forms import seen
 from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 
@@ -38,8 +41,22 @@ def dashboards(request: HttpRequest) -> HttpResponse:
 @door("ask", of=Dashboard)
 @require_safe
 def dashboard(request: HttpRequest) -> HttpResponse:
-    """Show the published edition: free for everybody of the audience."""
+    """Show the published edition: what the reader's organisation has paid for, and the price of the rest."""
     return render(request, "dashboards/dashboard.html", _page(request))
+
+
+@door("ask", of=Dashboard)
+@require_POST
+def receive_figures(request: HttpRequest) -> HttpResponse:
+    """Pay for the figures from the reader's organisation's budget, once."""
+    item: Dashboard = request.target
+    edition = item.edition
+    if edition is None or not can_view(item, request.member):
+        raise Http404
+    found = releases_for(edition, request.member)
+    receive(item.project, request.user, request.member, found, agreed=seen(request, "agreed"), subject=item.key)
+    messages.success(request, "Paid. Your organisation sees these figures from now on.")
+    return redirect("dashboard", key=item.key)
 
 
 @door("edit_policy", of=Dashboard)
@@ -72,7 +89,9 @@ def _page(request: HttpRequest, *, originals_for: Any = None) -> dict[str, Any]:
         "breadcrumb": [("Dashboards", f"/dashboards?project={item.project.key}"), (item.title, "")],
     }
     if edition is not None:
-        values["panels"] = panels_of(edition, request.member, originals_for=originals_for)
+        offer = values["offer"] = offer_of(edition, request.user, request.member)
+        waiting = () if offer is None else offer.digests
+        values["panels"] = panels_of(edition, request.member, waiting=waiting, originals_for=originals_for)
     return values
 
 

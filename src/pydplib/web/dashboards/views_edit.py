@@ -20,6 +20,7 @@ from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
 from pydplib.web.dashboards.pricing import bill_for, noise_words, title_for
 from pydplib.web.dashboards.publishing import count_records, publish
 from pydplib.web.dashboards.showing import audience_title
+from pydplib.web.design.forms import seen
 from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.changing import noting_refusals
@@ -137,8 +138,10 @@ def count(request: HttpRequest) -> HttpResponse:
 @require_POST
 def publish_now(request: HttpRequest) -> HttpResponse:
     """Pay and publish, at the price that the page showed."""
-    publish(request.user, request.target, agreed=_seen(request, "agreed"), after=_seen(request, "after"))
-    messages.success(request, "Published. Everybody of the audience sees it from now on, for nothing.")
+    publish(request.user, request.target, agreed=seen(request, "agreed"), after=seen(request, "after"))
+    messages.success(
+        request, "Published. Each organisation of the audience pays once from its own budget when it opens it."
+    )
     return redirect("dashboard", key=request.target.key)
 
 
@@ -191,14 +194,6 @@ def dashboard_budget(request: HttpRequest, audience: str) -> HttpResponse:
         "breadcrumb": [("Dashboards", f"/dashboards?project={project.key}"), ("Budget", "")],
     }
     return render(request, "dashboards/budget.html", values, status=422 if form.is_bound else 200)
-
-
-def _seen(request: HttpRequest, name: str) -> int:
-    """Return a number that the page with the button has put there."""
-    word = request.POST.get(name, "")
-    if not (word.isascii() and word.isdigit()) or len(word) > 15:  # "²" is a digit too, but no number
-        raise ParameterError("Publishing needs the price that you agree to: go back and press the button there.")
-    return int(word)
 
 
 def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: Any = None) -> dict[str, Any]:

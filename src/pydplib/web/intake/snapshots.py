@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from pydplib._duckdb_files import exact_name, parquet_source, sql_name, sql_text
+from pydplib._duckdb_files import Confinement, exact_name, parquet_source, sql_name, sql_text
 from pydplib.capture import Template, to_schema
 from pydplib.engine.check import TableCheck
 from pydplib.engine.dialects import Dialect
@@ -360,9 +360,14 @@ def _holds(snapshot: Snapshot, pseudonyms: Collection[str] | None) -> bool:
     return bool(_query(f"SELECT 1 FROM {source} WHERE {sql_name(person)} IN ({listed}) LIMIT 1"))
 
 
-def _confined() -> dict[str, Any]:
+def confinement() -> Confinement:
     """Return how DuckDB is opened in this server: it touches the snapshots' folder alone, in bounded memory."""
-    return {"memory_limit": settings.CONFIGURATION.query_memory, "keep_to": [folder()]}
+    return Confinement((folder(),), settings.CONFIGURATION.query_memory)
+
+
+def _confined() -> dict[str, Any]:
+    rule = confinement()
+    return {"memory_limit": rule.memory_limit, "keep_to": rule.folders}
 
 
 def open_snapshots() -> Any:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
+from pydplib.budget import workflow
 from pydplib.budget.chain import Head, check_chain, check_head
+from pydplib.budget.costs import Cost
 from pydplib.budget.keys import check_name
 from pydplib.budget.store import Account
 from pydplib.budget.store_ledger import StoreLedger
+from pydplib.budget.today import Today
 from pydplib.budget.verify import DamagedLedgerError
+from pydplib.budget.workflow import KnownRelease, Refused, Reservation
 from pydplib.errors import LedgerError
 from pydplib.noise.tap import check_not_seeded
 from pydplib.web.ledger import models as rows
@@ -132,6 +136,37 @@ class DatabaseLedger(StoreLedger):
         with self._snapshot() as store:
             return list(store.accounts(**named))
 
+    def costs(self, digests: Iterable[str]) -> dict[str, Cost]:
+        """Return what whoever gets a release pays for it, by its key: as the entry says that debited it first."""
+        wanted = list(digests)
+        with self._snapshot() as store:
+            return {digest: _known(store, digest).cost for digest in wanted}
+
+    def paid_by(self, recipient: str, digests: Iterable[str]) -> set[str]:
+        """Return which of these releases a recipient has paid for."""
+        found = rows.Payment.objects.filter(recipient=check_name("recipient", recipient), release__in=list(digests))
+        return set(found.values_list("release_id", flat=True))
+
+    def hand_on(self, digest: str, *, recipient: str, role: str, today: Today) -> Reservation:
+        """Let one more recipient pay for a release that is there; the data set does not pay for it again.
+
+        Args:
+            digest: The release.
+            recipient: Who gets it, and pays as if they had asked.
+            role: The recipient's role, for the record.
+            today: What today's terms give.
+
+        Raises:
+            BudgetError: The recipient's budget cannot pay. Nothing was spent.
+        """
+        recipient = check_name("recipient", recipient)
+        with self._transaction() as store:
+            key = _known(store, digest)
+            outcome = workflow.reserve(store, key, recipient=recipient, role=role, time=self._now(), today=today)
+        if isinstance(outcome, Refused):
+            raise workflow.to_error(outcome)
+        return outcome
+
     def _check_head(self, store: DatabaseStore, name: str, known: Head | None) -> None:
         """Raise unless the ledger goes on where the remembered head ends."""
         if known is None:
@@ -167,6 +202,16 @@ class DatabaseLedger(StoreLedger):
             raise LedgerError(
                 f"The file '{self.head_file.name}' cannot be written. The debit stands; ask again once it can."
             ) from None
+
+
+def _known(store: DatabaseStore, digest: str) -> KnownRelease:
+    """Return a release with its price, as the chain has it."""
+    release = store.get_release(digest)
+    number = rows.Payment.objects.filter(release_id=digest).order_by("entry_id").values_list("entry_id", flat=True)
+    entry = store.get_entry(number[0]) if release is not None and number else None
+    if release is None or entry is None or entry.cost is None or entry.release != digest:
+        raise LedgerError("This answer is not in the ledger.")
+    return KnownRelease(digest, release.lineage, release.snapshot, release.question, entry.cost)
 
 
 @contextmanager

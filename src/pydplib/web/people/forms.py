@@ -193,10 +193,3 @@ class InviteForm(forms.Form):
     def clean_organisation(self) -> str:
         """Take runs of blanks for one."""
         return " ".join(self.cleaned_data["organisation"].split())
-
-    def clean_username(self) -> str:
-        """Refuse a name that is taken, here or elsewhere, in the same words."""
-        name: str = self.cleaned_data["username"]
-        if User.objects.filter(username__iexact=name).exists():
-            raise ValidationError("This name cannot be used. Choose another one.")
-        return name

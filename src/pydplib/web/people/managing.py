@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.db import IntegrityError, transaction
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.people import links, second_factor
+from pydplib.web.people import links, rate_limits, second_factor
 from pydplib.web.people.models import TAKEN, Hospital, OneTimeLink, User
 from pydplib.web.people.sessions import end_sessions
 
 Purpose = links.Purpose
+
+UNUSABLE = "This name cannot be used. Choose another one."
+"""What is said of a user name that is taken, here or elsewhere."""
 
 
 def set_up(link: OneTimeLink, hospital: str, username: str, full_name: str, password: str) -> User:
@@ -61,13 +67,13 @@ def person(owner: User, username: str) -> User | None:
 def invite(owner: User, username: str, full_name: str) -> tuple[User, str]:
     """Make a user of the owner's hospital; return it and the token of the link that sets the first password."""
     try:
-        with recorded(owner) as log:
+        with _counting_taken(owner), recorded(owner) as log:
             _check_owner(owner)
             user = User.objects.create_user(username, hospital=owner.hospital, full_name=full_name)
             token = links.make_link(Purpose.WELCOME, user=user, made_by=owner)
             log.add("user.invite", user.username)
     except IntegrityError:
-        raise ParameterError("This name cannot be used. Choose another one.") from None
+        raise ParameterError(UNUSABLE) from None
     return user, token
 
 
@@ -77,7 +83,7 @@ def invite_partner(owner: User, organisation: str, username: str, full_name: str
     The partner belongs to none of the owner's pages: it gets a budget of its own in every project that adds it.
     """
     try:
-        with recorded(owner) as log:
+        with _counting_taken(owner), recorded(owner) as log:
             _check_owner(owner)
             try:
                 made = Hospital.objects.create(name=organisation)
@@ -91,7 +97,7 @@ def invite_partner(owner: User, organisation: str, username: str, full_name: str
             token = links.make_link(Purpose.WELCOME, user=user, made_by=owner)
             log.add("partner.invite", user.username, organisation=made.key)
     except IntegrityError:
-        raise ParameterError("This name cannot be used. Choose another one.") from None
+        raise ParameterError(UNUSABLE) from None
     return user, token
 
 
@@ -157,7 +163,7 @@ def rescue(subject: User, *, lost_phone: bool) -> str:
 def rename_hospital(owner: User, name: str) -> None:
     """Give the hospital another name; raise ``ParameterError`` if another one has, had or seems to have it."""
     try:
-        with recorded(owner) as log:
+        with _counting_taken(owner), recorded(owner) as log:
             _check_owner(owner)
             hospital = Hospital.objects.get(pk=owner.hospital_id)
             before, hospital.name = hospital.name, name
@@ -178,6 +184,18 @@ def set_grace(owner: User, days: int) -> None:
         if days != before:
             Hospital.objects.filter(pk=owner.hospital_id).update(second_factor_grace=days)
             log.add("hospital.second_factor_grace", owner.hospital.key, before=before, after=days)
+
+
+@contextmanager
+def _counting_taken(owner: User) -> Iterator[None]:
+    """Count names that were refused, and refuse all once there were many: nobody learns who is here by trying."""
+    if rate_limits.is_used_up("taken", owner.hospital_id):
+        raise PolicyError("Many names were tried that cannot be used. Try again in an hour.")
+    try:
+        yield
+    except (IntegrityError, ParameterError):
+        rate_limits.take("taken", owner.hospital_id)
+        raise
 
 
 def _check_other(owner: User, subject: User) -> None:

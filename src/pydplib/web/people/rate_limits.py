@@ -40,6 +40,8 @@ LIMITS: dict[str, tuple[Limit, ...]] = {
     "confirm": (Limit(5, 15),),
     # People of other organisations whom one organisation invites into its projects: nobody reads a directory this way.
     "invite": (Limit(20, 60), Limit(60, 24 * 60)),
+    # Names of users and organisations that turned out to be taken: which ones exist is not found by trying.
+    "taken": (Limit(10, 60), Limit(30, 24 * 60)),
     # One-time links that do not exist, from one address.
     "link": (Limit(20, 15),),
 }
@@ -63,6 +65,17 @@ def take(kind: str, who: object) -> bool:
             row.save(update_fields=["since", "count"])
         allowed = allowed and row.count <= limit.tries
     return allowed
+
+
+def is_used_up(kind: str, who: object) -> bool:
+    """Return whether no further try would be allowed; counts nothing."""
+    now = timezone.now()
+    for limit in LIMITS[kind]:
+        row = TryCount.objects.filter(name=_name(kind, who, limit)).first()
+        window = dt.timedelta(minutes=limit.minutes)
+        if row is not None and not is_stale(row.since, window, now=now) and row.count >= limit.tries:
+            return True
+    return False
 
 
 def give_back(kind: str, who: object) -> None:

@@ -72,7 +72,8 @@ def invite(request: HttpRequest) -> HttpResponse:
             else:
                 user, token = managing.invite(request.user, *whom)
         except ParameterError as problem:
-            form.add_error("organisation" if organisation else "username", str(problem))
+            about_user = not organisation or str(problem) == managing.UNUSABLE
+            form.add_error("username" if about_user else "organisation", str(problem))
         else:
             return _show_link(request, user, token, links.Purpose.WELCOME)
     return render(request, "people/invite.html", {"form": form, "breadcrumb": _way("Invite")})

@@ -6,6 +6,7 @@ see the rows themselves are left out: no budget protects data from those who hol
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -66,6 +67,8 @@ def raise_by(
 ) -> Raise | None:
     """Return what a user's organisation would get more of; none if nothing, or if it has spent nothing yet.
 
+    Rows of the policy end: what counts is every day from now on, not only today.
+
     Args:
         project: The project, locked by the caller.
         user: Somebody of the organisation.
@@ -80,25 +83,36 @@ def raise_by(
         member.user_id: Seat(member.role, tuple(member.groups))
         for member in Member.objects.filter(project=project, user__hospital=user.hospital_id)
     }
-    today = project.policy
-    before = _allowance(project, today, places.values())
-    after = _allowance(project, policy or today, (places | ({user.pk: seat} if seat else {})).values())
-    if after is None:
-        return None
-    if before is None:  # nobody of it asks at the moment: what it had when it asked counts
-        before = Allowance(opened, after.cap)
-    if not caps:
-        before, after = Allowance(before.budget, 0.0), Allowance(after.budget, 0.0)
-    return Raise(user.hospital.name, before, after) if after.exceeds(before) else None
+    old, new = project.policy, policy or project.policy
+    seats = places | ({user.pk: seat} if seat else {})
+    for day in _days(old, new):
+        before = _allowance(project, old, places.values(), day)
+        after = _allowance(project, new, seats.values(), day)
+        if after is None:
+            continue
+        if before is None:  # nobody of it asks then: what it had when it asked counts
+            before = Allowance(opened, after.cap)
+        if not caps:
+            before, after = Allowance(before.budget, 0.0), Allowance(after.budget, 0.0)
+        if after.exceeds(before):
+            return Raise(user.hospital.name, before, after)
+    return None
 
 
-def _allowance(project: Project, policy: Policy, seats: Iterable[Seat]) -> Allowance | None:
+def _days(*policies: Policy) -> list[dt.date]:
+    """Return today, and every day on which a row no longer counts for the first time."""
+    today = timezone.localdate()
+    ends = {rule.expires for policy in policies for rule in policy.rules if rule.expires is not None}
+    return [today, *sorted(end + dt.timedelta(days=1) for end in ends if today <= end < dt.date.max)]
+
+
+def _allowance(project: Project, policy: Policy, seats: Iterable[Seat], day: dt.date) -> Allowance | None:
     found = []
     for seat in seats:
         if not can_use(seat.role, "ask") or can_use(seat.role, "see_raw"):
             continue
         try:
-            terms = policy.terms(seat.role, groups=seat.groups, project=project.key, on=timezone.localdate())
+            terms = policy.terms(seat.role, groups=seat.groups, project=project.key, on=day)
         except PolicyError:
             continue
         cap = math.inf if terms.epsilon_cap is None else terms.epsilon_cap

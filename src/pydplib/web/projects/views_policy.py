@@ -61,9 +61,10 @@ def policy(request: HttpRequest) -> HttpResponse:
 
 
 def _dashboards(project: Project, rule: PolicyRule) -> float | None:
-    """Return what dashboards may tell a row's readers on top of their own questions; none if they have none."""
+    """Return what dashboards may take of a row's budget, where that is less than all of it; else none."""
     reads = rule.audience in ROLES and "ask" in ROLES[rule.audience].powers and rule.budget is not None
-    return project.dashboard_budget(rule.audience) if reads else None
+    most = project.dashboard_budget(rule.audience) if reads else None
+    return most if most is not None and rule.budget is not None and most < rule.budget else None
 
 
 @door("edit_policy", of=Rule, recent=True)

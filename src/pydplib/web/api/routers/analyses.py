@@ -12,16 +12,18 @@ from ninja import Query, Router
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.release import Question
 from pydplib.release.prices import Accuracy
+from pydplib.web.analyses import receiving
 from pydplib.web.analyses.asking import ask, stored_payload
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import check_cells
-from pydplib.web.analyses.seeing import check_see, payer_for, visible
+from pydplib.web.analyses.seeing import check_concerns, check_see, is_own, payer_for, visible
 from pydplib.web.api.doors import entry
 from pydplib.web.api.questions import AskIn, PayIn, check_names, check_opened, read_question
 from pydplib.web.api.values import (
+    AgreeIn,
     AnalysesOut,
     AnalysisBrief,
     AnalysisOut,
@@ -79,8 +81,21 @@ def ask_question(request: HttpRequest, key: str, body: PayIn) -> HttpResponse:
 @router.get("/analyses/{key}", response=answers(AnalysisOut), operation_id="read_analysis")
 @entry("ask", scope="read", of=Analysis)
 def read_analysis(request: HttpRequest, key: str) -> HttpResponse:
-    """An analysis with its released values."""
+    """An analysis with its released values, once the caller's organisation has paid for it."""
     found = check_see(request)
+    return with_release(found, payer=_payer(request, found, recipient_names()))
+
+
+@router.post("/analyses/{key}/receive", response=answers(AnalysisOut), operation_id="receive_analysis")
+@entry("ask", scope="ask", of=Analysis)
+def receive_analysis(request: HttpRequest, key: str, body: AgreeIn) -> HttpResponse:
+    """Pay for an analysis that is shared with the caller, from the organisation's budget; free if it has paid before.
+
+    It is refused, and nothing is spent, if it would cost more epsilon than `at_most`.
+    """
+    found = check_concerns(request)
+    if not is_own(found, request.user, request.member) and not request.member.can("see_raw"):
+        found = receiving.receive_analysis(request.user, request.member, found, agreed=body.nano)
     return with_release(found, payer=_payer(request, found, recipient_names()))
 
 

@@ -1,22 +1,24 @@
-"""Dashboards of the caller's audience, with the released values behind every figure. Reading is free."""
+"""Dashboards of the caller's audience, with the released values behind every figure that its organisation paid for."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import Any
+from typing import Any, cast
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import BaseModel
 
+from pydplib.budget.units import NANO
 from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.receiving import receive
 from pydplib.web.analyses.seeing import decision_for
 from pydplib.web.api.doors import entry
-from pydplib.web.api.values import ReleaseOut, answers, reply
-from pydplib.web.dashboards.models import Dashboard, Kind, Shown
-from pydplib.web.dashboards.showing import can_view, visible
+from pydplib.web.api.values import AgreeIn, ReleaseOut, answers, reply
+from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
+from pydplib.web.dashboards.showing import can_view, offer_of, releases_for, visible
 from pydplib.web.projects.models import Project
 
 router = Router(tags=["dashboards"])
@@ -64,9 +66,10 @@ class FigureOut(BaseModel):
 
 
 class DashboardOut(DashboardBrief):
-    """A dashboard with its releases."""
+    """A dashboard with its releases; ``to_pay``: epsilon of those that are not received and so left out."""
 
     intro: str
+    to_pay: float
     shown: list[FigureOut]
 
 
@@ -81,27 +84,54 @@ def list_dashboards(request: HttpRequest, key: str) -> HttpResponse:
 @router.get("/dashboards/{key}", response=answers(DashboardOut), operation_id="read_dashboard")
 @entry("ask", scope="read", of=Dashboard)
 def read_dashboard(request: HttpRequest, key: str) -> HttpResponse:
-    """One dashboard with the releases behind its figures, as far as the policy of today lets them through."""
-    item: Dashboard = request.target
-    edition = item.edition
-    if edition is None or not can_view(item, request.member):
+    """One dashboard with the releases behind its figures, as far as the policy lets them through and they are paid.
+
+    What the caller's organisation has not received is left out, and costs `to_pay`.
+    """
+    return _read(request, _edition(request))
+
+
+@router.post("/dashboards/{key}/receive", response=answers(DashboardOut), operation_id="receive_dashboard")
+@entry("ask", scope="ask", of=Dashboard)
+def receive_dashboard(request: HttpRequest, key: str, body: AgreeIn) -> HttpResponse:
+    """Pay for the figures of a dashboard from the organisation's budget; free if it has paid before.
+
+    It is refused, and nothing is spent, if they would cost more epsilon than `at_most`.
+    """
+    edition = _edition(request)
+    found = releases_for(edition, request.member)
+    receive(request.project, request.user, request.member, found, agreed=body.nano, subject=request.target.key)
+    return _read(request, edition)
+
+
+def _edition(request: HttpRequest) -> Edition:
+    edition = request.target.edition
+    if edition is None or not can_view(request.target, request.member):
         raise Http404
+    return cast("Edition", edition)
+
+
+def _read(request: HttpRequest, edition: Edition) -> HttpResponse:
+    item, offer = edition.dashboard, offer_of(edition, request.user, request.member)
+    waiting = set() if offer is None else set(offer.digests)
     shown = [
         figure
         for one in edition.shown.exclude(kind=Kind.PAPER)
-        if (figure := _figure(one, request.member, item.project)) is not None
+        if (figure := _figure(one, request.member, item.project, waiting)) is not None
     ]
     head = DashboardBrief.of(item, edition).model_dump_json().encode()[:-1]
-    intro = json.dumps(edition.intro).encode()
-    body = head + b', "intro": ' + intro + b', "shown": [' + b", ".join(shown) + b"]}"
+    facts = json.dumps({"intro": edition.intro, "to_pay": 0 if offer is None else offer.nano / NANO}).encode()[1:-1]
+    body = head + b", " + facts + b', "shown": [' + b", ".join(shown) + b"]}"
     return HttpResponse(body, content_type="application/json")
 
 
-def _figure(one: Shown, place: Any, project: Any) -> bytes | None:
-    """Return a figure whose releases are, byte for byte, what the ledger stores; none if the policy has closed it."""
+def _figure(one: Shown, place: Any, project: Any, waiting: set[str]) -> bytes | None:
+    """Return a figure whose releases are, byte for byte, what the ledger stores; none if it is closed or not paid."""
     answered = {item.key: item for item in Analysis.objects.filter(key__in=one.answers).select_related("project")}
     mine = [answered[key] for key in one.answers]
     policy = project.policy
+    if waiting.intersection(item.digest for item in mine):
+        return None
     if not all(decision_for(item, place, policy=policy) for item in mine):
         return None
     head = json.dumps({"name": one.name or "question", "title": one.title}).encode()[:-1]
