@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,28 @@ def test_own_kind_generalizes_and_its_records_get_noise() -> None:
     assert set(result.data["seen"]) <= {"07 h", "08 h", "09 h", "*"}
     noisy = release_records(frame["score"], Score(5), epsilon=1.0)
     assert set(noisy.values) <= set(Score(5).choices)
+
+
+def test_numbers_of_different_length_in_a_text_are_read_alike_by_sql_and_polars() -> None:
+    import pandas as pd
+    import polars as pl
+
+    from pydplib.schema.cells import PartsCell
+
+    @register_kind
+    @dataclass(frozen=True, slots=True)
+    class Slider(dp.Integer):
+        kind = "slider"
+
+        @property
+        def cell(self) -> Any:
+            return PartsCell("^([0-9]|10) of 10$", ((1, 2, 1),), self.low, self.high)
+
+    try:
+        columns: Any = {"pain": ["7 of 10", "10 of 10", "11 of 10", "of 10", "x"]}
+        schema = dp.Schema({"pain": Slider(0, 10)})
+        plan = Plan(schema, measures=[Measure("sum", "pain", low=0, high=10, step=1), Measure("count", "pain")])
+        for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+            assert [part.tolist() for part in dp.load(frame, schema).aggregate(plan).values] == [[17], [2]]
+    finally:
+        forget_kind(Slider)
