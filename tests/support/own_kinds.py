@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pydplib as dp
+from pydplib.engine import Bins, Measure, Plan, number_bounds
 from pydplib.errors import QuestionError, SchemaError
 from pydplib.schema import Column, Label, Operator, Ranged, Scalar, forget_kind, register_kind
 from pydplib.schema.cells import Choice, CodeCell, PartsCell
@@ -157,3 +159,40 @@ def own_kinds() -> Iterator[None]:
     finally:
         forget_kind(TimeOfDay)
         forget_kind(Score)
+
+
+VISITS = [
+    ("a", "08:15", "3/5"), ("b", "12:00", "5/5"), ("c", "18:59", "1/5"), ("d", "05:00", "3/5"),
+    ("e", "23:59", "3/4"), ("f", "8:15", "nonsense"), ("g", None, None), ("h", "24:00", ""),
+    ("i", "12:30\n", "2/5"), ("j", "09:45", "4/5"),
+]  # fmt: skip
+"""Person, time, score; among them times beyond the bounds, and texts that are no times."""
+
+_MINUTES = (495, 720, 1139, 420, 1140, 585)  # as clamped to 07:00 and 19:00
+_SCORES = (3, 5, 1, 3, 2, 4)
+
+
+def visits_schema() -> dp.Schema:
+    """Return the schema of the visits."""
+    columns: dict[str, Any] = {"id": dp.Text(), "seen": TimeOfDay("07:00", "19:00", title="Seen at"), "score": Score(5)}
+    return dp.Schema(columns, person="id", max_rows_per_person=1, name="visits", size=10)
+
+
+def visit_plans() -> list[tuple[Plan, list[list[int]]]]:
+    """Return plans and the integers that every engine must find in the visits."""
+    schema, count = visits_schema(), Measure("count")
+
+    def total(name: str) -> list[Measure]:
+        low, high = number_bounds(schema.column(name))
+        return [Measure("sum", name, low=low, high=high, step=1), Measure("count", name)]
+
+    bins = Bins(["07:00", "08:30", "12:00", "19:00"])
+    return [
+        (Plan(schema, measures=total("seen")), [[sum(_MINUTES)], [6]]),
+        (Plan(schema, measures=total("score")), [[sum(_SCORES)], [6]]),
+        (Plan(schema, measures=[count], by={"score": ["5/5", "3/5", None]}), [[1, 2, 4]]),
+        (Plan(schema, measures=[count], by={"seen": bins}), [[2, 1, 3]]),
+        (Plan(schema, measures=[count], where=[dp.Where("seen").at_least("12:00")]), [[3]]),
+        (Plan(schema, measures=[count], where=[dp.Where("score").is_in(["5/5", "3/5"])]), [[3]]),
+        (Plan(schema, measures=[count], where=[dp.Where("seen").is_missing()]), [[4]]),
+    ]

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from own_kinds import Score, TimeOfDay, own_kinds
+from own_kinds import VISITS, Score, TimeOfDay, own_kinds, visit_plans, visits_schema
 
 import pydplib as dp
 from pydplib.cli import main
-from pydplib.engine import Bins, Measure, Plan, number_bounds
+from pydplib.engine import Measure, Plan
 from pydplib.errors import QuestionError, SchemaError
 from pydplib.release.records import release_records
 from pydplib.schema import COLUMN_KINDS, forget_kind, register_kind
-
-ROWS = [
-    ("a", "08:15", "3/5"), ("b", "12:00", "5/5"), ("c", "18:59", "1/5"), ("d", "05:00", "3/5"),
-    ("e", "23:59", "3/4"), ("f", "8:15", "nonsense"), ("g", None, None), ("h", "24:00", ""),
-    ("i", "12:30\n", "2/5"), ("j", "09:45", "4/5"),
-]  # fmt: skip
-MINUTES = [495, 720, 1139, 420, 1140, 585]  # as clamped to 07:00-19:00; "8:15", "24:00" and "12:30\n" are no times
-SCORES = [3, 5, 1, 3, 2, 4]
 
 
 @pytest.fixture(autouse=True)
 def _own_kinds() -> Any:
     with own_kinds():
         yield
-
-
-def _schema() -> dp.Schema:
-    columns: dict[str, Any] = {"id": dp.Text(), "seen": TimeOfDay("07:00", "19:00", title="Seen at"), "score": Score(5)}
-    return dp.Schema(columns, person="id", max_rows_per_person=1, name="visits", size=10)
 
 
 def _csv(folder: Path, rows: list[tuple[Any, ...]]) -> Path:
@@ -49,21 +37,21 @@ def _tables(folder: Path) -> dict[str, Any]:
     import polars as pl
 
     names = ("id", "seen", "score")
-    columns = {name: [row[place] for row in ROWS] for place, name in enumerate(names)}
+    columns = {name: [row[place] for row in VISITS] for place, name in enumerate(names)}
     database = folder / "visits.sqlite"
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE visits (id TEXT, seen TEXT, score TEXT)")
-        connection.executemany("INSERT INTO visits VALUES (?, ?, ?)", ROWS)
+        connection.executemany("INSERT INTO visits VALUES (?, ?, ?)", VISITS)
     return {
-        "pandas": dp.load(pd.DataFrame(columns), _schema()),
-        "polars": dp.load(pl.DataFrame(columns), _schema()),
-        "csv": dp.load(_csv(folder, ROWS), _schema()),
-        "sqlite": dp.load(database, _schema(), table="visits"),
+        "pandas": dp.load(pd.DataFrame(columns), visits_schema()),
+        "polars": dp.load(pl.DataFrame(columns), visits_schema()),
+        "csv": dp.load(_csv(folder, VISITS), visits_schema()),
+        "sqlite": dp.load(database, visits_schema(), table="visits"),
     }
 
 
 def test_own_kind_goes_through_toml_and_json_and_its_mistakes_get_sentences(tmp_path: Path) -> None:
-    schema = _schema()
+    schema = visits_schema()
     assert dp.Schema.from_toml(schema.to_toml()) == schema == dp.Schema.from_json(schema.to_json())
     schema.save(tmp_path / "visits.toml")
     assert dp.Schema.load(tmp_path / "visits.toml") == schema
@@ -75,7 +63,7 @@ def test_own_kind_goes_through_toml_and_json_and_its_mistakes_get_sentences(tmp_
 
 
 def test_unregistered_kind_is_unknown_and_a_taken_word_is_refused() -> None:
-    text = _schema().to_toml()
+    text = visits_schema().to_toml()
     forget_kind(TimeOfDay)
     with pytest.raises(SchemaError, match="unknown kind 'time of day'"):
         dp.Schema.from_toml(text)
@@ -88,29 +76,10 @@ def test_unregistered_kind_is_unknown_and_a_taken_word_is_refused() -> None:
     assert COLUMN_KINDS["number"] is dp.Number
 
 
-def _sum(name: str) -> Measure:
-    low, high = number_bounds(_schema().column(name))
-    return Measure("sum", name, low=low, high=high, step=1)
-
-
 def test_every_engine_counts_the_same_integers_of_an_own_kind(tmp_path: Path) -> None:
-    schema = _schema()
-    plans = [
-        Plan(schema, measures=[_sum("seen"), Measure("count", "seen")]),
-        Plan(schema, measures=[_sum("score"), Measure("count", "score")]),
-        Plan(schema, measures=[Measure("count")], by={"score": ["5/5", "3/5", None]}),
-        Plan(schema, measures=[Measure("count")], by={"seen": Bins(["07:00", "08:30", "12:00", "19:00"])}),
-        Plan(schema, measures=[Measure("count")], where=[dp.Where("seen").at_least("12:00")]),
-        Plan(schema, measures=[Measure("count")], where=[dp.Where("score").is_in(["5/5", "3/5"])]),
-        Plan(schema, measures=[Measure("count")], where=[dp.Where("seen").is_missing()]),
-    ]
-    expected = [
-        [[sum(MINUTES)], [6]], [[sum(SCORES)], [6]], [[1, 2, 4]], [[2, 1, 3]], [[3]], [[3]], [[4]],
-    ]  # fmt: skip
     for name, table in _tables(tmp_path).items():
-        scale = plans[0].scale
-        found = [[(part // scale).tolist() for part in table.aggregate(plan).values] for plan in plans]
-        assert found == expected, name
+        for plan, expected in visit_plans():
+            assert [(part // plan.scale).tolist() for part in table.aggregate(plan).values] == expected, name
 
 
 def test_own_kind_is_checked_for_its_owner_and_refused_where_it_cannot_be_stored(tmp_path: Path) -> None:
@@ -125,7 +94,7 @@ def test_own_kind_is_checked_for_its_owner_and_refused_where_it_cannot_be_stored
         }, name
     frame = pd.DataFrame({"id": ["a"], "seen": [830], "score": ["3/5"]})
     with pytest.raises(SchemaError, match="declared a time of day, but the table stores it as integer"):
-        dp.load(frame, _schema())
+        dp.load(frame, visits_schema())
 
 
 QUESTIONS = {
@@ -145,8 +114,8 @@ def test_own_kind_in_the_grammar_a_session_a_release_and_a_figure(text: str, tmp
     from pydplib.release.grammar import parse_question
 
     question = QUESTIONS[text]
-    assert parse_question(text, _schema()) == question
-    table, policy = dp.load(_csv(tmp_path, ROWS), _schema()), dp.Policy(data_set_budget=2000)
+    assert parse_question(text, visits_schema()) == question
+    table, policy = dp.load(_csv(tmp_path, VISITS), visits_schema()), dp.Policy(data_set_budget=2000)
     session = dp.Session(table, recipient="acme", budget=dp.PureDP(2000.0), policy=policy)
     release = session.release(question, epsilon=1000.0)
     assert dp.Release.from_json(release.to_json()) == release
@@ -162,11 +131,11 @@ def test_wrong_values_of_an_own_kind_are_said_in_its_own_words() -> None:
     from pydplib.release.grammar import parse_question
 
     with pytest.raises(QuestionError, match="Column 'seen' holds times, written like 08:30"):
-        parse_question("count where seen > noon", _schema())
+        parse_question("count where seen > noon", visits_schema())
     with pytest.raises(QuestionError, match="'6/5' is no declared value of 'score'"):
-        parse_question("count where score = 6/5", _schema())
+        parse_question("count where score = 6/5", visits_schema())
     with pytest.raises(QuestionError, match="needs low <= high"):
-        Plan(_schema(), measures=[Measure("count")], where=[dp.Where("seen").between("12:00", "11:00")])
+        Plan(visits_schema(), measures=[Measure("count")], where=[dp.Where("seen").between("12:00", "11:00")])
 
 
 def test_own_kind_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +149,7 @@ def test_own_kind_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     table, schema = _csv(tmp_path, good), tmp_path / "visits.toml"
     proposed = run("schema", "init", str(table))
     assert '[columns."seen"]\nkind = "time of day"\nlow = ""\nhigh = ""' in proposed
-    _schema().save(schema)
+    visits_schema().save(schema)
     assert "time of day  07:00 to 19:00" in run("schema", "check", str(schema), str(table))
     asked = run(
         "release", str(table), "--schema", str(schema), "--question", "histogram seen where score in 1/5, 2/5",
@@ -200,3 +169,28 @@ def test_own_kind_generalizes_and_its_records_get_noise() -> None:
     assert set(result.data["seen"]) <= {"07 h", "08 h", "09 h", "*"}
     noisy = release_records(frame["score"], Score(5), epsilon=1.0)
     assert set(noisy.values) <= set(Score(5).choices)
+
+
+def test_numbers_of_different_length_in_a_text_are_read_alike_by_sql_and_polars() -> None:
+    import pandas as pd
+    import polars as pl
+
+    from pydplib.schema.cells import PartsCell
+
+    @register_kind
+    @dataclass(frozen=True, slots=True)
+    class Slider(dp.Integer):
+        kind = "slider"
+
+        @property
+        def cell(self) -> Any:
+            return PartsCell("^([0-9]|10) of 10$", ((1, 2, 1),), self.low, self.high)
+
+    try:
+        columns: Any = {"pain": ["7 of 10", "10 of 10", "11 of 10", "of 10", "x"]}
+        schema = dp.Schema({"pain": Slider(0, 10)})
+        plan = Plan(schema, measures=[Measure("sum", "pain", low=0, high=10, step=1), Measure("count", "pain")])
+        for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+            assert [part.tolist() for part in dp.load(frame, schema).aggregate(plan).values] == [[17], [2]]
+    finally:
+        forget_kind(Slider)

@@ -87,7 +87,7 @@ class _Raw:
 
         text, total = self.cell.cast(pl.String), pl.lit(0.0)
         for first, letters, factor in cell.parts:
-            total = total + text.str.slice(first - 1, letters).cast(pl.Float64, strict=False) * float(factor)
+            total = total + _number(text.str.slice(first - 1, letters), "text") * float(factor)
         return pl.when(text.str.contains(cell.pattern)).then(total)
 
     def write_code(self, cell: CodeCell) -> pl.Expr | None:

@@ -320,10 +320,33 @@ Kind = TypeVar("Kind", bound=type[Column])
 
 
 def register_kind(kind: Kind) -> Kind:
-    """Make a column kind known to schema files, questions, forms and engines; use it as a decorator.
+    r"""Make a column kind known to schema files, questions, forms and engines; use it as a decorator.
 
     Raises:
         SchemaError: If its word is taken by another kind.
+
+    Examples:
+        A whole number from 0 to 10 that forms with a slider wrote as "7 of 10":
+
+        >>> from dataclasses import dataclass
+        >>> from pydplib.schema import Schema
+        >>> from pydplib.schema.cells import PartsCell
+        >>> from pydplib.schema.columns.ranged import Numeric
+        >>> @register_kind
+        ... @dataclass(frozen=True, slots=True)
+        ... class Slider(Numeric):
+        ...     kind, example, needed, is_whole = "slider", "Slider()", (), True
+        ...     low: int = 0
+        ...     high: int = 10
+        ...     label: Label = "quasi"
+        ...     title: str = ""
+        ...     @property
+        ...     def cell(self):
+        ...         return PartsCell("^([0-9]|10) of 10$", ((1, 2, 1),), self.low, self.high)
+        >>> print(Schema.from_toml('[columns.pain]\nkind = "slider"'))
+        Schema 'table', every row another person
+          pain  slider    0 to 10
+        >>> forget_kind(Slider)
     """
     if _kinds.setdefault(kind.kind, kind).__qualname__ != kind.__qualname__:
         raise SchemaError(f"There is a column kind '{kind.kind}' already: {_kinds[kind.kind].__name__}.")

@@ -23,7 +23,7 @@ Word: TypeAlias = Annotated[str, StringConstraints(max_length=120, pattern=r"^[^
 Whole: TypeAlias = Annotated[int, Field(ge=-_BIG, le=_BIG)]
 Real: TypeAlias = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
 Value: TypeAlias = bool | Whole | Real | Word
-Edge: TypeAlias = Whole | Real | Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+Edge: TypeAlias = Whole | Real | Word  # a number, or a text that a column kind reads in order, such as a day
 Edges: TypeAlias = Annotated[list[Edge], Field(min_length=2, max_length=201)]
 
 
