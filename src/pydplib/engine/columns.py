@@ -38,6 +38,12 @@ def check_storage(name: str, column: Column, storage: Storage, *, text_as_day: b
         )
 
 
+def check_keys(name: str, storage: Storage) -> None:
+    """Refuse free text whose stored type has no texts to be keys. Types are public: no cell decides."""
+    if storage not in ("integer", "text", "dynamic"):
+        raise SchemaError(f"Column '{name}' is stored as {storage}; unknown keys are texts or integers.")
+
+
 def category_code(column: Category) -> dict[Scalar, int]:
     """Return value -> code: the position in the public list; "other" follows, unless it is listed."""
     codes = {value: position for position, value in enumerate(column.values)}

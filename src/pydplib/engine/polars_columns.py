@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydplib.engine.columns import category_code, flag_of, number_of, spellings
+from pydplib.engine.columns import category_code, check_keys, flag_of, number_of, spellings
 from pydplib.engine.conditions import Condition, day_number
 from pydplib.engine.dialects import DAY_PATTERN, DOTTED_DAY_PATTERN, NUMBER_PATTERN, Storage
 from pydplib.engine.measures import Measure, number_bounds
@@ -53,6 +53,7 @@ def column_expr(name: str, column: Column, dtype: Any) -> pl.Expr:
     if isinstance(column, Category):
         codes = category_code(column)
         return _coded(cell, storage, [(value, codes[value]) for value in column.values], codes[OTHER])
+    check_keys(name, storage)
     return text_expr(cell)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydplib.engine.bounding import WEIGHT_UNIT
-from pydplib.engine.columns import category_code, column_sql
+from pydplib.engine.columns import category_code, check_keys, column_sql
 from pydplib.engine.conditions import Condition, day_number
 from pydplib.engine.dialects import Dialect, Storage
 from pydplib.engine.measures import Measure, number_bounds
@@ -196,8 +196,7 @@ class Compiler:
         kind: Column = self.schema.column(column)
         storage, cell = self.storage(column), self.dialect.quote(column)
         if isinstance(kind, Text):
-            if storage not in ("integer", "text", "dynamic"):
-                raise SchemaError(f"Column '{column}' is stored as {storage}; unknown keys are texts or integers.")
+            check_keys(column, storage)
             return self.dialect.id_text(cell)
         return column_sql(self.dialect, cell, kind, storage)
 

@@ -95,6 +95,7 @@ ODD = {
     "null": b"70000,50,a\0b\n",
     "line feed in quotes": b'70000,50,"a\nb"\n',
     "ends with a return": b"70000,50,a\r",
+    "many returns": b"70000,50,a" + b"\r" * 2_000_000,
     "ends with both": b"70000,50,a\r\n",
     "ends the wrong way round": b"70000,50,a\n\r",
 }
