@@ -230,15 +230,19 @@ def test_odd_numbers_count_as_the_bound_on_every_engine(place, engine_name: str,
     check_alike(table, typed_reference(cells), len(cells), hostile.asked(len(engine_name), every=every))
 
 
+NO_SECONDS = {("parquet", "s"), ("polars", "s")}
+
+
 @pytest.mark.parametrize("engine", TYPED)
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_points_in_time_beyond_the_calendar_are_missing(
     engine: str, unit: str, zone: str | None, tmp_path: Path
 ) -> None:
-    if (unit == "s" and engine in ("parquet", "polars")) or (zone and unit in ("s", "ms") and engine == "duckdb"):
-        pytest.skip("The engine cannot hold such a cell.")
     cells = tuple(hostile.moment_cells(unit))
+    if (engine, unit) in NO_SECONDS or (zone and unit in ("s", "ms") and engine == "duckdb"):
+        cells = tuple(cell for cell in cells if cell.expected is not None)  # kept in a finer unit, which ends sooner
+    assert len(cells) >= 2
     schema = schema_of(len(cells))
     questions = [q for q in ASKED if "day" in str(q)]
     assert len(questions) >= 2
@@ -382,16 +386,14 @@ def alone(engines: Sequence[str]) -> list[tuple[str, Cell, Load, Any, pa.Table]]
     for unit in ("s", "ms", "us", "ns"):
         for cell in hostile.moment_cells(unit):
             tables = hostile.moment_table([cell], unit, None), hostile.typed_table([cell], expected=True)
-            held = [engine for engine in engines if engine in TYPED and (engine, unit) not in NO_SECONDS]
+            is_beyond = cell.expected is None
+            held = [e for e in engines if e in TYPED and not (is_beyond and (e, unit) in NO_SECONDS)]
             found += [(engine, cell, TYPED[engine], *tables) for engine in held]
     if "pandas" in engines:
         for cell in hostile.object_cells():
             tables = hostile.object_frame([cell]), hostile.text_table([cell], expected=True)
             found.append(("pandas", cell, lambda data, schema, folder: dp.load(data, schema), *tables))
     return found
-
-
-NO_SECONDS = {("parquet", "s"), ("polars", "s")}
 
 
 def test_cells_alone_are_answered(tmp_path: Path) -> None:
