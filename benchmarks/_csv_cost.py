@@ -2,8 +2,9 @@
 
     python benchmarks/_csv_cost.py [--rows 5000000] [--against COMMIT] [--repeat 3]
 
-Four files of the same people: plain, every cell in quotes, in Latin-1, and plain with one line of wrong bytes and an
-open quote. Each is loaded and asked once, in a fresh process per commit; the least of the repetitions counts.
+Five files of the same people: plain, with the ends of lines of Windows, every cell in quotes, in Latin-1, and plain
+with one line of wrong bytes and an open quote. Each is loaded and asked once, in a fresh process per commit; the least
+of the repetitions counts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-KINDS = ("plain", "quoted", "latin-1", "one odd line")
+KINDS = ("plain", "Windows lines", "quoted", "latin-1", "one odd line")
 
 ASK = r"""
 import json, sys, time
@@ -40,7 +41,7 @@ print("\n" + json.dumps([once, time.process_time() - start - once, [values.tolis
 
 
 def write_files(folder: Path, rows: int) -> dict[str, Path]:
-    """Write the four files."""
+    """Write the five files."""
     draw = np.random.default_rng(7)
     columns = [
         np.char.add("P", draw.integers(0, max(1, rows * 2 // 5), rows).astype(str)).tolist(),
@@ -53,6 +54,7 @@ def write_files(folder: Path, rows: int) -> dict[str, Path]:
     plain = "".join(f"{i},{a},{p},{q},{s},ok\n" for i, a, p, q, s in zip(*columns, strict=True))
     head = "patient_id,age,psa,pirads,site,remark\n"
     paths["plain"].write_bytes((head + plain).encode())
+    paths["Windows lines"].write_bytes((head + plain).replace("\n", "\r\n").encode())
     paths["latin-1"].write_bytes((head + plain).encode("latin-1"))
     paths["one odd line"].write_bytes((head + plain).encode() + b'PX,50,1,1,Bonn,"M\xfcller\n')
     quoted = '"' + (head + plain).replace(",", '","').replace("\n", '"\n"')

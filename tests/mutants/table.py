@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PACKAGES = {
+    "pydplib.tables.lines": ("tests/unit/tables/test_lines.py", "tests/unit/engine/test_engine_csv_files.py"),
     "pydplib.anonymity": ("tests/unit/anonymity",),
     "pydplib.budget": ("tests/unit/budget", "tests/privacy/test_ledger"),
     "pydplib.engine": ("tests/unit/engine", "tests/spec/engine"),
@@ -64,6 +65,9 @@ _BUDGET = "tests/unit/budget/"
 _NOISE = "tests/unit/noise/"
 _MECHANISMS = "tests/unit/mechanisms/"
 _ENGINE = "tests/unit/engine/test_engine_worst_person.py"
+_LINES = "tests/unit/tables/test_lines.py"
+_CSV = "tests/unit/engine/test_engine_csv_files.py"
+_SAMPLED = "tests/unit/engine/test_engine_sampled_sources.py"
 _POLICY = "tests/unit/policy/"
 _ANONYMITY = "tests/unit/anonymity/"
 _TOTALS = "tests/web/analyses/test_totals_bind_everything.py::"
@@ -248,6 +252,33 @@ MUTANTS = (
            "scaled = np.clip(np.ldexp(values.astype(np.float64), -exponent), -_EXACT, _EXACT)",
            "scaled = np.ldexp(values.astype(np.float64), -exponent)", _NOISE + "test_grid.py",
            "a value that is too large wraps, or tells of itself by an error"),
+    # -- from bytes to integers -------------------------------------------------------------------
+    Mutant("one line's bytes decide about all lines", "pydplib.tables.lines._from_mixed",
+           "letters[foreign[_lines_of(letters, starts)]]", "letters", _LINES,
+           "one person's umlaut changes how everybody's are read"),
+    Mutant("lines that end otherwise pass for sound", "pydplib.tables.lines._has_sound_ends",
+           'return head.end == "\\n" and b"\\r" not in piece', "return True",
+           _CSV + "::test_every_line_ends_by_itself_whatever_ends_the_others",
+           "a line that ends with both signs counts twice"),
+    Mutant("open quote hides the next person", "pydplib.tables.lines._has_sound_quotes",
+           "if (np.searchsorted(quotes, feeds) & 1).any():", "if False:", _CSV + "::test_open_quotes_hide_nobody",
+           "two people with one quote each hide everybody between them"),
+    Mutant("column that draws is read twice", "pydplib.engine.duckdb_engine._is_base_table",
+           " AND NOT CONTAINS(UPPER(sql), 'GENERATED ALWAYS')", "",
+           _SAMPLED + "::test_generated_column_that_draws_is_read_once",
+           "rows are weighed by another draw than they are counted in"),
+    Mutant("relation that draws is read twice", "pydplib.engine.duckdb_engine.from_relation",
+           "is_pinned=False", "is_pinned=True",
+           _SAMPLED + "::test_largest_part_of_one_person_in_a_duckdb_sample_is_the_bound",
+           "the same, for samples"),
+    Mutant("half a character fails the question", "pydplib.engine.sound_cells._sound",
+           'text.encode("utf-8")', "pass",
+           "tests/spec/engine/test_engine_hostile_cells.py::test_objects_of_pandas_without_a_text_are_missing_or_other",
+           "whether a question is answered tells of one person"),
+    Mutant("engine's own words get out", "pydplib.engine.protocol.guarded",
+           'type(fault).__name__ != "PanicException"', "True",
+           "tests/unit/engine/test_engine_load.py::test_panic_of_an_engine_keeps_its_words_inside",
+           "an error quotes a cell"),
     # -- samplers and randomness ------------------------------------------------------------------
     Mutant("one magnitude bit is fair", "pydplib.noise.samplers._laplace_coins",
            "digits = [logistic_minus((1 << j) / scale) for j in range(count)]",

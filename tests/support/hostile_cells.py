@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from neighbours import QUESTIONS, UNKNOWN
@@ -123,10 +124,25 @@ _TEXTS = {
     "blank": "\u00a0",
 }
 
+_PLACED = [
+    Cell("time of odd signs after a day", "day", "2018-05-05 \n\0", "2018-05-05"),
+    Cell("letter after a day", "day", "2018-05-05x", None),
+    Cell("zero byte after a day", "day", "05.05.2018\0", None),
+    Cell("line feed after a day", "day", "2018-05-05\n", None),
+    Cell("byte order mark before a number", "age", "\ufeff7", None),
+    Cell("byte order mark before an id", "patient", "\ufeffodd", "\ufeffodd"),
+    Cell("carriage return after a number", "psa", "7\r", None),
+    Cell("carriage return in a key", "city", "a\rb", "a\rb"),
+    Cell("line separator after a number", "shift", "7\u2028", None),
+    Cell("formula's error", "lesions", "#DIV/0!", None),
+    Cell("last letter of Unicode", "kind", "\U0010ffff", "zzz"),
+]
+"""Texts that are odd in one column only."""
+
 
 def text_cells() -> list[Cell]:
     """Return every odd text in every column; of ids and keys, text that is valid is as good as any other."""
-    found = []
+    found = [*_PLACED]
     for name, raw in {**_BYTES, **_TEXTS}.items():
         for column in ("patient", *COLUMNS):
             is_text = isinstance(raw, str)
@@ -217,13 +233,15 @@ _LAST = 91 * 10**17  # the last year of 64 bits of microseconds, or nearly
 def moment_cells(unit: str) -> list[Cell]:
     """Return points in time, in ticks; beyond the years that 64 bits of microseconds reach they are missing."""
     found = []
-    for ticks in (_LAST, -_LAST, 2**62, -(2**62), 2**60, -(2**60), 253_402_300_800 * _TICKS[unit], -62_135_596_801):
-        if abs(ticks) > _LAST:
+    ends = (2**63 - 1, -(2**63 - 1)) if unit in ("us", "ns") else ()  # in microseconds, DuckDB's infinities
+    for ticks in (
+        _LAST, -_LAST, 2**62, -(2**62), 2**60, -(2**60), 253_402_300_800 * _TICKS[unit], -62_135_596_801, *ends,
+    ):  # fmt: skip
+        if abs(ticks) > _LAST and ticks not in ends:
             continue
         seconds = ticks // _TICKS[unit]
-        day = (
-            None if abs(seconds) > 2**63 // 10**6 else dt.date(2018, 12, 31) if seconds > 1.6e9 else dt.date(2018, 1, 1)
-        )
+        is_beyond = abs(seconds) > 2**63 // 10**6 and ticks not in ends
+        day = None if is_beyond else dt.date(2018, 12, 31) if seconds > 1.6e9 else dt.date(2018, 1, 1)
         found.append(Cell(f"{ticks} {unit}", "day", ticks, day))
     return found
 
@@ -265,6 +283,8 @@ def object_cells() -> list[Cell]:
         "decimal": lambda: Decimal("sNaN"),
         "list": lambda: [1, 2],
         "complex": lambda: complex(math.nan, 1),
+        "half of NumPy's": lambda: np.str_("a\ud800"),
+        "array without a text": lambda: np.array([Silent(), None], dtype=object),
     }
     found = []
     for name, make in objects.items():

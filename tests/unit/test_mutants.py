@@ -82,7 +82,8 @@ def test_planted_mutant_is_what_tests_import_and_the_source_stays_as_it_was(tmp_
     before = (ROOT / "src" / "pydplib" / "release" / "statistics" / "count.py").read_bytes()
 
     def code(name: str) -> int:
-        environment = {**os.environ, "PYDPLIB_MUTANT": name, "PYTHONPATH": str(ROOT / "tests" / "mutants")}
+        paths = os.pathsep.join([str(ROOT / "tests" / "mutants"), str(ROOT / "src")])  # of this very tree
+        environment = {**os.environ, "PYDPLIB_MUTANT": name, "PYTHONPATH": paths}
         command = [sys.executable, "-m", "pytest", "-q", "-p", "loader", "-p", "no:cacheprovider", str(test)]
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +29,16 @@ def test_noise_of_this_test_is_the_same_in_every_run():
 @pytest.mark.parametrize("number", [1, 2])
 def test_noise_of_a_shared_fixture_is_the_same_whoever_asks_first(shared, number):
     assert shared == NOISE_OF_THE_FIXTURE
+
+
+def test_no_test_draws_from_a_generator_without_a_seed():
+    """What a test draws itself is the same in every run as well."""
+    drawn = re.compile(
+        r"default_rng\(\)|\bnp\.random\.(rand|randn|randint|normal|uniform|choice|permutation|shuffle)\("
+    )
+    files = [path for path in Path(__file__).parents[1].rglob("*.py") if path != Path(__file__)]
+    assert len(files) > 300
+    assert [path.name for path in files if drawn.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_noise_of_other_threads_is_real():

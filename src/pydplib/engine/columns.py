@@ -25,6 +25,12 @@ def check_storage(name: str, column: Column, storage: Storage, *, text_as_day: b
         )
 
 
+def check_keys(name: str, storage: Storage) -> None:
+    """Refuse free text whose stored type has no texts to be keys. Types are public: no cell decides."""
+    if storage not in ("integer", "text", "dynamic"):
+        raise SchemaError(f"Column '{name}' is stored as {storage}; unknown keys are texts or integers.")
+
+
 def column_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> str:
     """Return the expression of a column's value: double for numbers and days, code for categories and flags."""
     return column.cell.written_by(_Clamped(dialect, cell, storage))

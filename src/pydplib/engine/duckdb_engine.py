@@ -94,7 +94,7 @@ def from_file(
             source = _sheet(connection, Path(path), sheet, schema, options or CsvOptions())
         else:
             source = csv_table(connection, path, schema, options or CsvOptions(), spill_folder)
-        engine = _engine(execute, source, schema, close=connection.close)
+        engine = _engine(execute, source, schema, close=connection.close, is_pinned="://" not in path)
     except BaseException:
         connection.close()
         raise
@@ -152,16 +152,20 @@ def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine
 
 
 def _is_base_table(connection: Any, parts: Sequence[str]) -> bool:
-    """Tell whether a name means one table that DuckDB itself keeps: no view, variable or table of another server."""
+    """Tell whether a name means one table that DuckDB itself keeps: no view, variable or table of another server.
+
+    A generated column is computed when it is read, and may draw: such a table is no better than a view.
+    """
     names = ("database_name", "schema_name", "table_name")[-len(parts) :]
     chosen = " AND ".join(
         f"LOWER({name}) = LOWER({_DIALECT.text(part)})" for name, part in zip(names, parts, strict=True)
     )
     views = chosen.replace("LOWER(table_name)", "LOWER(view_name)")
     own = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
+    stored = f"database_name IN ({own}) AND NOT CONTAINS(UPPER(sql), 'GENERATED ALWAYS')"
     (found,) = connection.execute(
         f"SELECT (SELECT COUNT(*) FROM duckdb_tables() WHERE {chosen}), (SELECT COUNT(*) FROM duckdb_tables() "
-        f"WHERE {chosen} AND database_name IN ({own})), (SELECT COUNT(*) FROM duckdb_views() WHERE {views})"
+        f"WHERE {chosen} AND {stored}), (SELECT COUNT(*) FROM duckdb_views() WHERE {views})"
     ).fetchall()
     return bool(found == (1, 1, 0))
 

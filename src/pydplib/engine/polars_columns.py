@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydplib.engine.columns import check_keys
 from pydplib.engine.conditions import Condition
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys
@@ -129,6 +130,7 @@ class _Clamped:
         """Return the text."""
         import polars as pl
 
+        check_keys(self.name, storage_of(self.dtype))
         return text_expr(pl.col(self.name))
 
 

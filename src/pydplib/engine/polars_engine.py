@@ -48,6 +48,8 @@ class PolarsEngine:
         check_present(schema, self._types)
         for name, column in schema.columns.items():
             check_storage(name, column, words.storage_of(self._types[name]))
+        if schema.person is not None:
+            self._folding(schema.person, "person column")
 
     def __repr__(self) -> str:
         return f"<{self.name} engine, {len(self.schema.columns)} declared columns>"

@@ -23,7 +23,7 @@ _DIALECT = PostgresDialect()
 _TYPES = """
 SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'text'
        ELSE format_type(COALESCE(NULLIF(t.typbasetype, 0), a.atttypid), NULL) END,
-       c.relkind IN ('r', 'p', 'm')
+       c.relkind IN ('r', 'p', 'm') AND NOT c.relrowsecurity
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_class c ON c.oid = a.attrelid
 WHERE a.attrelid = to_regclass({table}) AND a.attnum > 0 AND NOT a.attisdropped
 """

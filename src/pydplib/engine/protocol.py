@@ -38,14 +38,15 @@ def guarded(engine: str, work: Callable[[], Answer], *, opening: bool = False) -
     """Run ``work``; turn whatever the engine says into a generic error.
 
     An engine's own text may quote cells. The error is raised after the handler has ended, so that
-    not even ``__context__`` carries it.
+    not even ``__context__`` carries it. A panic of Polars is no ``Exception``, and may quote cells too.
     """
     try:
         return work()
     except PydplibError:
         raise
-    except Exception:  # noqa: S110 - whatever it is, its text stays inside
-        pass
+    except BaseException as fault:  # whatever it is, its text stays inside
+        if not isinstance(fault, Exception) and type(fault).__name__ != "PanicException":
+            raise
     if opening:
         raise EngineError(
             f"The table could not be opened on {engine}. The engine's own message is withheld, because it may quote "

@@ -140,11 +140,13 @@ class SqliteDialect(Dialect):
     def text_day(self, cell: str) -> str:
         """Read a text as a day; the calendar's own answer must be the text itself."""
         iso, dotted = f"SUBSTR({cell}, 1, 10)", iso_of_dotted(cell)
+        # In bytes: SQLite's texts end with their first zero.
+        is_short = f"LENGTH(CAST({cell} AS BLOB)) = LENGTH(CAST({iso} AS BLOB))"
         # Only after a step does SQLite say that 31 February is in March.
         return (
-            f"CASE WHEN DATE({iso}, '+0 days') = {iso} THEN {iso} "
-            f"WHEN LENGTH({cell}) = 10 AND {cell} LIKE '__.__.____' AND DATE({dotted}, '+0 days') = {dotted} "
-            f"THEN {dotted} END"
+            f"CASE WHEN DATE({iso}, '+0 days') = {iso} AND ({is_short} OR SUBSTR({cell}, 11, 1) IN (' ', 'T')) "
+            f"THEN {iso} WHEN {is_short} AND LENGTH({cell}) = 10 AND {cell} LIKE '__.__.____' "
+            f"AND DATE({dotted}, '+0 days') = {dotted} THEN {dotted} END"
         )
 
     def day(self, iso: str) -> str:
@@ -214,7 +216,7 @@ class SparkDialect(Dialect):
     def matches(self, cell: str, pattern: str) -> str:
         """Ask whether a text matches a pattern."""
         # Java's $ also matches before a final line feed.
-        return f"{cell} RLIKE {self.text(pattern.removesuffix('$') + chr(92) + 'z')}"
+        return f"{cell} RLIKE {self.text(pattern.replace('$', chr(92) + 'z'))}"
 
     def days(self, day: str) -> str:
         """Return the days since 1970-01-01 of a date."""

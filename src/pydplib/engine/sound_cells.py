@@ -13,6 +13,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from pydplib._duckdb_files import file_or_pattern, parquet_source, sql_name
 from pydplib.schema import Schema
 
@@ -23,9 +25,8 @@ _TICKS = {"s": 10**6, "ms": 10**3}  # microseconds, in which DuckDB counts
 _MOST_MICROSECONDS = 2**63 - 2  # the last one means infinity
 _MOST_DAYS = 2**31 - 2
 _MOST_BITS = 14_000  # of a whole number that Python writes out
-_PLAIN = (
-    type(None), bool, float, decimal.Decimal, dt.date, dt.datetime, dt.time
-)  # fmt: skip  # their texts are short and sound
+_PLAIN = {type(None), bool, float, decimal.Decimal, dt.date, dt.datetime, dt.time}  # their texts are sound
+_PLAIN_IN_FRAMES = {"NAType", "NaTType"}  # missing, in the words of pandas
 
 
 def looked_at(schema: Schema, stored: Iterable[Any]) -> list[Any]:
@@ -173,7 +174,7 @@ def _sound(cell: Any, missing: str | None) -> Any:
             return cell
     elif kind is int:
         return cell if cell.bit_length() < _MOST_BITS else missing
-    elif kind in _PLAIN or kind.__module__ == "numpy" or kind.__module__.startswith("pandas."):
+    elif kind in _PLAIN or issubclass(kind, np.number | np.bool_) or kind.__name__ in _PLAIN_IN_FRAMES:
         return cell
     try:
         text = cell if kind is str else str(cell)

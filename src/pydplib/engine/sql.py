@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydplib.engine.bounding import WEIGHT_UNIT
-from pydplib.engine.columns import column_sql
+from pydplib.engine.columns import check_keys, column_sql
 from pydplib.engine.conditions import Condition
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.measures import Measure, number_bounds
@@ -197,8 +197,7 @@ class Compiler:
         kind: Column = self.schema.column(column)
         storage, cell = self.storage(column), self.dialect.quote(column)
         if kind.cell.is_text:
-            if storage not in ("integer", "text", "dynamic"):
-                raise SchemaError(f"Column '{column}' is stored as {storage}; unknown keys are texts or integers.")
+            check_keys(column, storage)
             return self.dialect.id_text(cell)
         return column_sql(self.dialect, cell, kind, storage)
 

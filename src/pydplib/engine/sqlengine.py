@@ -53,6 +53,8 @@ class SqlEngine:
         check_present(schema, source.storages)
         for column, kind in schema.columns.items():
             check_storage(column, kind, source.storages[column], text_as_day=dialect.text_as_day)
+        if schema.person is not None:
+            self._compiler.person_storage(schema.person)
 
     def __repr__(self) -> str:
         return f"<{self.name} engine, {len(self.schema.columns)} declared columns>"

@@ -28,8 +28,8 @@ Storage: TypeAlias = Literal[
 Scalar: TypeAlias = str | int | float | bool
 """A public value of a category."""
 
-DAY_PATTERN = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T].*)?$"
-"""Texts that may be days."""
+DAY_PATTERN = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T]|$)"
+"""Texts that may be days; whatever follows a blank or a T is a time of day, which is not looked at."""
 
 DOTTED_DAY_PATTERN = r"^(0[1-9]|[12][0-9]|3[01])[.](0[1-9]|1[0-2])[.][0-9]{4}$"
 """Texts that may be days, written DD.MM.YYYY."""

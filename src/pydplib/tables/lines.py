@@ -337,10 +337,11 @@ class _Opened:
 def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """Yield whole lines, about 1 MB at a time; nothing (b"") for a line that is left out, being far too long."""
     rest: list[bytes] = []
-    size, too_long = 0, False
-    while chunk := read(_PIECE):
-        while chunk.endswith(b"\r") and (more := read(1)):
-            chunk += more  # a return and a feed are one end of a line
+    size, too_long, held = 0, False, b""
+    while chunk := held + read(_PIECE):
+        # A return and a feed are one end of a line: the last return waits for what follows it.
+        held = b"\r" if chunk.endswith(b"\r") and chunk != held else b""
+        chunk = chunk.removesuffix(held)
         end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
         if not end:
             size += len(chunk)

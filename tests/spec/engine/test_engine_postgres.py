@@ -192,3 +192,7 @@ def test_largest_part_of_one_person_in_a_sampled_view_is_the_bound(postgres_serv
         assert max(int(table.aggregate(plan).values[0].max()) for _ in range(12)) <= W
     with dp.load(postgres_server.url, schema, table=name) as table:
         assert "pydplib_read" not in table.engine.explain(plan)
+    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+        connection.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY")  # a policy may draw as well
+    with dp.load(postgres_server.url, schema, table=name) as table:
+        assert "pydplib_read" in table.engine.explain(plan)

@@ -84,10 +84,10 @@ def test_error_cell_in_a_category_is_other(tmp_path: Path) -> None:
 
 
 def test_half_characters_of_a_sheet_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pydplib.tables import sheets as _table_text
+    from pydplib.tables import sheets
 
-    real = _table_text._sheet_rows
-    monkeypatch.setattr(_table_text, "_sheet_rows", lambda s: (_with_half(i, row) for i, row in enumerate(real(s))))
+    real = sheets._sheet_rows
+    monkeypatch.setattr(sheets, "_sheet_rows", lambda s: (_with_half(i, row) for i, row in enumerate(real(s))))
     with dp.load(write(tmp_path / "a.xlsx", ""), SCHEMA) as table:
         exact = table.aggregate(Plan(SCHEMA, by=["kind"], measures=[Measure("count")]))
         assert exact.values[0].tolist() == [65536, 65536, 65536]

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pydplib as dp
-from pydplib.engine import Engine, Measure, Plan, Table, Where
+from pydplib.engine import Bound, Engine, Measure, Plan, Table, Where
+from pydplib.engine.protocol import guarded
 from pydplib.errors import DataError, EngineError, ParameterError, QuestionError, SchemaError
 
 W = 2**16
@@ -241,3 +242,51 @@ print(table.check().rows)
 def test_table_loads_in_a_notebook_without_ipywidgets() -> None:
     done = subprocess.run([sys.executable, "-c", _IN_A_NOTEBOOK], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+NO_TEXTS = {
+    "bytes": pl.Series([b"a", b"\xff", b""]),
+    "points in time": pl.Series([0, 2**62, None], dtype=pl.Int64).cast(pl.Datetime("us")),
+    "lists": pl.Series([["a"], [], None]),
+    "decimals": pl.Series([0.5, 1.5, None]),
+}
+
+
+@pytest.mark.parametrize("kind", NO_TEXTS)
+@pytest.mark.parametrize("as_arrow", [False, True])
+def test_free_text_of_another_type_is_refused_by_its_type_alone(kind: str, as_arrow: bool) -> None:
+    """No cell decides: a frame of clean cells of that type is refused with the same words."""
+    schema = dp.Schema({"t": dp.Text()}, person="id", max_rows_per_person=1)
+    bound = Bound("id", 1, mode="sample", max_groups=1, salt="s")
+    plan = Plan(schema, by={"t": None}, bound=bound, measures=[Measure("count")])
+    frame = pl.DataFrame({"id": ["x", "y", "z"], "t": NO_TEXTS[kind]})
+    said = set()
+    for rows in (frame, frame.head(1), frame.head(0)):
+        table = dp.load(rows.to_arrow() if as_arrow else rows, schema)
+        assert table.aggregate(Plan(schema, measures=[Measure("count")])).values[0][0] == len(rows) * 2**16
+        with pytest.raises(SchemaError, match="unknown keys are texts or integers") as caught:
+            table.aggregate(plan)
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("as_arrow", [False, True])
+def test_person_column_that_names_nobody_is_refused_at_load(as_arrow: bool) -> None:
+    frame = pl.DataFrame({"id": [True, False], "age": [50.0, 60.0]})
+    schema = dp.Schema({"age": dp.Number(0, 100)}, person="id", max_rows_per_person=1)
+    with pytest.raises(SchemaError, match="person column 'id' must hold"):
+        dp.load(frame.to_arrow() if as_arrow else frame, schema)
+
+
+def test_panic_of_an_engine_keeps_its_words_inside() -> None:
+    class PanicException(BaseException):
+        """As Polars raises it: no Exception."""
+
+    def panic() -> None:
+        raise PanicException("the cell 4711 is out of range")
+
+    with pytest.raises(EngineError) as caught:
+        guarded("Polars", panic)
+    assert "4711" not in str(caught.value) and caught.value.__context__ is None
+    with pytest.raises(KeyboardInterrupt):
+        guarded("Polars", lambda: (_ for _ in ()).throw(KeyboardInterrupt()))

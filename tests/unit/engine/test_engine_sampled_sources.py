@@ -74,6 +74,20 @@ def test_largest_part_of_one_person_in_a_duckdb_sample_is_the_bound(place: str, 
         assert most_of_one_person(table, plan) <= 1, name
 
 
+def test_generated_column_that_draws_is_read_once() -> None:
+    """DuckDB computes it with every reading: under where= each reading would find other rows."""
+    connection = duckdb.connect()
+    base(connection)
+    connection.execute(
+        "CREATE TABLE drawn (id VARCHAR, who INTEGER, t VARCHAR, x DOUBLE GENERATED ALWAYS AS (random()))"
+    )
+    connection.execute("INSERT INTO drawn SELECT id, who, t FROM base")
+    table = dp.load(connection, SCHEMA, table="drawn")
+    plan = Plan(SCHEMA, by=["who"], where=[Where("x").at_most(0.05)], measures=[Measure("count")])
+    assert "pydplib_read AS MATERIALIZED" in table.engine.explain(plan)
+    assert most_of_one_person(table, plan) <= 1
+
+
 def test_sample_read_twice_would_be_noticed() -> None:
     """The planted fault: the same sample, taken for a table that stays as it is."""
     connection = duckdb.connect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from pathlib import Path
 
@@ -70,6 +71,29 @@ def test_one_line_never_changes_how_another_is_written(
     # Each line by itself, after the head, gives what it gives among the others.
     alone = [line for row in [*lines[:at], odd, *lines[at:]] for line in written([row])[1:]]
     assert written([*lines[:at], odd, *lines[at:]])[1:] == alone
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_pieces_cut_no_line_and_no_end_of_a_line(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(csv_lines, "_PIECE", size)
+    for data in (b"a\r\nb\rc\n\r\r\nd", b"\r\r\r\n", b"\r", b"\n\r", b"ab\r\n" * 3 + b"\r" * 5):
+        pieces = list(csv_lines._pieces(io.BytesIO(data).read))
+        assert b"".join(pieces) == data
+        for one, other in itertools.pairwise(pieces):
+            assert one.endswith((b"\r", b"\n")) and not (one.endswith(b"\r") and other.startswith(b"\n"))
+
+
+def test_many_returns_are_held_one_at_a_time() -> None:
+    """A person's cell of returns must not make everybody wait."""
+    reads: list[int] = []
+    file = io.BytesIO(b"\r" * 5_000_000)
+
+    def read(size: int) -> bytes:
+        reads.append(size)
+        return file.read(size)
+
+    assert sum(map(len, csv_lines._pieces(read))) == 5_000_000
+    assert len(reads) < 20
 
 
 def _is_utf8(line: bytes) -> bool:
