@@ -107,6 +107,7 @@ def counted_words(resolved: Resolved) -> str:
     Examples:
         >>> from pydplib.release.questions import Mean
         >>> from pydplib.release.resolved import resolve
+        >>> from pydplib.schema import Number
         >>> schema = Schema({"age": Number(0, 100)}, person="id", max_rows_per_person=2)
         >>> for part in counted_words(resolve(Mean("age"), schema)).split("; "):
         ...     print(part)
