@@ -44,7 +44,7 @@ def parse_question(text: str, schema: Schema, *, unknown_keys: bool = False) -> 
         unknown_keys: Whether free text after ``by`` asks for keys that nobody declared (needs a delta).
 
     Examples:
-        >>> from pydplib.schema import Flag
+        >>> from pydplib.schema import Flag, Number
         >>> schema = Schema({"age": Number(18, 100), "bph": Flag()})
         >>> parse_question("mean age by bph where age between 60 and 70", schema)
         Mean('age', by=['bph'], where=[Where('age').between(60, 70)])
