@@ -46,6 +46,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "Crosstab",
         "Histogram",
         "Mean",
+        "MeasuredTables",
         "Median",
         "Mode",
         "Price",

@@ -53,6 +53,7 @@ class Mutant:
 
 _RELEASE = "tests/unit/release/"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
+_MEASURED = _RELEASE + "test_measured_tables.py"
 _REPLAY = "tests/privacy/test_release_replay.py"
 _SIZES = _RELEASE + "test_tables_that_outgrow_their_size.py"
 _MOVES = "test_one_more_person_moves_no_more_than_the_claim_at_any_size"
@@ -109,6 +110,32 @@ MUTANTS = (
     Mutant("mode by scores that may move both ways", "pydplib.release.statistics.mode.ModeNoise.unit",
            "self.epsilon / self.sensitivity", "2 * self.epsilon / self.sensitivity", _WORST,
            "a mode loses twice its epsilon"),
+    Mutant("every measured table at the whole epsilon", "pydplib.release.measured.Measurement.scales",
+           "block.reach / (share * self.epsilon)", "block.reach / self.epsilon",
+           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
+           "k tables lose k times the epsilon that is charged"),
+    Mutant("measured table of one row per person", "pydplib.release.measured.Block.reach",
+           "self.facts.rows * self.facts.bound.scale", "self.facts.bound.scale",
+           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
+           "a person with several rows moves a table further than the noise covers"),
+    Mutant("all other rows are counted twice", "pydplib.release.measured._with_rest",
+           "moved[size] -= moved[:size].sum(axis=0)", "moved[size] -= 0",
+           _MEASURED + "::test_every_row_is_in_one_cell_of_every_table_of_its_group",
+           "a row in a cell is in the rest as well: one person moves a table twice as far"),
+    Mutant("tables of other rows answer for nothing", "pydplib.release.measured.Workload.sums",
+           "block.group != wanted.group or", "",
+           _MEASURED + "::test_what_the_tables_tell_costs_nothing_and_nobody_looks",
+           "a condition is ignored: the answer to another question is handed out"),
+    Mutant("other recipients' tables answer for nothing", "pydplib.budget.store_ledger.StoreLedger.received",
+           "store.get_payment(entry.release, recipient) is None", "False",
+           _BUDGET + "test_budget_ledger_workflow.py::test_received_is_what_a_recipient_has_paid_for_and_nothing_else",
+           "whoever was refused gets for nothing what another recipient has paid for"),
+    Mutant("margins of tables by normal quantiles", "pydplib.release.measured.Measurement.margins",
+           "sum_margin(terms_of(row, scales, steps), miss)",
+           "1.7 * sum(t.count * t.weight**2 * 2 * float(t.scale)**2 / t.per_row**2 "
+           "for t in terms_of(row, scales, steps)) ** 0.5",
+           _MEASURED + "::test_margins_cover_as_often_as_they_say_and_are_hardly_wider_than_need_be",
+           "margins promise more than they keep"),
     Mutant("mean's products wrap in 64 bits", "pydplib.release.statistics.noise.combine",
            "factor * int(number)", "(factor * int(number) + 2**63) % 2**64 - 2**63",
            _SIZES + "::test_answers_hold_at_any_size_and_bounds[mean]",

@@ -6,7 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+import pydplib as dp
 from pydplib.noise.tap import add_laplace
+from pydplib.release.measured import Workload
 from pydplib.release.statistics.count import CountNoise
 from pydplib.release.statistics.deviation import DeviationNoise
 from pydplib.release.statistics.mean import MeanNoise
@@ -127,3 +129,22 @@ def test_audit_of_a_deviation_keeps_epsilon_one(auditor):
     alone, joined = [0] * 3, [0] * 3 + [100]
     assert auditor.audit(released(alone), released(joined), confidence=auditor.HOLDS).epsilon <= 1.0
     assert auditor.audit(released(alone, 9), released(joined, 9)).epsilon > 1.1  # planted: nine times the epsilon
+
+
+def measured(person: bool, tables: int = 2, epsilon: float = 1.0) -> np.ndarray:
+    """N releases of the same tiny tables, without and with one more person: the sum of what that person moves."""
+    schema = dp.Schema({"a": dp.Flag(), "b": dp.Flag()}, name="audited")
+    made = Workload.of([dp.Count(by="a"), dp.Count(by="b")], schema).at(epsilon)
+    moved = np.zeros(N)
+    for scale, block in list(zip(made.scales, made.workload.blocks, strict=True))[:tables]:
+        exact = np.full(N, 20 + person, dtype=np.int64)
+        moved += add_laplace(exact, scale, sensitivity=block.reach)
+    return moved
+
+
+def test_audit_of_tables_measured_together_keeps_epsilon_one(auditor):
+    assert auditor.audit(measured(False), measured(True), confidence=auditor.HOLDS).epsilon <= 1.0
+    assert auditor.audit(measured(False, 1), measured(True, 1), confidence=auditor.HOLDS).epsilon <= 0.5001
+    assert auditor.audit(measured(False, 1), measured(True, 1)).epsilon >= 0.42
+    # Every table at the whole epsilon, as if they did not add up: caught.
+    assert auditor.audit(measured(False, 1, 4.0), measured(True, 1, 4.0)).epsilon > 1.2

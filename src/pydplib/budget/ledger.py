@@ -87,6 +87,10 @@ class Ledger(Protocol):
         """Tell whether somebody has paid for this release already: the data set does not pay for it again."""
         ...
 
+    def received(self, *, lineage: str, snapshot: str, recipient: str, mechanism: str) -> list[bytes]:
+        """Return the stored answers of one mechanism that a recipient has paid for, oldest first."""
+        ...
+
     def enter_no_dp(self, *, lineage: str, recipient: str, role: str, mechanism: str, note: str = "") -> Entry:
         """Enter something without differential privacy that left: an anonymized table, paper-mode data."""
         ...

@@ -190,6 +190,29 @@ class StoreLedger(ABC):
         with self._snapshot() as store:
             return store.get_release(key.digest) is not None
 
+    def received(self, *, lineage: str, snapshot: str, recipient: str, mechanism: str) -> list[bytes]:
+        """Return the stored answers of one mechanism that a recipient has paid for, oldest first.
+
+        Args:
+            lineage: The tables that were asked.
+            snapshot: Their published state.
+            recipient: Whose answers: nobody else's.
+            mechanism: What added the noise, as the cost names it.
+        """
+        lineage, recipient = check_name("lineage", lineage), check_name("recipient", recipient)
+        found: dict[str, bytes] = {}
+        with self._snapshot() as store:
+            for entry in store.entries(lineage=lineage, recipient=recipient):
+                if entry.release is None or entry.cost is None or entry.cost.mechanism != mechanism:
+                    continue
+                if entry.release in found or store.get_payment(entry.release, recipient) is None:
+                    continue
+                release = store.get_release(entry.release)
+                payload = None if release is None else workflow.read_payload(store, release)
+                if release is not None and release.snapshot == snapshot and payload is not None:
+                    found[entry.release] = payload
+        return list(found.values())
+
     def enter_no_dp(self, *, lineage: str, recipient: str, role: str, mechanism: str, note: str = "") -> Entry:
         """Enter something without differential privacy that left: an anonymized table, paper-mode data."""
         return self._enter("no_dp", lineage, recipient, role, Cost.no_dp(mechanism=mechanism), note)

@@ -142,8 +142,13 @@ class PostgresEngine(SqlEngine):
         if self._answer(_MAY_MAKE_TEMPORARY)[0][0]:
             with super().bounded(plan) as engine:
                 yield engine
-        else:
-            yield BoundedEngine(self, plan, None)
+            return
+        with self._lock:  # one state for all questions: nobody else uses the session meanwhile
+            self._answer("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                yield BoundedEngine(self, plan, None)
+            finally:
+                self._answer("ROLLBACK")
 
     def check_ready(self) -> None:
         """Raise unless the role may read the declared columns now; a session that was lost is opened again first."""

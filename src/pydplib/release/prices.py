@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
@@ -26,8 +26,9 @@ from pydplib.policy import (
 )
 from pydplib.release.facts import Facts
 from pydplib.release.public import check_epsilon
+from pydplib.release.release import Release
 from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
-from pydplib.release.words import show_margin
+from pydplib.release.words import show_margin, words_of
 
 if TYPE_CHECKING:
     from pydplib.release.session import Session
@@ -86,6 +87,29 @@ class Price(Shown):
     at_most: bool = False
     notes: tuple[str, ...] = ()
     confidence: float = COVERAGE
+
+    @classmethod
+    def of_known(cls, release: Release, left: Remaining) -> Price:
+        """Return the price of an answer that the recipient has already: nothing.
+
+        Args:
+            release: The answer.
+            left: What is left of the recipient's budget, before and after.
+        """
+        return cls(
+            question=words_of(release.question),
+            cost=release.cost,
+            guarantee=cast(PureDP, release.guarantee),
+            free=True,
+            margin=max(release.margins or (0.0,)),
+            margin_unit=release.margin_unit,
+            unit=release.unit,
+            noise_percent=None,
+            left=left,
+            after=left,
+            notes=release.remarks,
+            confidence=release.confidence,
+        )
 
     @property
     def margin95(self) -> float | None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from pydplib._shown import Shown
 from pydplib.budget.keys import ReleaseKey, check_name
-from pydplib.budget.ledger import Ledger
+from pydplib.budget.ledger import Ledger, Quote
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Remaining
 from pydplib.budget.store_ledger import UNSPECIFIED
 from pydplib.budget.today import Today
 from pydplib.budget.workflow import Reservation
-from pydplib.engine import ExactTable, Table
+from pydplib.engine import Plan, Table
 from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibError, did_you_mean, shown
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 from pydplib.policy import (
@@ -40,16 +40,26 @@ from pydplib.release.prices import Accuracy, Agreement, Price, agree, delta_of, 
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease
 from pydplib.release.release import Release
-from pydplib.release.statistics.count import Count
+from pydplib.release.statistics.count import Count, Counting
 from pydplib.release.statistics.noise import COVERAGE
 from pydplib.release.statistics.question import Question
 from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_words
 from pydplib.release.words import words_of
 
+if TYPE_CHECKING:
+    from pydplib.release.measured import MeasuredTables
+
 SIZE_SHARE = Fraction(1, 10)
 """The part of a role's cap per question that the number of rows costs, where it has to be bought for a price."""
 
 Conflict = Literal["privacy", "refuse"]
+
+
+class _Written(Protocol):
+    def to_json(self) -> str: ...
+
+
+Answered = TypeVar("Answered", bound=_Written)
 
 
 class Session(Shown):
@@ -139,6 +149,7 @@ class Session(Shown):
             self._terms = self.policy.terms(
                 self.role, groups=self.groups, project=self.lineage, n=table.schema.size, on=_today()
             )
+        self._bought: list[MeasuredTables] | None = None
         self._open(given, show_data_set)
 
     @property
@@ -254,11 +265,11 @@ class Session(Shown):
             0.00740733
         """
         asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
+        known = self._known(question, asked)
+        if known is not None:
+            return Price.of_known(known, self.remaining)
         agreed, purchase = self._agree(question, asked, buy=False)
-        key = self._key(purchase)
-        free, shared = self._is_paid(key), self.ledger.is_paid_by_data_set(key)
-        quote = self._purse.quote(purchase.cost, free=free, shared=shared)
-        stopped = not (free or shared) and self._purse.shows_whole and self._purse.is_stopped_by_whole(purchase.cost)
+        quote, stopped = self.quote(self._key(purchase))
         expected = purchase.expect(agreed.size)
         return Price(
             question=words_of(purchase.facts.canonical),
@@ -273,8 +284,14 @@ class Session(Shown):
             after=quote.after,
             at_most=agreed.at_most,
             confidence=purchase.confidence,
-            notes=(*agreed.notes, self._whole_words()) if stopped else agreed.notes,
+            notes=(*agreed.notes, *stopped),
         )
+
+    def quote(self, key: ReleaseKey) -> tuple[Quote, tuple[str, ...]]:
+        """Return what a release would cost this recipient now, and what stops it where the data set cannot pay."""
+        free, shared = self._is_paid(key), self.ledger.is_paid_by_data_set(key)
+        stopped = not (free or shared) and self._purse.shows_whole and self._purse.is_stopped_by_whole(key.cost)
+        return self._purse.quote(key.cost, free=free, shared=shared), (self._whole_words(),) if stopped else ()
 
     def _whole_words(self) -> str:
         return (
@@ -296,7 +313,8 @@ class Session(Shown):
         """Return the noisy answer: paid first, looked up second; free and identical if asked before.
 
         Give one of ``epsilon``, ``margin`` (the accuracy wanted) and ``noise_factor``; with none of them the
-        noise factor is the role's.
+        noise factor is the role's. A count that tables of ``release_all`` tell at least as accurately costs nothing;
+        with none of the three, whatever they tell.
 
         Proof: ``Purchase.answer`` is (epsilon, delta)-DP under one person added or removed; the ledger debits
         exactly that before the engine runs, and hands out a stored answer otherwise, which is post-processing. Price,
@@ -307,9 +325,94 @@ class Session(Shown):
             PolicyError: The role may not get this.
         """
         asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
+        known = self._known(question, asked)
+        if known is not None:
+            return known
         agreed, purchase = self._agree(question, asked, buy=True)
         with telling(agreed.remarks):
             return self._answer(purchase, agreed)
+
+    def release_all(
+        self,
+        questions: Iterable[Question],
+        *,
+        epsilon: float,
+        delta: float | None = None,
+        confidence: float = COVERAGE,
+    ) -> MeasuredTables:
+        """Return the tables of several questions as one release: one price, one ledger entry, numbers that agree.
+
+        ``Count``, ``Histogram`` and ``Crosstab`` over public keys. Epsilon is split over the tables so that the largest
+        error is smallest; sums that two tables share are made to agree, which makes both more accurate. The same
+        questions again, in any order, cost nothing; a question that the tables tell costs nothing in this session.
+
+        Proof: ``measured.Measurement.scales``.
+
+        Args:
+            questions: The questions.
+            epsilon: The privacy loss of all of them together.
+            delta: Refused: these tables are pure.
+            confidence: How often margins and intervals cover.
+
+        Raises:
+            BudgetError: The budget cannot pay; shows asked and left. Nothing was spent.
+            PolicyError: The role may not get this.
+            QuestionError: A question is no table of counts over public keys.
+        """
+        from pydplib.release.measured import buy_tables
+
+        return buy_tables(self, questions, epsilon=epsilon, delta=delta, confidence=confidence)
+
+    def price_all(
+        self,
+        questions: Iterable[Question],
+        *,
+        epsilon: float,
+        delta: float | None = None,
+        confidence: float = COVERAGE,
+    ) -> Price:
+        """Return what ``release_all`` would cost, with the margin of every question. Touches no data, spends nothing.
+
+        Args:
+            questions: The questions.
+            epsilon: The privacy loss of all of them together.
+            delta: Refused: these tables are pure.
+            confidence: How often margins cover.
+        """
+        from pydplib.release.measured import price_tables
+
+        return price_tables(self, questions, epsilon=epsilon, delta=delta, confidence=confidence)
+
+    @property
+    def bought(self) -> tuple[MeasuredTables, ...]:
+        """The tables that this recipient has paid for, of this snapshot, oldest first."""
+        from pydplib.release.measured import LEDGER_WORD, MeasuredTables
+
+        if self._bought is None:
+            stored = self.ledger.received(
+                lineage=self.lineage, snapshot=self.snapshot, recipient=self.recipient, mechanism=LEDGER_WORD
+            )
+            self._bought = [MeasuredTables.from_json(payload) for payload in stored]
+        return tuple(self._bought)
+
+    def remember(self, tables: MeasuredTables) -> None:
+        """Let later questions of this session be answered from tables that were paid for."""
+        if tables.key not in [known.key for known in self.bought]:
+            self._bought = [*self.bought, tables]
+
+    def _known(self, question: Question, asked: Accuracy) -> Release | None:
+        """Return an answer that this recipient's tables tell for nothing, if it is as accurate as what is asked for."""
+        if not isinstance(question, Counting) or asked.delta is not None or not self.bought:
+            return None
+        from pydplib.release.measured import answer_from_tables
+
+        facts, margin = Facts.of(question, self.table.schema), None
+        if any(said is not None for said in (asked.epsilon, asked.margin, asked.noise_factor)):
+            agreed, purchase = self._agree(question, asked, buy=False)
+            if self._is_paid(self._key(purchase)):
+                return None
+            margin = purchase.expect(agreed.size).margin
+        return answer_from_tables(self, facts, margin=margin, confidence=asked.confidence)
 
     def release_records(
         self, values: Any, *, column: str, epsilon: float, persons: Any = None, budget: LocalDP | None = None
@@ -410,18 +513,18 @@ class Session(Shown):
     def _answer(self, purchase: Purchase, agreed: Agreement | None = None) -> Release:
         """Pay, count, add noise, store; what was stored before is handed out again, and nobody looks."""
         key = self._key(purchase)
-        reservation = self._pay(purchase, key)
+        reservation = self.pay(key, [purchase.plan])
         payload = reservation.payload
         if payload is None:
-            release = self._look(purchase)
+            release = self.look(lambda: purchase.answer(self.table.aggregate(purchase.plan)))
             payload = self.ledger.finish(reservation, replace(release, key=key.digest).to_json().encode())
         return self._handed(Release.from_json(payload), purchase, agreed, reservation)
 
-    def _pay(self, purchase: Purchase, key: ReleaseKey) -> Reservation:
-        """Debit a question, or find that it was paid before; whatever can be known to fail fails first."""
+    def pay(self, key: ReleaseKey, plans: Iterable[Plan]) -> Reservation:
+        """Debit a release, or find that it was paid before; whatever can be known to fail fails first."""
         if not self._is_paid(key):
             self.check_may_release()
-            self._check_types(purchase)
+            self._check_types(plans)
             self._check_ready()
         try:
             return self.ledger.reserve(
@@ -432,15 +535,14 @@ class Session(Shown):
                 raise
             raise BudgetError(f"{refusal} {self._whole_words()}", asked=refusal.asked) from None
 
-    def _look(self, purchase: Purchase) -> Release:
+    def look(self, answer: Callable[[], Answered]) -> Answered:
         """Count and add noise: the debit is stored. Whatever goes wrong from here on is said without a word of why."""
-        found: Release | None = None
+        found: Answered | None = None
         try:
-            exact: ExactTable = self.table.aggregate(purchase.plan)
-            found = purchase.answer(exact)
+            found = answer()
             found.to_json()  # what cannot be written must fail here, too
-        except Exception:  # noqa: S110 - an error's text or kind could tell of the data
-            pass
+        except Exception:  # an error's text or kind could tell of the data
+            found = None
         if found is None:
             raise EngineError(
                 "The question was paid for, but the table could not answer it. The reason is withheld, because it may "
@@ -448,10 +550,11 @@ class Session(Shown):
             )
         return found
 
-    def _check_types(self, purchase: Purchase) -> None:
+    def _check_types(self, plans: Iterable[Plan]) -> None:
         """Raise before anything is paid if the stored types, which are public, cannot answer. No row is read."""
         try:
-            self.table.engine.explain(purchase.plan)
+            for plan in plans:
+                self.table.engine.explain(plan)
         except PydplibError:
             raise
         except Exception:  # noqa: S110 - an engine that explains nothing may still answer
@@ -473,22 +576,25 @@ class Session(Shown):
         stored: another recipient has not paid for that number.
         """
         size = None if agreed is None else agreed.size
-        remarks = [] if agreed is None else list(agreed.remarks)
-        if not reservation.charged:
-            remarks.append("Paid before: nothing was charged.")
+        remarks = () if agreed is None else agreed.remarks
+        return replace(
+            release,
+            expected_noise=purchase.expect(size).noise_percent,
+            notes=(*release.notes, *self._limit_words(purchase), *(() if agreed is None else agreed.notes)),
+            remarks=(*remarks, *self.remarks_of(reservation)),
+            entry=reservation.entry,
+            backend=self.table.backend,
+        )
+
+    def remarks_of(self, reservation: Reservation) -> tuple[str, ...]:
+        """Return what a recipient must know about one ask: whether it was paid, and whether anybody looked."""
+        remarks = [] if reservation.charged else ["Paid before: nothing was charged."]
         if reservation.payload is not None:
             remarks.append(
                 f"Answered from the ledger (snapshot '{self.snapshot}'): the table was not looked at. A new state of "
                 "the table needs a new snapshot (--snapshot NAME, snapshot=)."
             )
-        return replace(
-            release,
-            expected_noise=purchase.expect(size).noise_percent,
-            notes=(*release.notes, *self._limit_words(purchase), *(() if agreed is None else agreed.notes)),
-            remarks=tuple(remarks),
-            entry=reservation.entry,
-            backend=self.table.backend,
-        )
+        return tuple(remarks)
 
     def _limit_words(self, purchase: Purchase) -> tuple[str, ...]:
         """Return what the bought histogram says about rows beyond the limit, for answers that the limit shapes."""

@@ -14,6 +14,9 @@ from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
 if TYPE_CHECKING:
     from pydplib.release.release import Release
 
+MEASURED = "discrete Laplace, tables measured together"
+"""The mechanism of tables that are made to agree: a value need not lie in the middle of its interval."""
+
 MOST_ROWS = 40
 """Rows of a table that are written out; the rest is in ``to_frame``."""
 
@@ -105,10 +108,14 @@ def value_words(release: Release, place: int = 0) -> str:
 
 def _ends(release: Release, place: int) -> str | None:
     """Return "low to high" where a number lies far from the middle of its interval, e.g. at a bound."""
-    if release.low is None or release.high is None or release.margins is None or release.is_count:
+    if release.low is None or release.high is None or release.margins is None:
         return None
     value, margin = release.values[place], release.margins[place]
     low, high = release.low[place], release.high[place]
+    if release.is_count:
+        # Agreeing tables move numbers away from the middle; others are only cut at 0, which ± still covers.
+        moved = release.mechanism == MEASURED and (value - low > margin + 0.5 or high - value > margin + 0.5)
+        return f"{math.floor(low)} to {math.ceil(high)}" if moved else None
     if abs((high - value) - (value - low)) <= 0.1 * margin:
         return None
     scale = 10.0 ** max(0, 1 - math.floor(math.log10(margin))) if margin > 0 else 1.0
@@ -188,18 +195,26 @@ def release_text(release: Release) -> str:
         >>> print(str(dp.count([0] * 920, epsilon=1.0)).splitlines()[0].startswith("count"))
         True
     """
+    return "\n".join([*table_lines(release), *(fact_line(word, sentence) for word, sentence in facts(release))])
+
+
+def fact_line(word: str, sentence: str) -> str:
+    """Return one fact as a line of text."""
+    return f"  {word:<9}  {sentence}"
+
+
+def table_lines(release: Release) -> list[str]:
+    """Return question and values of a release as lines of text."""
     title = words_of(release.question)
     if not release.axes:
-        lines = [f"{title}: {value_words(release)}"]
-    else:
-        rows = _rows(release)
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = [title]
-        lines += ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        if len(release.values) > MOST_ROWS:
-            lines.append(f"  ... {len(release.values) - MOST_ROWS} more in to_frame()")
-    lines += [f"  {word:<9}  {sentence}" for word, sentence in facts(release)]
-    return "\n".join(lines)
+        return [f"{title}: {value_words(release)}"]
+    rows = _rows(release)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [title]
+    lines += ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if len(release.values) > MOST_ROWS:
+        lines.append(f"  ... {len(release.values) - MOST_ROWS} more in to_frame()")
+    return lines
 
 
 def _rows(release: Release) -> list[list[str]]:

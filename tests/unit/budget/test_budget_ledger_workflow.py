@@ -361,3 +361,20 @@ def test_terms_of_today_for_the_data_set_do_not_bind_what_it_has_paid_before(
 def test_terms_of_today_of_another_relation_are_an_error(book: StoreLedger, make_key: MakeKey) -> None:
     with pytest.raises(ParameterError, match="'local' relation say nothing"):
         book.reserve(make_key(), recipient="acme", role="third_party", today=Today(recipient=LocalDP(9.0)))
+
+
+def test_received_is_what_a_recipient_has_paid_for_and_nothing_else(book: StoreLedger, make_key: MakeKey) -> None:
+    dear = ReleaseKey(
+        lineage="reports", snapshot="2018", question={"ask": "tables"}, cost=Cost.pure(0.8, mechanism="tables")
+    )
+
+    def received(recipient: str, snapshot: str = "2018", mechanism: str = "tables") -> list[bytes]:
+        return book.received(lineage="reports", snapshot=snapshot, recipient=recipient, mechanism=mechanism)
+
+    book.reserve(dear, recipient="acme", role="third_party")
+    assert received("acme") == []  # paid, and never answered
+    ask(book, dear)
+    with pytest.raises(BudgetError):
+        ask(book, dear, "uni")
+    assert (received("acme"), received("uni")) == ([b"answer"], [])
+    assert received("acme", snapshot="2019") == received("acme", mechanism="laplace") == []

@@ -1,0 +1,376 @@
+"""One estimate of several noisy tables: consistent, non-negative, and with margins that really cover.
+
+Tables of counts over the same bounded rows say the same thing twice: every person is in exactly one cell of each, so
+their totals, and the sums over columns that two tables share, are equal. Weighted least squares makes the noisy tables
+keep that. Everything here is a function of noisy numbers and public facts: it costs no privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pydplib.engine import Bins, number_bounds, public_keys
+from pydplib.release.statistics.noise import margin_steps
+from pydplib.schema import Schema, same_scalar
+
+Floats: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = tuple[int, ...]
+
+_RANK = 1e-9  # singular values below this are relations that others imply
+_SMOOTH = 0.005  # standard deviations of the kernel that smooths a sum of integer noises
+_SURE = 5.0  # standard deviations of that kernel which are added: it passes them once in a million
+_PERIOD = 48.0  # standard deviations after which the noise counts as gone
+_FIT_STEPS = 4000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Tables over one set of bounded rows: the columns of each, how they are cut, and where its cells begin.
+
+    The last cell of every column holds the rows that are in none of the others: missing, or outside the keys.
+
+    Args:
+        schema: The table's public facts.
+        tables: For each table column -> public keys or ``Bins``.
+    """
+
+    schema: Schema
+    tables: tuple[Mapping[str, Any], ...]
+
+    def shape(self, table: int) -> tuple[int, ...]:
+        """Return the cells of one table by column, those of all other rows included."""
+        return tuple(_size(keys) + 1 for keys in self.tables[table].values())
+
+    def relations(self) -> Floats:
+        """Return orthonormal rows R with R @ cells = 0 for the exact cells of all tables, one after the other.
+
+        Proof: two tables that can both be summed to the same coarser table (``_coarser``: the finest cut of a column
+        whose cells are unions of cells of both) have the same exact sums, because every row is in one cell of each.
+        """
+        sizes = [math.prod(self.shape(table)) for table in range(len(self.tables))]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        atoms = {name: self._atoms(name) for name in {name for table in self.tables for name in table}}
+        wanted = {()} | {self._shared(one, other, atoms) for one, other in combinations(range(len(self.tables)), 2)}
+        rows = []
+        for coarse in sorted(wanted):
+            able = [
+                (t, sums) for t in range(len(self.tables)) if (sums := self._sums(t, dict(coarse), atoms)) is not None
+            ]
+            for (one, first), (other, second) in pairwise(able):
+                block = np.zeros((len(first), int(starts[-1])))
+                block[:, starts[one] : starts[one + 1]] = first
+                block[:, starts[other] : starts[other + 1]] -= second
+                rows.append(block)
+        if not rows:
+            return np.zeros((0, int(starts[-1])))
+        _, strength, basis = np.linalg.svd(np.concatenate(rows), full_matrices=False)
+        found: Floats = basis[strength > _RANK]
+        return found
+
+    def sums(self, table: int, wanted: Mapping[str, Any]) -> Floats | None:
+        """Return the matrix from one table's cells to those of a coarser cut, all other rows last in every column.
+
+        None where a wanted cell is no union of the table's cells.
+
+        Args:
+            table: Which table.
+            wanted: Column -> public keys or ``Bins`` of the table that is wanted.
+        """
+        own = self.tables[table]
+        if not set(wanted) <= set(own):
+            return None
+        parts = []
+        for name, keys in own.items():
+            if name not in wanted:
+                parts.append(np.ones((1, _size(keys) + 1)))
+                continue
+            whole = Layout(self.schema, (own, wanted))
+            fine, coarse = (cut[name] for cut in (whole._cells(0), whole._cells(1)))
+            part = np.zeros((_size(wanted[name]) + 1, _size(keys) + 1))
+            for cell in range(_size(keys) + 1):
+                inside = {coarse[atom] for atom, found in enumerate(fine) if found == cell}
+                if len(inside) > 1:
+                    return None
+                for target in inside:
+                    part[target, cell] = 1.0
+            parts.append(part)
+        matrix: Floats = np.ones((1, 1))
+        for part in parts:
+            matrix = _kron(matrix, part)
+        return _in_order(matrix, [name for name in own if name in wanted], wanted)
+
+    # -- cuts of one column ----------------------------------------------------------------------
+
+    def _cells(self, table: int) -> dict[str, Labels]:
+        atoms = {name: self._atoms(name) for name in self.tables[table]}
+        return {name: atoms[name][_cut(keys)] for name, keys in self.tables[table].items()}
+
+    def _atoms(self, name: str) -> dict[Any, Labels]:
+        """Return for every cut of a column the cell of each atom: the smallest parts that all cuts keep whole."""
+        cuts = {_cut(table[name]): table[name] for table in self.tables if name in table}
+        if not any(isinstance(keys, Bins) for keys in cuts.values()):
+            public = (*public_keys(self.schema, name), None)
+            return {cut: tuple(_place(key, keys) for key in public) for cut, keys in cuts.items()}
+        low, high = number_bounds(self.schema.column(name))
+        least, most = (low, 0), (high, 1)  # (x, 0): just below x; (x, 1): just above it
+        ends = {cut: _ends(keys) for cut, keys in cuts.items()}
+        points = {min(max(end, least), most) for pairs in ends.values() for pair in pairs for end in pair}
+        between = list(pairwise(sorted(points | {least, most})))
+        found = {}
+        for cut, pairs in ends.items():
+            inside = [
+                next((i for i, (low, high) in enumerate(pairs) if low <= a and b <= high), len(pairs))
+                for a, b in between
+            ]
+            found[cut] = (*inside, len(pairs))  # the last atom is "missing"
+        return found
+
+    def _shared(
+        self, one: int, other: int, atoms: Mapping[str, Mapping[Any, Labels]]
+    ) -> tuple[tuple[str, Labels], ...]:
+        """Return the finest table that two tables can both be summed to: (column, part of each atom)."""
+        found = []
+        for name in sorted(set(self.tables[one]) & set(self.tables[other])):
+            coarse = _coarser(*(atoms[name][_cut(self.tables[t][name])] for t in (one, other)))
+            if max(coarse) > 0:
+                found.append((name, coarse))
+        return tuple(found)
+
+    def _sums(
+        self, table: int, coarse: Mapping[str, Labels], atoms: Mapping[str, Mapping[Any, Labels]]
+    ) -> Floats | None:
+        """Return the matrix from a table's cells to those of a coarser one; None where it has no such sums."""
+        own = self.tables[table]
+        if not set(coarse) <= set(own):
+            return None
+        matrix: Floats = np.ones((1, 1))
+        for name, keys in own.items():
+            cells = _size(keys) + 1
+            if name not in coarse:
+                matrix = _kron(matrix, np.ones((1, cells)))
+                continue
+            labels, parts = atoms[name][_cut(keys)], coarse[name]
+            part = np.zeros((max(parts) + 1, cells))
+            for cell in range(cells):
+                inside = {parts[atom] for atom, found in enumerate(labels) if found == cell}
+                if len(inside) > 1:
+                    return None
+                for target in inside:
+                    part[target, cell] = 1.0
+            matrix = _kron(matrix, part)
+        found: Floats = _in_order(matrix, [name for name in own if name in coarse], coarse, extra=0)
+        return found
+
+
+def _in_order(matrix: Floats, names: list[str], wanted: Mapping[str, Any], *, extra: int = 1) -> Floats:
+    """Return rows in the order of the wanted columns; they are in that of ``names``."""
+    if not names:
+        return matrix
+    sizes = {name: (_size(keys) + 1 if extra else max(keys) + 1) for name, keys in wanted.items()}
+    shaped = matrix.reshape(*(sizes[name] for name in names), matrix.shape[1])
+    order = [names.index(name) for name in wanted]
+    found: Floats = shaped.transpose(*order, len(names)).reshape(matrix.shape)
+    return found
+
+
+def _kron(one: Floats, other: Floats) -> Floats:
+    return np.asarray(np.kron(one, other), dtype=np.float64)
+
+
+def _size(keys: Any) -> int:
+    return len(keys.keys if isinstance(keys, Bins) else keys)
+
+
+def _cut(keys: Any) -> Any:
+    """Return what tells two cuts of a column apart."""
+    return keys.numbers if isinstance(keys, Bins) else tuple((type(key).__name__, key) for key in keys)
+
+
+def _place(key: Any, keys: Sequence[Any]) -> int:
+    return next((i for i, listed in enumerate(keys) if _same(key, listed)), len(keys))
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other if one is None or other is None else bool(same_scalar(one, other))
+
+
+def _ends(keys: Bins) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+    numbers = keys.numbers
+    last = len(numbers) - 2
+    return [((a, 0), (b, 1 if i == last else 0)) for i, (a, b) in enumerate(pairwise(numbers))]
+
+
+def _coarser(one: Labels, other: Labels) -> Labels:
+    """Return the finest parts of the atoms that keep the cells of both cuts whole, numbered as they appear.
+
+    Examples:
+        >>> _coarser((0, 0, 1, 2), (0, 1, 2, 2))
+        (0, 0, 1, 1)
+    """
+    part = list(range(len(one)))
+    for labels in (one, other):
+        first: dict[int, int] = {}
+        for atom, label in enumerate(labels):
+            if label in first:
+                old, new = part[atom], part[first[label]]
+                part = [new if found == old else found for found in part]
+            else:
+                first[label] = atom
+    names = {found: i for i, found in enumerate(dict.fromkeys(part))}
+    return tuple(names[found] for found in part)
+
+
+def estimator(relations: Floats, variances: Floats) -> Floats:
+    """Return the matrix of weighted least squares under the relations: estimate = matrix @ noisy cells.
+
+    Proof: with S the diagonal of the variances, x = y - S R' (R S R')^-1 R y is the point with R x = 0 that is nearest
+    to y when squares are divided by their variances. It is linear and unbiased where R x = 0 holds for the exact
+    cells, and no linear unbiased estimate has a smaller variance in any cell or sum of cells (Gauss and Markov).
+
+    Examples:
+        >>> estimator(np.array([[1.0, -1.0]]) / 2**0.5, np.array([1.0, 3.0])).round(3).tolist()
+        [[0.75, 0.25], [0.75, 0.25]]
+    """
+    if not len(relations):
+        return np.eye(len(variances))
+    spread = relations * variances
+    found: Floats = np.eye(len(variances)) - spread.T @ np.linalg.solve(spread @ relations.T, relations)
+    return found
+
+
+def fit_non_negative(estimate: Floats, matrix: Floats) -> Floats:
+    """Return the consistent cells of at least 0 that are nearest to an estimate, by Dykstra's projections.
+
+    Examples:
+        >>> both = estimator(np.array([[1.0, 1.0, -1.0]]) / 3**0.5, np.ones(3))
+        >>> fit_non_negative(both @ np.array([10.0, -2.0, 8.0]), both).round(3).tolist()
+        [9.0, 0.0, 9.0]
+    """
+    cells, owed = estimate.copy(), np.zeros_like(estimate)
+    for _ in range(_FIT_STEPS):
+        above = np.maximum(cells + owed, 0.0)
+        owed = cells + owed - above
+        cells = matrix @ above
+        if cells.min() > -1e-5:
+            break
+    found: Floats = np.maximum(cells, 0.0)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Discrete Laplace noises of one scale that enter a sum with one weight.
+
+    Args:
+        weight: The weight, positive.
+        scale: The scale of the noise, in steps.
+        per_row: Steps per row.
+        count: How many of them.
+    """
+
+    weight: float
+    scale: Fraction
+    per_row: int
+    count: int
+
+
+def terms_of(weights: Floats, scales: Sequence[Fraction], per_row: Sequence[int]) -> tuple[Term, ...]:
+    """Return the noises of one weighted sum of cells, equal ones together.
+
+    Args:
+        weights: The weight of each cell's noise.
+        scales: The scale of each cell's noise, in steps.
+        per_row: The steps of one row in each cell.
+    """
+    found: dict[tuple[float, Fraction, int], int] = {}
+    for weight, scale, steps in zip(np.abs(weights).round(7).tolist(), scales, per_row, strict=True):
+        if weight:
+            found[weight, scale, steps] = found.get((weight, scale, steps), 0) + 1
+    return tuple(Term(*key, count) for key, count in sorted(found.items()))
+
+
+@lru_cache(maxsize=4096)
+def sum_margin(terms: tuple[Term, ...], miss: float) -> float:
+    """Return a margin that a sum of discrete Laplace noises passes with a chance of at most ``miss``.
+
+    Proof: one noise of weight 1 has its exact margin. Of several, let G be a normal variable with a two-hundredth of
+    the sum's standard deviation. The chance of |sum + G| <= x is a Fourier series of the product of the characteristic
+    functions 1 / (1 + (sin(w t / 2) / sinh(1 / 2 scale))^2), which the kernel makes short; its period is so long that
+    nothing of the sum reaches beyond it. With x its quantile, |sum| <= x + 5 sd(G) but for miss + 6e-7. A margin is
+    therefore at most 3 % too wide, and never too narrow. Gaussian quantiles would be: few Laplace noises have far
+    heavier tails.
+
+    Examples:
+        >>> one = Term(1.0, Fraction(1), 1, 1)
+        >>> sum_margin((one,), 0.05)
+        3.0
+        >>> round(sum_margin((Term(1.0, Fraction(2**16), 2**16, 2),), 0.05), 1)  # two of scale 1: 4.11, and a trifle
+        4.2
+    """
+    if not terms:
+        return 0.0
+    if len(terms) == 1 and terms[0].count == 1:
+        only = terms[0]
+        return only.weight * margin_steps(only.scale, coverage=1 - miss) / only.per_row
+    sizes = np.array([(t.weight / t.per_row, 2 * math.sinh(min(0.5 / float(t.scale), 300.0)), t.count) for t in terms])
+    step, spread, count = sizes.T
+    # The variance of one noise is 1 / (2 sinh^2(1 / 2 scale)), in squared steps.
+    width = math.sqrt(max(float((count * step**2 * 2 / spread**2).sum()), 0.25 * float(step.max()) ** 2))
+    kernel = _SMOOTH * width
+    turn = 2 * math.pi / (_PERIOD * width)
+    times = turn * np.arange(1, math.ceil(6 / kernel / turn) + 1)
+    log = -0.5 * (kernel * times) ** 2
+    for one, sharp, many in sizes:
+        log -= many * np.log1p((2 * np.sin(one * times / 2) / sharp) ** 2)
+    weights = 2 / math.pi * np.exp(log) / np.arange(1, len(times) + 1)
+    low, high = 0.0, _PERIOD * width / 2
+    for _ in range(40):
+        middle = (low + high) / 2
+        inside = 2 * middle / (_PERIOD * width) + float((weights * np.sin(middle * times)).sum())
+        low, high = (low, middle) if inside >= 1 - miss else (middle, high)
+    return high + _SURE * kernel
+
+
+def best_shares(
+    relations: Floats, tables: Sequence[int], reach: Sequence[float], *, rounds: int = 80
+) -> tuple[Fraction, ...]:
+    """Return how epsilon is split over tables so that the largest error, relative to the table alone, is smallest.
+
+    A table whose sums others tell anyhow gets less than one that stands alone. Shares are multiplied by their table's
+    relative error until the errors meet, rounded to ten-thousandths; they sum to 1. Any split is as private: this one
+    follows from public facts.
+
+    Args:
+        relations: ``Layout.relations`` of all cells.
+        tables: The table of each cell.
+        reach: The sensitivity of each table, in rows.
+        rounds: How often the shares are adjusted.
+    """
+    number, place = len(reach), np.asarray(tables)
+    sizes = np.asarray(reach, dtype=np.float64)
+    share = np.full(number, 1 / number)
+    best, least = share, math.inf
+    for _ in range(rounds if number > 1 else 0):
+        variances = (sizes / share)[place] ** 2
+        spread = relations * variances
+        gain = np.zeros(len(place))
+        if len(relations):
+            gain = np.einsum("ij,ij->j", spread, np.linalg.solve(spread @ relations.T, spread))
+        error = np.sqrt(np.maximum(variances - gain, 0.0)) / sizes[place]
+        worst = np.array([error[place == table].max() for table in range(number)])
+        if worst.max() < least:
+            best, least = share, float(worst.max())
+        share = np.maximum(share * (worst / worst.max()) ** 0.5, 2e-3 / number)
+        share = share / share.sum()
+    whole = np.maximum(np.floor(best * 10_000).astype(int), 1)
+    whole[int(np.argmax(whole))] += 10_000 - int(whole.sum())
+    return tuple(Fraction(int(part), 10_000) for part in whole)

@@ -1,0 +1,395 @@
+"""Tables bought together: one entry, numbers that agree, margins that cover, and nobody moves them too far."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from neighbours import CHOSEN, arrow, lost, schema_of
+
+import pydplib as dp
+from pydplib.budget.units import NANO
+from pydplib.experiments.sound_figures import load_cohort, sound_figure
+from pydplib.noise.testing import check_neighbours, record, replay, seeded
+from pydplib.receipt import Receipt, new_signing_key
+from pydplib.release.consistent import Layout, Term, estimator, fit_non_negative, sum_margin, terms_of
+from pydplib.release.measured import MeasuredTables, Measurement, Workload
+from pydplib.release.statistics.count import CountNoise
+
+REPLAYS = 20_000
+SCHEMA = schema_of()
+QUESTIONS = [
+    dp.Crosstab("age", "pirads", bins={"age": [18, 40, 60, 80, 100]}),
+    dp.Histogram("age", edges=[18, 60, 100], by="bph"),
+    dp.Count(by={"pirads": [3, 1]}),
+    dp.Count(),
+    dp.Count(of="persons", by="pirads"),
+    dp.Count(by="pirads", where=[dp.Where("age").at_least(40)]),
+    dp.Count(of="persons"),
+    dp.Histogram("day", edges=["2018-01-01", "2018-07-01", "2018-12-31"]),
+]
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    with load_cohort(dp.datasets.pirads(backend="numpy")) as table:
+        yield table
+
+
+@pytest.fixture(scope="module")
+def figures(cohort):
+    return [question for name in "2345" for question in sound_figure(name).ask(cohort.schema)]
+
+
+def put(people: list[Any]) -> dp.Table:
+    return dp.load(arrow(people), SCHEMA)
+
+
+def counted(measurement: Measurement, people: list[Any]) -> tuple[np.ndarray, ...]:
+    with put(people) as table:
+        return measurement.count(table)
+
+
+# -- privacy ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", range(len(CHOSEN)))
+def test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon(place):
+    others, person = CHOSEN[place]
+    measurement = Workload.of(QUESTIONS, SCHEMA).at(1.0)
+    assert sum(measurement.shares) == 1
+    assert (
+        sum(block.reach / scale for block, scale in zip(measurement.workload.blocks, measurement.scales, strict=True))
+        == 1
+    )
+    smaller, larger = counted(measurement, others), counted(measurement, [*others, person])
+    for block, few, many in zip(measurement.workload.blocks, smaller, larger, strict=True):
+        moved = np.abs(few.astype(object) - many.astype(object))
+        assert sum(moved) <= block.reach
+        assert min(few.tolist()) >= 0
+        assert sum(int(step) ** 2 for step in moved) <= block.reach**2
+    with record() as one:
+        measurement.answer(smaller)
+    with replay(one) as two:
+        measurement.answer(larger)
+    check_neighbours(one, two)
+    assert one.fingerprint() == two.fingerprint()
+    assert lost(one, two) <= 1 + 1e-9
+
+
+def test_the_worst_person_loses_the_whole_epsilon_and_a_smaller_claim_is_caught(monkeypatch):
+    worst = [{"age": 70.0, "psa": 1.0, "lesions": 1, "pirads": 1, "bph": True, "day": None, "city": "Oslo"}] * 2
+    measurement = Workload.of([dp.Count(by="pirads"), dp.Count(by="bph"), dp.Count()], SCHEMA).at(1.0)
+    smaller, larger = counted(measurement, []), counted(measurement, [worst])
+
+    def loss() -> float:
+        with record() as one:
+            measurement.answer(smaller)
+        with replay(one) as two:
+            measurement.answer(larger)
+        check_neighbours(one, two)
+        return lost(one, two)
+
+    assert loss() == pytest.approx(1.0)
+    monkeypatch.setattr("pydplib.release.measured.Block.reach", property(lambda self: 2**16))  # one row where two count
+    del measurement.__dict__["scales"]
+    with pytest.raises(AssertionError, match="claims sensitivity"):
+        loss()
+
+
+def test_every_row_is_in_one_cell_of_every_table_of_its_group():
+    people = [person for others, him in CHOSEN for person in (*others, him)]
+    measurement = Workload.of(QUESTIONS, SCHEMA).at(1.0)
+    cells = counted(measurement, people)
+    assert np.abs(measurement.workload.relations @ np.concatenate(cells).astype(float)).max() < 1e-6
+    groups = [places for places in measurement.workload.groups if measurement.workload.blocks[places[0]].agrees]
+    assert max(len(places) for places in groups) == 5
+    for places in groups:
+        assert len({int(cells[place].sum()) for place in places}) == 1
+
+
+def test_conditions_and_persons_are_groups_of_their_own_and_cost_their_share():
+    workload = Workload.of([dp.Count(), dp.Count(where=[dp.Where("bph").eq(True)]), dp.Count(of="persons")], SCHEMA)
+    assert len(workload.groups) == 3 and not len(workload.relations)
+    measurement = workload.at(1.0)
+    assert sorted(block.reach / scale for block, scale in zip(workload.blocks, measurement.scales, strict=True)) == [
+        Fraction(3333, 10_000), Fraction(3333, 10_000), Fraction(3334, 10_000),
+    ]  # fmt: skip
+
+
+# -- paying ----------------------------------------------------------------------------------------
+
+
+def test_one_purchase_is_one_entry_and_the_same_bytes_in_any_order(cohort, figures, tmp_path):
+    ledger = dp.SqliteLedger(tmp_path / "ledger.db")
+    session = dp.Session(cohort, recipient="acme", budget=3.0, ledger=ledger)
+    first = session.release_all(figures, epsilon=1.0)
+    again = dp.Session(cohort, recipient="acme", ledger=ledger).release_all(figures[::-1], epsilon=1.0)
+    assert list(again) == list(first)[::-1]
+    assert "Paid before" in again.remarks[0]
+    debits = [entry for entry in ledger.entries(recipient="acme") if entry.kind == "debit"]
+    assert [entry.cost.nano_epsilon for entry in debits] == [NANO]
+    assert session.remaining.epsilon == 2.0
+    (payload,) = ledger.received(lineage="pirads", snapshot="current", recipient="acme", mechanism="laplace_tables")
+    stored = MeasuredTables.from_json(payload)
+    assert MeasuredTables.from_json(stored.to_json()) == stored
+    assert ledger.received(lineage="pirads", snapshot="2019", recipient="acme", mechanism="laplace_tables") == []
+    ledger.verify()
+    key = new_signing_key()
+    receipt = Receipt.of(first, payload, data="current", issued="2026-01-01T00:00:00Z").signed(key)
+    assert receipt.verify([key.public_key()]).epsilon == "1"
+
+
+def test_what_cannot_be_paid_or_measured_is_refused_before_anything_is_spent(cohort):
+    session = dp.Session(cohort, recipient="acme", budget=0.5)
+    with pytest.raises(dp.BudgetError, match=r"epsilon 0\.5"):
+        session.release_all([dp.Count()], epsilon=1.0)
+    with pytest.raises(dp.QuestionError, match=r"no table of counts.*Crosstab\('age', 'pirads'\)"):
+        session.release_all([dp.Count(), dp.Mean("age", by="pirads")], epsilon=0.1)
+    with pytest.raises(dp.ParameterError, match="leave delta= out"):
+        session.price_all([dp.Count()], epsilon=0.1, delta=1e-6)
+    with pytest.raises(dp.ParameterError, match="no default"):
+        session.price_all([dp.Count()], epsilon=None)
+    with pytest.raises(dp.QuestionError, match="at most 2000"):
+        session.price_all([dp.Crosstab("age", "pirads", "prostatitis", "bph", "year")], epsilon=0.1)
+    with pytest.raises(dp.QuestionError, match="list of questions"):
+        session.release_all(dp.Count(), epsilon=0.1)
+    with pytest.raises(dp.QuestionError, match="at least one"):
+        session.release_all([], epsilon=0.1)
+    third = dp.Session(cohort, recipient="beta", role="third_party")
+    with pytest.raises(dp.PolicyError):
+        third.release_all([dp.Count()], epsilon=5.0)
+    assert session.remaining.epsilon == 0.5
+
+
+def test_a_price_is_what_is_paid_and_the_margins_are_those_of_the_release(cohort, figures):
+    session = dp.Session(cohort, recipient="acme", budget=2.0)
+    price = session.price_all(figures, epsilon=1.0)
+    bought = session.release_all(figures, epsilon=1.0)
+    assert price.cost == bought.cost and not price.free
+    assert price.margin == max(max(release.margins) for release in bought)
+    assert session.price_all(figures, epsilon=1.0).free
+    assert len(price.notes) == 3 and all("bought one by one" in note for note in price.notes)
+
+
+# -- answered from what is there -------------------------------------------------------------------
+
+
+def test_what_the_tables_tell_costs_nothing_and_nobody_looks(figures, tmp_path):
+    ledger = dp.SqliteLedger(tmp_path / "ledger.db")
+    table = load_cohort(dp.datasets.pirads(backend="numpy"))
+    dp.Session(table, recipient="acme", budget=1.0, ledger=ledger).release_all(figures, epsilon=1.0)
+    dp.Session(table, recipient="beta", budget=1.0, ledger=ledger)
+    table.close()
+    session = dp.Session(table, recipient="acme", ledger=ledger)
+    coarse = dp.Crosstab("pirads", "age", bins={"age": [18, 60, 80, 100]})
+    for question in (dp.Count(by="pirads"), coarse, dp.Count(), dp.Count(by={"prostatitis": ["y"]})):
+        price, answer = session.price(question), session.release(question)
+        assert price.free and answer.remarks[0].startswith("Answered from 3 tables that you have paid for")
+        assert session.release(question).to_json() == answer.to_json()
+        assert answer == dp.Release.from_json(answer.to_json())
+    assert session.release(dp.Count(by="pirads"), epsilon=0.1).remarks  # a purchase would be noisier
+    assert session.remaining.epsilon == 0.0
+    for other in (
+        dp.Count(by="bph"),
+        dp.Count(by="pirads", where=[dp.Where("age").at_least(60)]),
+        dp.Histogram("age", edges=[18, 52, 100]),
+        dp.Count(of="persons", by="pirads"),
+    ):
+        with pytest.raises(dp.EngineError, match="closed"):  # the tables do not tell it: somebody would have to look
+            session.release(other, epsilon=0.1)
+    with pytest.raises(dp.EngineError, match="closed"):
+        dp.Session(table, recipient="beta", ledger=ledger).release(dp.Count(by="pirads"), epsilon=0.1)
+    with pytest.raises(dp.EngineError, match="closed"):  # more accurate than the tables: a new question
+        session.release(dp.Count(by="pirads"), epsilon=50.0)
+
+
+def test_tables_are_found_by_who_paid_for_them(cohort):
+    ledger = dp.MemoryLedger()
+    for recipient in ("acme", "beta"):
+        session = dp.Session(cohort, recipient=recipient, budget=1.0, ledger=ledger)
+        assert session.bought == ()
+        if recipient == "acme":
+            session.release_all([dp.Count(by="bph")], epsilon=0.5)
+    # Another recipient pays the same cost and gets the same tables; the data set does not pay twice.
+    spent = ledger.remaining(lineage="pirads").epsilon
+    tables = session.release_all([dp.Count(by="bph")], epsilon=0.5)
+    assert tables.key == dp.Session(cohort, recipient="acme", ledger=ledger).bought[0].key
+    assert session.remaining.epsilon == 0.5 and ledger.remaining(lineage="pirads").epsilon == spent
+
+
+def test_tables_of_another_declaration_answer_nothing():
+    rows = pd.DataFrame({"age": [61, 67, 70] * 30, "bph": [True, False, None] * 30})
+    ledger = dp.MemoryLedger()
+
+    def session(**columns: Any) -> dp.Session:
+        schema = dp.Schema({"age": dp.Number(18, 100), "bph": dp.Flag()} | columns, name="reports")
+        return dp.Session(dp.load(rows, schema), recipient="acme", budget=1.0, ledger=ledger)
+
+    ages = dp.Histogram("age", edges=[18, 50, 100])
+    session().release_all([ages, dp.Count(by="bph")], epsilon=1.0)
+    assert session().release(ages).remarks
+    with pytest.raises(dp.ParameterError, match="Choose epsilon="):
+        session(age=dp.Number(18, 90)).release(ages)
+
+
+# -- one estimate ----------------------------------------------------------------------------------
+
+
+def test_tables_agree_and_lie_within_their_intervals(cohort, figures):
+    asked = [*figures, dp.Count(by="pirads"), dp.Histogram("age", edges=[18, 50, 60, 70, 80, 100])]
+    found = dp.Session(cohort, recipient="acme", budget=1.0).release_all(asked, epsilon=0.5)
+    scores, _, findings, ages, by_score, decades = found
+    assert np.allclose(ages.value[1] + ages.value[2], decades.value[1], atol=0.01)
+    for release in found:
+        low, high = release.interval
+        assert (low >= 0).all() and (low <= release.value).all() and (release.value <= high).all()
+        assert (high <= low.min() + 2 * 10_000).all()
+    # All other rows are no part of what is shown: sums over a shown axis are at most the other table's.
+    assert (scores.value.sum(axis=1) <= ages.value + 0.01).all()
+    assert (findings.value.sum(axis=1) <= ages.value + 0.01).all()
+    assert (scores.value.sum(axis=0) <= by_score.value + 0.01).all()
+
+
+def test_the_estimate_is_that_of_weighted_least_squares_over_the_joint_table():
+    schema = dp.Schema({"a": dp.Flag(), "b": dp.Category([1, 2]), "age": dp.Number(0, 10)})
+    tables = (
+        {"a": (False, True), "b": (1, 2, "other")},
+        {"a": (False, True), "age": dp.Bins([0, 4, 10])},
+        {"age": dp.Bins([0, 2, 4, 8])},
+        {"b": (2,)},
+    )
+    layout = Layout(schema, tables)
+    sizes = [int(np.prod(layout.shape(table))) for table in range(4)]
+    # The joint table of the atoms: 3 of a, 4 of b, and of age [0,2) [2,4) [4,8] (8,10] and missing.
+    age = {0: (0, 0, 1, 1, 2), 2: (0, 1, 2, 3, 3)}
+    rows: list[list[int]] = []
+    for a, b, x in product(range(3), range(4), range(5)):
+        row = [0] * sum(sizes)
+        row[a * 4 + b] = 1
+        row[sizes[0] + a * 3 + age[0][x]] = 1
+        row[sum(sizes[:2]) + age[2][x]] = 1
+        row[sum(sizes[:3]) + (0 if b == 1 else 1)] = 1
+        rows.append(row)
+    design = np.array(rows, dtype=float).T
+    variances = np.repeat([1.0, 4.0, 0.5, 2.0], sizes)
+    weighted = design / np.sqrt(variances)[:, None]
+    best = design @ np.linalg.pinv(weighted) / np.sqrt(variances)
+    assert np.allclose(estimator(layout.relations(), variances), best, atol=1e-8)
+
+
+def test_the_non_negative_fit_is_the_nearest_consistent_table():
+    from scipy.optimize import minimize
+
+    relations = np.array([[1.0, 1.0, 1.0, -1.0, -1.0, 0.0], [1.0, 1.0, 1.0, 0.0, 0.0, -1.0]])
+    basis = np.linalg.qr(relations.T)[0].T
+    variances = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 5.0])
+    matrix = estimator(basis, variances)
+    linear = matrix @ np.array([12.0, -7.0, 3.0, 9.0, -4.0, 8.0])
+    found = fit_non_negative(linear, matrix)
+    best = minimize(
+        lambda x: ((x - linear) ** 2 / variances).sum(), np.ones(6), bounds=[(0, None)] * 6,
+        constraints={"type": "eq", "fun": lambda x: relations @ x}, options={"ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    assert np.allclose(found, best.x, atol=1e-3)
+
+
+# -- margins ---------------------------------------------------------------------------------------
+
+
+def draws(measurement: Measurement) -> np.ndarray:
+    """Return replays of the noise of all cells, in rows."""
+    from pydplib.noise.samplers import discrete_laplace
+    from pydplib.noise.testing import SeededSource
+
+    source, found = SeededSource(19), []
+    for block, scale in zip(measurement.workload.blocks, measurement.scales, strict=True):
+        noise = discrete_laplace(scale, block.cells * REPLAYS, source=source).reshape(block.cells, REPLAYS)
+        found.append(noise / block.facts.bound.scale)
+    return np.concatenate(found)
+
+
+SMALL = [
+    dp.Crosstab("pirads", "bph"),
+    dp.Count(by="pirads"),
+    dp.Histogram("age", edges=[18, 40, 60, 80, 100]),
+    dp.Histogram("age", edges=[18, 60, 100], by="bph"),
+    dp.Count(),
+]
+
+
+@pytest.mark.parametrize(("person", "epsilon"), [("patient", 1.0), (None, 1.0), (None, 4.0), (None, 12.0)])
+def test_margins_cover_as_often_as_they_say_and_are_hardly_wider_than_need_be(person, epsilon):
+    columns = {name: column for name, column in SCHEMA.columns.items() if name != "patient"}
+    limit = {"person": person, "max_rows_per_person": 2} if person else {}
+    measurement = Workload.of(SMALL, dp.Schema(columns, name="replayed", **limit)).at(epsilon)
+    noise = draws(measurement)
+    step = 1 / measurement.workload.blocks[0].facts.bound.scale
+    for facts in measurement.workload.distinct:
+        _, weights, _ = measurement.cells_of(facts)
+        each, together = measurement.margins_of(facts)
+        errors = np.abs(weights @ measurement._matrix @ noise)
+        for error, margin in zip(errors, each, strict=True):
+            assert (error <= margin + 1e-9).mean() >= 0.94
+            needed = np.quantile(error, 0.94, method="higher")
+            assert margin <= max(1.1 * np.quantile(error, 0.955, method="higher"), needed + step) + 1e-9
+        largest = errors.max(axis=0)
+        assert (largest <= together + 1e-9).mean() >= 0.94
+        assert together <= max(1.1 * np.quantile(largest, 0.96, method="higher"), needed + step) + 1e-9
+
+
+def test_intervals_of_released_numbers_cover_after_the_non_negative_step():
+    schema = dp.Schema({"a": dp.Flag(), "b": dp.Category([1, 2])}, name="small")
+    rows = pd.DataFrame({"a": [True] * 40 + [False] * 3 + [None], "b": [1] * 41 + [2] * 3})
+    measurement = Workload.of([dp.Crosstab("a", "b"), dp.Count(by="a"), dp.Count(by="b")], schema).at(1.0)
+    hits, total = {}, 400
+    with dp.load(rows, schema) as table:
+        exact = measurement.count(table)
+    plain = [
+        weights @ np.concatenate(exact)
+        for weights in (measurement.cells_of(f)[1] for f in measurement.workload.distinct)
+    ]
+    with seeded(3):
+        for _ in range(total):
+            for place, release in enumerate(measurement.answer(exact)):
+                low, high = np.array(release.low), np.array(release.high)
+                hits[place] = hits.get(place, 0) + ((low <= plain[place]) & (plain[place] <= high))
+                assert (low <= np.array(release.values)).all() and (np.array(release.values) <= high).all()
+    for found in hits.values():
+        assert (found / total).min() >= 0.89  # 95 % but for chance: once in ten million
+
+
+def test_gaussian_quantiles_would_not_do():
+    two = (Term(1.0, Fraction(2**16), 2**16, 1), Term(0.1, Fraction(2**16), 2**16, 4))
+    deviation = (2 * (1 + 4 * 0.01)) ** 0.5
+    assert sum_margin(two, 0.05) > 1.05 * 1.96 * deviation
+    assert terms_of(np.array([0.5, -0.5, 0.0]), [Fraction(3)] * 3, [1] * 3) == (Term(0.5, Fraction(3), 1, 2),)
+
+
+def test_four_figures_together_cost_seven_tenths_of_one_by_one(cohort, figures):
+    # Four figures ask three tables: e each, four times. Together, no margin is larger for 0.7 of that.
+    alone = CountNoise(3, 2**16, 1, Fraction(1)).margin()
+    together = Workload.of(figures, cohort.schema).at(2.8)
+    assert len(together.workload.blocks) == 3
+    for facts in together.workload.distinct:
+        assert float(together.margins_of(facts)[0].max()) <= alone
+
+
+def test_words_and_frames_of_all_tables(cohort):
+    asked = [dp.Count(by="bph"), dp.Count(), dp.Count(by="bph")]
+    found = dp.Session(cohort, recipient="acme", budget=1.0).release_all(asked, epsilon=1.0, confidence=0.9)
+    text = str(found)
+    assert text.startswith("2 tables, measured together: epsilon 1 for all of them")
+    assert text.count("count of rows by bph") == 1 and text.count("guarantee") == 1
+    assert "missing or outside of them" in text
+    frame = found.to_frame(backend="pandas")
+    assert list(frame) == ["table", "cell", "value", "low90", "high90", "margin90", "simultaneous90"]
+    assert len(frame) == 5 and len(found) == 3 and found[0] == found[2]
+    with pytest.raises(dp.DataError, match="no stored tables"):
+        MeasuredTables.from_json(found[0].to_json())
+    with pytest.raises(dp.DataError, match="no stored tables"):
+        MeasuredTables.from_json(found.to_json().replace('"nano_epsilon": 1000000000', '"nano_epsilon": 1'))
