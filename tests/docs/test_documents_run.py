@@ -21,6 +21,7 @@ PAGES = [
     "explanation/guarantees.md",
     "how-to/choose-a-noise-factor.md",
     "how-to/choose-epsilon.md",
+    "how-to/a-page-of-figures-for-one-price.md",
 ]
 
 

@@ -26,7 +26,14 @@ def _roles(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 _OPTIONS = [
     click.argument("file"),
     click.option("--schema", "schema_file", required=True, help="The schema file (TOML): what is public."),
-    click.option("--question", "-q", required=True, help='In words: "mean age by pirads where age between 60 and 70".'),
+    click.option(
+        "--question",
+        "-q",
+        required=True,
+        multiple=True,
+        help='In words: "mean age by pirads where age between 60 and 70". Several tables of counts, each with its own '
+        "-q, are bought together for one --epsilon.",
+    ),
     click.option("--epsilon", type=float, help="The privacy loss."),
     click.option("--margin", type=float, help="The accuracy wanted: the margin, in the answer's unit."),
     click.option(
@@ -91,8 +98,8 @@ def asking(function: Function) -> Function:
 
 
 @contextmanager
-def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Load the table, open the ledger and give (session, question); close both at the end.
+def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tuple[Any, list[Any]]]:
+    """Load the table, open the ledger and give (session, questions); close both at the end.
 
     Args:
         given: The command's options.
@@ -107,12 +114,16 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
 
     check_payment(given)
     schema = named_schema(given["schema_file"])
-    question = parse_question(given["question"], schema, unknown_keys=given["delta"] is not None)
-    Facts.of(question, schema)  # what does not fit the schema is refused before a ledger is made
+    unknown = given["delta"] is not None
+    questions = [parse_question(text, schema, unknown_keys=unknown) for text in given["question"]]
+    for question in questions:
+        Facts.of(question, schema)  # what does not fit the schema is refused before a ledger is made
+    if len(questions) > 1:
+        check_together(questions, schema, given)
     policy = read_policy(given["policy_file"])
     budget: PureDP | ApproxDP | None = None
     if given["budget"] is not None:
-        unknown = given["delta"] is not None  # unknown keys need a budget with a delta
+        # Unknown keys need a budget with a delta.
         budget = ApproxDP(given["budget"], policy.delta_for(schema.size)) if unknown else PureDP(given["budget"])
     new = preview and not Path(given["ledger_file"]).exists()
     with (
@@ -139,7 +150,7 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
         )
         if not preview:
             _buy(session, given)
-        yield session, question
+        yield session, questions
 
 
 def _buy(session: Any, given: dict[str, Any]) -> None:
@@ -150,6 +161,20 @@ def _buy(session: Any, given: dict[str, Any]) -> None:
         bought = session.buy_size() if option == "buy_size" else session.buy_limit()
         if not any("nothing was charged" in remark for remark in bought.remarks):
             click.echo(f"The noisy {what} was bought, once, for {bought.cost}.", err=True)
+
+
+def check_together(questions: list[Any], schema: Any, given: dict[str, Any]) -> None:
+    """Raise unless several questions can be bought as one: tables of counts, for one epsilon."""
+    from pydplib.release.measured import Workload
+
+    if given["epsilon"] is None:
+        raise ParameterError(
+            "Several questions are bought together for one --epsilon 0.5, not by --margin or --noise-factor. "
+            "Nothing was spent."
+        )
+    if given["delta"] is not None:
+        raise ParameterError("Several questions that are bought together are pure: leave --delta out.")
+    Workload.of(questions, schema)
 
 
 def price_options(given: dict[str, Any]) -> dict[str, Any]:

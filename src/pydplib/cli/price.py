@@ -15,15 +15,18 @@ from pydplib.cli._progress import waiting
 @asking
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool, **given: Any) -> None:
-    r"""Say what a question about FILE would cost and which margin to expect. Touches no data, writes nothing.
+    r"""Say what questions about FILE would cost and which margin to expect. Touches no data, writes nothing.
 
     \b
     Examples:
       pydplib price reports.parquet --schema schema.toml --question "median age" \
         --noise-factor high --recipient partner --ledger ledger.db
     """
-    with waiting("Making the price"), open_session(given, preview=True) as (session, question):
-        price = session.price(question, **price_options(given))
+    with waiting("Making the price"), open_session(given, preview=True) as (session, questions):
+        if len(questions) > 1:
+            price = session.price_all(questions, epsilon=given["epsilon"], confidence=given["confidence"])
+        else:
+            price = session.price(questions[0], **price_options(given))
     if not as_json:
         click.echo(str(price))
         return

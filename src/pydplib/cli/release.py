@@ -1,4 +1,4 @@
-"""``pydplib release``: one question, paid first, answered with noise; as text, JSON, CSV, a page or a picture."""
+"""``pydplib release``: questions, paid first, answered with noise; as text, JSON, CSV, a page or a picture."""
 
 from __future__ import annotations
 
@@ -31,20 +31,30 @@ _PICTURES = ("png", "svg", "pdf")
 def command(
     as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path | None, force: bool, **given: Any
 ) -> None:
-    r"""Answer a question about FILE with noise, and write down who was told.
+    r"""Answer questions about FILE with noise, and write down who was told.
 
     FILE is CSV, Parquet, Excel (.xlsx), a SQLite file, postgresql://..., or - for standard input. The question reads
     STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...]. The same question again costs nothing.
+    Several tables of counts, each with its own -q, are bought together: one price, one entry, numbers that agree.
 
     \b
     Examples:
       pydplib release reports.parquet --schema schema.toml --question "mean age by pirads" \
         --noise-factor high --recipient partner --ledger ledger.db
+      pydplib release reports.parquet --schema schema.toml -q "count by pirads" -q "crosstab age, bph" \
+        --epsilon 0.5 --recipient partner --ledger ledger.db --csv
     """
     form = _form(as_json, as_csv, as_html, as_png, output)
     _check_output(output, given, force=force)
-    with waiting(f"Reading {Path(given['file']).name}"), open_session(given) as (session, question):
-        release = session.release(question, **price_options(given))
+    several = len(given["question"]) > 1
+    if several and form in ("html", *_PICTURES):
+        raise ParameterError(f"Several tables are written as text, --json or --csv, not as {form}.")
+    with waiting(f"Reading {Path(given['file']).name}"), open_session(given) as (session, questions):
+        if several:
+            options = {name: given[name] for name in ("epsilon", "confidence")}
+            release = session.release_all(questions, **options)
+        else:
+            release = session.release(questions[0], **price_options(given))
         left = session.remaining
     told = "".join(f" {remark}" for remark in release.remarks)
     if form in ("html", *_PICTURES):
@@ -94,9 +104,10 @@ def _form(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path
 
 def _csv(release: Any) -> str:
     from pydplib._csv_text import csv_pieces
+    from pydplib.release import Release
     from pydplib.release.frames import release_columns
 
-    columns = release_columns(release)
+    columns = release_columns(release) if isinstance(release, Release) else release.columns()
     # Keys can be words of the data: a spreadsheet must not run one as a formula.
     return "".join(csv_pieces(list(columns), zip(*columns.values(), strict=True), end="\n"))
 

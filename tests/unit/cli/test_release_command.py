@@ -288,3 +288,35 @@ def test_help_of_the_commands_answers_at_once():
             [sys.executable, "-m", "pydplib", name, "--help"], capture_output=True, text=True, check=True
         )
         assert "Usage" in done.stdout
+
+
+def test_several_questions_are_bought_together_and_answer_others_for_nothing(run):
+    more = ("-q", "crosstab age, bph", "-q", "count", "--epsilon", "0.5")
+    code, out, _ = run("price", "count by pirads", *more)
+    assert code == 0 and out.startswith("price of: 3 tables together: ") and "bought one by one: ±" in out
+    code, out, _ = run("release", "count by pirads", *more, "--json")
+    tables = dp.MeasuredTables.from_json(out)
+    assert code == 0 and len(tables) == 3 and tables.epsilon == 0.5
+    assert run("release", "count by pirads", *more, "--json")[1] == out
+    code, out, _ = run("release", "count by pirads", *more, "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {"table", "cell", "value", "margin95", "simultaneous95"} <= set(rows[0])
+    assert rows[-1]["table"] == "count of rows"
+    code, out, _ = run("release", "count by pirads", *more)
+    assert code == 0 and out.startswith("3 tables, measured together: epsilon 0.5") and "Paid before" in out
+    code, out, _ = run("release", "count by bph", "--epsilon", "0.05")
+    assert code == 0 and "Answered from 3 tables that you have paid for" in out
+    price = json.loads(run("price", "count by bph", "--epsilon", "0.05", "--json")[1])
+    assert price["free"] and price["left"] == 1.5
+
+
+def test_several_questions_need_one_epsilon_and_tables_of_counts(run, tmp_path):
+    for options, words in (
+        (("--margin", "3"), "one --epsilon"),
+        (("--epsilon", "0.1", "--delta", "1e-7"), "leave --delta out"),
+        (("-q", "median age", "--epsilon", "0.1"), "no table of counts"),
+        (("--epsilon", "0.1", "--png", "--output", str(tmp_path / "a.png")), "--json or --csv"),
+    ):
+        code, _, err = run("release", "count by pirads", "-q", "count by bph", *options)
+        assert code != 0 and words in " ".join(err.split())
+    assert not (tmp_path / "ledger.db").exists()
