@@ -89,6 +89,19 @@ def test_a_role_without_temporary_tables_gets_the_same_integers(make, postgres_s
     assert found[0][-1] == [W // 4]
 
 
+@pytest.mark.parametrize("options", ["", "?options=-c%20default_transaction_read_only%3Don"])
+def test_questions_to_a_bounded_table_read_one_state_of_it(make, postgres_server: Any, options: str) -> None:
+    """Tables that are measured together are subtracted from each other: rows that arrive meanwhile must not count."""
+    name = make("id int, age float8", "(1, 10), (2, 50)")
+    plan = Plan(AGE, measures=SUM)
+    with dp.load(f"{postgres_server.reader_url}{options}", AGE, table=name) as table:
+        with table.engine.bounded(plan) as engine, psycopg.connect(postgres_server.url, autocommit=True) as other:
+            before = [v.tolist() for v in engine.aggregate(plan).values]
+            other.execute(f"INSERT INTO {name} VALUES (3, 70)")
+            assert [v.tolist() for v in engine.aggregate(plan).values] == before
+        assert table.aggregate(plan)[1].tolist() == [3 * W]  # the next question sees the new state
+
+
 def test_reader_role_cannot_change_anything(make, postgres_server: Any) -> None:
     name = make("id int, age float8", "(1, 10)")
     with dp.load(postgres_server.reader_url, AGE, table=name) as table, pytest.raises(EngineError):

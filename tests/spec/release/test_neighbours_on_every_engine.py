@@ -11,6 +11,7 @@ from neighbours import CHOSEN, QUESTIONS, UNKNOWN, Pairs, gather, losses, unboun
 import pydplib as dp
 from pydplib.engine import ExactTable, Measure
 from pydplib.release.facts import Facts, Purchase
+from pydplib.release.measured import Workload
 
 ENGINES = [
     "duckdb", "polars", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres),
@@ -89,3 +90,24 @@ def test_replay_finds_a_plan_without_bounds(place, engine_name):
     for question in FEW if engine_name == "spark" else [*QUESTIONS, *UNKNOWN]:
         prepared = prepared_of(question, pairs.schema)
         assert np.isinf(max(losses(prepared, pairs.ask(unbounded(prepared.plan), *tables)))), question
+
+
+@on_every_engine
+def test_tables_measured_together_count_every_row_once_and_one_person_costs_epsilon(place, engine_name):
+    pairs = Pairs(CHOSEN if engine_name == "spark" else gather(12))
+    asked = [
+        dp.Crosstab("age", "pirads", bins={"age": [18, 40, 60, 100]}),
+        dp.Histogram("age", edges=[18, 60, 100], by="bph"),
+        dp.Count(by="pirads", where=[dp.Where("psa").is_present()]),
+    ]
+    everywhere = asked if engine_name == "spark" else [*asked, dp.Count(of="persons", by="bph"), dp.Count()]
+    measurement = Workload.of(everywhere, pairs.schema).at(1.0)
+    smaller, larger = (measurement.count(place(data, pairs.schema)) for data in (pairs.smaller, pairs.larger))
+    with dp.load(pairs.larger, pairs.schema) as table:
+        assert [cells.tolist() for cells in larger] == [cells.tolist() for cells in measurement.count(table)]
+    for cells in (smaller, larger):
+        assert min(int(count) for table in cells for count in table) >= 0
+        assert np.abs(measurement.workload.relations @ np.concatenate(cells).astype(float)).max() < 1e-6
+    # One person of each example joins: together they move the tables by at most as many claims.
+    for block, few, many in zip(measurement.workload.blocks, smaller, larger, strict=True):
+        assert 0 < sum(np.abs(few.astype(object) - many.astype(object))) <= pairs.count * block.reach
