@@ -341,7 +341,7 @@ def sum_margin(terms: tuple[Term, ...], miss: float) -> float:
 
 
 def best_shares(
-    relations: Floats, tables: Sequence[int], reach: Sequence[float], *, rounds: int = 80
+    relations: Floats, tables: Sequence[int], reach: Sequence[float], *, rounds: int = 40
 ) -> tuple[Fraction, ...]:
     """Return how epsilon is split over tables so that the largest error, relative to the table alone, is smallest.
 

@@ -298,6 +298,22 @@ def test_the_non_negative_fit_is_the_nearest_consistent_table():
     assert np.allclose(found, best.x, atol=1e-3)
 
 
+def test_no_other_split_of_epsilon_has_a_smaller_largest_error():
+    workload = Workload.of([dp.Count(by="pirads"), dp.Crosstab("pirads", "bph"), dp.Count()], SCHEMA)
+    relations, tables = workload.relations, workload.tables
+
+    def largest(shares: np.ndarray) -> float:
+        variances = (1 / shares)[tables] ** 2
+        matrix = estimator(relations, variances)
+        return float(np.sqrt((matrix**2 * variances).sum(axis=1)).max())
+
+    found = largest(np.array([float(share) for share in workload.shares]))
+    steps = [i / 40 for i in range(1, 39)]
+    others = [largest(np.array([a, b, 1 - a - b])) for a, b in product(steps, steps) if a + b < 0.99]
+    assert found <= min(others) * 1.005
+    assert found < 0.99 * largest(np.full(3, 1 / 3))
+
+
 # -- margins ---------------------------------------------------------------------------------------
 
 
