@@ -255,3 +255,20 @@ def test_answers_of_dashboards_have_a_list_of_their_own(asked: Any, owner: Any) 
     Analysis.objects.filter(pk=made.pk).update(recipient="dashboard:third_party")
     questions, boards = (owner.get(f"/analyses{more}").content.decode() for more in ("", "?of=dashboards"))
     assert row in boards and row not in questions and "Of dashboards" in questions
+
+
+def test_a_mode_is_shown_by_its_words_with_how_far_it_may_be_behind(tara: Any, owner: Any, pay: Any) -> None:
+    asked = {"kind": "mode", "field": "prostatitis", "by1": "bph", "accuracy": "epsilon", "epsilon": "0.5"}
+    paid = pay(tara, **asked)
+    page = tara.get(paid.url).content.decode()
+    assert "Most frequent value of" in page and "records behind the most frequent" in page
+    release = release_of(Analysis.objects.get())
+    assert release.choices is not None and release.label(0) in page
+    assert "value,margin95_rows" in tara.get(f"{paid.url}/download/csv").content.decode()
+    original = owner.post(f"{paid.url}/original")
+    assert original.status_code == 200 and "Original" in original.content.decode()
+
+
+def test_a_standard_deviation_is_shown_in_the_unit_of_its_field(tara: Any, pay: Any) -> None:
+    page = tara.get(pay(tara, kind="deviation", field="age", accuracy="epsilon", epsilon="0.5").url).content.decode()
+    assert "Standard deviation of" in page and "years" in page
