@@ -320,3 +320,16 @@ def test_the_agreed_price_is_in_the_openapi_text(program: Any) -> None:
     schema = program(None).get("openapi.json").json()
     assert "at_most" in schema["components"]["schemas"]["PayIn"]["properties"]
     assert "at_most" not in schema["components"]["schemas"]["AskIn"]["properties"]
+
+
+def test_a_confidence_widens_the_margin_and_makes_another_release(world: Any, program: Any) -> None:
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    usual = caller.post(f"{path}/price", body(dp.Count())).json()
+    sure = caller.post(f"{path}/price", body(dp.Count(), epsilon=0.1, confidence=0.99)).json()
+    assert usual["margin"] == usual["margin95"] < sure["margin"] and usual["confidence"] == 0.95
+    assert sure["margin95"] is None and sure["confidence"] == 0.99
+    made = caller.post(f"{path}/analyses", body(dp.Count(), epsilon=0.1, confidence=0.99)).json()
+    assert dp.Release.from_dict(made["release"]).confidence == 0.99
+    assert not caller.post(f"{path}/price", body(dp.Count())).json()["free"]
+    for wrong in (0.2, 1.0, "0.9"):
+        assert caller.post(f"{path}/price", body(dp.Count(), epsilon=0.1, confidence=wrong)).status_code == 422
