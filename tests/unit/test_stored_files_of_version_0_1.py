@@ -151,7 +151,7 @@ def test_a_trace_holds_later_releases_together(name: str, key: str | None, patie
 
 def test_a_trace_with_a_kept_key_needs_that_key() -> None:
     for key in (None, "another key of sixteen bytes"):
-        with pytest.raises(PydplibError):
+        with pytest.raises(PydplibError, match="key"):
             anon.Trace.load(ANONYMIZE / "kept-key.trace", key=key)
 
 
