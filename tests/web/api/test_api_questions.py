@@ -144,7 +144,12 @@ def test_a_shared_analysis_is_seen_by_the_role_and_no_other(world: Any, program:
     made = program("third_party").post(f"projects/{world.project.key}/analyses", body(dp.Count())).json()
     assert program("collaborator").get(f"analyses/{made['key']}").status_code == 404
     share(world.people["owner"], Analysis.objects.get(), ["collaborator"])
-    assert program("collaborator").get(f"analyses/{made['key']}").json()["release"] == made["release"]
+    reader = program("collaborator")
+    refused = reader.get(f"analyses/{made['key']}")
+    assert refused.status_code == 403 and "release" not in refused.json(), "the organisation has not paid for it"
+    received = reader.post(f"analyses/{made['key']}/receive", {"at_most": 0.1}).json()
+    assert received["release"] == made["release"]
+    assert reader.get(f"analyses/{received['key']}").json()["release"] == made["release"]
 
 
 @pytest.mark.parametrize(
