@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -154,7 +155,9 @@ def _buy(session: Any, given: dict[str, Any]) -> None:
 
 def price_options(given: dict[str, Any]) -> dict[str, Any]:
     """Return how the answer is to be paid: epsilon, margin or noise factor."""
-    return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta", "confidence")}
+    from pydplib.release.prices import Accuracy
+
+    return Accuracy(**{spec.name: given[spec.name] for spec in fields(Accuracy)}).options()
 
 
 def check_payment(given: dict[str, Any]) -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydplib._shown import Shown
+from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, check_name
-from pydplib.budget.ledger import Ledger
+from pydplib.budget.ledger import Ledger, Quote
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Remaining
 from pydplib.budget.store_ledger import UNSPECIFIED
 from pydplib.budget.today import Today
+from pydplib.budget.units import NANO
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import ExactTable, Table
 from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibError, did_you_mean, shown
@@ -34,9 +36,9 @@ from pydplib.policy import (
     check_use,
     parse_role,
 )
-from pydplib.release.accounts import Purse, find_account
+from pydplib.release.accounts import Purse, binding, find_account
 from pydplib.release.facts import Facts, Purchase
-from pydplib.release.prices import Accuracy, Agreement, Price, agree, delta_of, telling
+from pydplib.release.prices import WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease
 from pydplib.release.release import Release
@@ -151,6 +153,10 @@ class Session(Shown):
         """What the recipient can still spend: by their own budget and, where it is shown, the data set's."""
         return self._purse.left
 
+    def quote(self, *costs: Cost) -> Quote:
+        """Return what paying these costs would mean for the recipient's own budget; nothing is spent."""
+        return self._purse.quote(*costs)
+
     @property
     def terms_today(self) -> Today:
         """What the policy gives this recipient and all recipients together today; none where it gives no number."""
@@ -255,25 +261,36 @@ class Session(Shown):
         """
         asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
         agreed, purchase = self._agree(question, asked, buy=False)
-        key = self._key(purchase)
-        free, shared = self._is_paid(key), self.ledger.is_paid_by_data_set(key)
-        quote = self._purse.quote(purchase.cost, free=free, shared=shared)
-        stopped = not (free or shared) and self._purse.shows_whole and self._purse.is_stopped_by_whole(purchase.cost)
+        size = self._size_question() if agreed.at_most else None
+        # At most: the answer that will be paid for has a price, and so a key, that nobody knows yet.
+        free = not agreed.at_most and self._is_paid(self._key(purchase))
+        costs = () if free else tuple(each.cost for each in (size, purchase) if each is not None)
+        quote, stopped = self._purse.quote(*costs), False
+        if self._purse.shows_whole:
+            known = purchase if size is None else size
+            shared = self.ledger.is_paid_by_data_set(self._key(known))  # the data set does not pay twice
+            whole = self._purse.quote_whole(*(costs[1:] if shared else costs))
+            quote, stopped = binding(quote, whole), not whole.affordable
         expected = purchase.expect(agreed.size)
+        notes = agreed.notes
+        if round(quote.bar.asked * NANO) > sum(cost.nano_epsilon or 0 for cost in costs):
+            notes += (WEIGHS,)
         return Price(
             question=words_of(purchase.facts.canonical),
             cost=purchase.cost,
             guarantee=purchase.guarantee,
-            free=quote.free,
+            free=free,
             margin=expected.margin,
             margin_unit=expected.margin_unit,
             unit=purchase.facts.unit,
             noise_percent=expected.noise_percent,
             left=quote.left,
             after=quote.after,
+            bar=quote.bar,
+            size_cost=0 if size is None else size.cost.nano_epsilon or 0,
             at_most=agreed.at_most,
             confidence=purchase.confidence,
-            notes=(*agreed.notes, self._whole_words()) if stopped else agreed.notes,
+            notes=(*notes, self._whole_words()) if stopped else notes,
         )
 
     def _whole_words(self) -> str:

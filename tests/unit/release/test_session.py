@@ -151,7 +151,7 @@ def test_noise_factor_aims_at_the_middle_of_its_band(people, question, factor, p
 def test_noise_factor_without_a_known_size_buys_it_with_the_release(table):
     session = dp.Session(table, recipient="acme", role="third_party")
     price = session.price(dp.Mean("age"))
-    assert price.at_most and price.epsilon == 1 and "bought with the release" in price.notes[0]
+    assert price.at_most and price.epsilon == 1 and "included in the price" in price.notes[0]
     release = session.release(dp.Mean("age"))
     assert release.epsilon < 1
     assert session.remaining.epsilon == pytest.approx(2 - 0.1 - release.epsilon, abs=1e-9)
