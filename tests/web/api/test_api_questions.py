@@ -144,7 +144,11 @@ def test_a_shared_analysis_is_seen_by_the_role_and_no_other(world: Any, program:
     made = program("third_party").post(f"projects/{world.project.key}/analyses", body(dp.Count())).json()
     assert program("collaborator").get(f"analyses/{made['key']}").status_code == 404
     share(world.people["owner"], Analysis.objects.get(), ["collaborator"])
-    assert program("collaborator").get(f"analyses/{made['key']}").json()["release"] == made["release"]
+    unpaid = program("collaborator").get(f"analyses/{made['key']}")
+    assert unpaid.status_code == 403 and "release" not in unpaid.json()
+    received = program("collaborator").post(f"analyses/{made['key']}/receive", {"at_most": 1.0}).json()
+    assert received["release"] == made["release"]
+    assert program("collaborator").get(f"analyses/{received['key']}").json()["release"] == made["release"]
 
 
 @pytest.mark.parametrize(
