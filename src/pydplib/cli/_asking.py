@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from pydplib.cli._inputs import input_file
+from pydplib.cli._inputs import csv_options, input_file, said_options
 from pydplib.errors import ParameterError, PolicyError, SchemaError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -62,7 +62,7 @@ _OPTIONS = [
     click.option("--policy", "policy_file", help="The owner's policy (TOML); by default the built-in one."),
     click.option("--snapshot", default="current", show_default=True, help="The published state of the table."),
     click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook."),
-    click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines."),
+    csv_options,
     click.option("--memory-limit", help="DuckDB's memory limit, e.g. 4GB."),
 ]
 
@@ -116,13 +116,15 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
         unknown = given["delta"] is not None  # unknown keys need a budget with a delta
         budget = ApproxDP(given["budget"], policy.delta_for(schema.size)) if unknown else PureDP(given["budget"])
     new = preview and not Path(given["ledger_file"]).exists()
+    said = said_options()
     with (
         load(
             input_file(given["file"]),
             schema,
             table=given["table"],
             memory_limit=given["memory_limit"],
-            multiline=given["multiline"],
+            multiline=said.multiline,
+            decimal=said.decimal,
         ) as table,
         nullcontext(MemoryLedger()) if new else SqliteLedger(given["ledger_file"]) as ledger,
     ):

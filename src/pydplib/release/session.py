@@ -290,14 +290,16 @@ class Session(Shown):
             size_cost=0 if size is None else size.cost.nano_epsilon or 0,
             at_most=agreed.at_most,
             confidence=purchase.confidence,
-            notes=(*notes, self._whole_words()) if stopped else notes,
+            notes=(*notes, f"The data set's own budget, shared by all recipients, cannot pay. {self._whole_words()}")
+            if stopped
+            else notes,
         )
 
     def _whole_words(self) -> str:
         return (
-            "The data set's own budget, shared by all recipients, cannot pay. Its owner gives it more in the policy, "
-            "from the start: policy=dp.Policy(data_set_budget=50). One that is open in a ledger file stays as it is "
-            f"until ledger.change_limit(lineage={self.lineage!r}, limit=..., by='your name')."
+            "The owner gives the data set more in the policy, from the start: policy=dp.Policy(data_set_budget=50). A "
+            "budget that is open in a ledger file stays as it is until "
+            f"ledger.change_limit(lineage={self.lineage!r}, limit=..., by='your name')."
         )
 
     def release(

@@ -288,3 +288,20 @@ def test_help_of_the_commands_answers_at_once():
             [sys.executable, "-m", "pydplib", name, "--help"], capture_output=True, text=True, check=True
         )
         assert "Usage" in done.stdout
+
+
+def test_decimal_says_what_a_point_means_in_every_command_on_a_table(run, tmp_path):
+    path, schema = tmp_path / "sizes.csv", tmp_path / "sizes.toml"
+    path.write_text("\n".join(["id;size", *(f"p{i};1.500" for i in range(400))]))
+    schema.write_text(dp.Schema({"size": dp.Number(0, 2000)}, person="id", max_rows_per_person=1, name="s").to_toml())
+    for recipient, said, expected in (("a", (), (0, 300)), ("b", ("--decimal", ","), (1300, 1700))):
+        code, out, _ = run.call(
+            "release", str(path), "--schema", str(schema), "-q", "mean size", "--epsilon", "1", "--json",
+            "--recipient", recipient, "--ledger", str(tmp_path / f"{recipient}.db"), *said,
+        )  # fmt: skip
+        assert code == 0 and expected[0] <= json.loads(out)["values"][0] <= expected[1]
+    schema.write_text(dp.Schema({"size": dp.Number(0, 100)}, person="id", max_rows_per_person=1, name="s").to_toml())
+    assert "no value lies beyond" in run.call("schema", "check", str(schema), str(path))[1]
+    assert "no value lies beyond" not in run.call("schema", "check", str(schema), str(path), "--decimal", ",")[1]
+    code, out, _ = run.call("schema", "init", str(path), "-o", str(tmp_path / "new.toml"), "--decimal", ",")
+    assert code == 0 and out.rstrip().endswith("--decimal ,")

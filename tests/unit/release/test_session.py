@@ -218,6 +218,7 @@ def test_data_set_budget_binds_all_recipients_together(table):
     one.release(dp.Count(), epsilon=0.8)
     with pytest.raises(BudgetError, match="data set's own budget") as caught:
         two.release(dp.Mean("age"), epsilon=0.5)
+    assert str(caught.value).count("shared by all recipients, cannot pay") == 1
     assert caught.value.left is None  # what is left of the data set's budget depends on what others asked
 
 

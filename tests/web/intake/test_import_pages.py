@@ -364,7 +364,7 @@ def _doctype() -> bytes:
         (b"\x1f\x8b" + b"\0" * 100, "packed"),
         (b"%PDF-1.7 x", "PDF"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\0", "no table"),
-        ("a;b".encode("utf-16")[:-1] + b"\xd8" * 3, "no rows"),
+        ("a;b".encode("utf-16")[:-1] + b"\xd8" * 3, "damaged"),
         (b"a,b\n1,2,3\n", "has 3 cells"),
         (b"a,a\n1,2\n", "Two columns are named"),
         (b"a,b\n", "no rows"),
