@@ -66,15 +66,14 @@ def as_asked(rows: pa.Table, runs: int) -> np.ndarray:
 
 def chosen_each(rows: pa.Table, runs: int) -> np.ndarray:
     """Return what permute-and-flip answers for each quartile, with a third of epsilon."""
-    from pydplib.release.choosing import QuantileNoise
-    from pydplib.release.prepare import prepare
-    from pydplib.release.resolved import resolve
+    from pydplib.release.facts import Facts
+    from pydplib.release.statistics.quantiles import QuantileNoise
 
     with dp.load(rows, schema()) as table:
-        prepared = prepare(resolve(dp.Quantiles("age", by="prostatitis"), table.schema), 1.0)
-        noise: Any = prepared.noise
+        purchase = Facts.of(dp.Quantiles("age", by="prostatitis"), table.schema).at(1.0)
+        noise: Any = purchase.noise
         choice = QuantileNoise(noise.rows, noise.per_row, noise.shares, noise.points, noise.epsilon)
-        cells, low = table.aggregate(prepared.plan)[0], prepared.plan.measures[0].first_cell
+        cells, low = table.aggregate(purchase.plan)[0], purchase.plan.measures[0].first_cell
         return np.array([choice.apply(cells).values[: len(GROUPS)] + low for _ in range(runs)])
 
 

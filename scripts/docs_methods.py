@@ -139,7 +139,9 @@ def statistics_table() -> str:
 
     lines = ["| statistic | in words | in Python | what comes of it |", "|---|---|---|---|"]
     for kind in offered_statistics().values():
-        words = f"`{kind.example}`" + "".join(f", `{alias} ...`" for alias in kind.aliases)
+        words = f"`{kind.example}`" + "".join(
+            f", `{alias} ...`" for alias in kind.aliases if not kind.example.startswith(alias)
+        )
         lines.append(f"| {kind.noun} | {words} | `dp.{kind.__name__}` | {kind.hint} |")
     return "\n".join(lines)
 

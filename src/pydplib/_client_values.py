@@ -8,14 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydplib.budget.costs import Cost
-from pydplib.budget.rules import Limit, Remaining
+from pydplib.budget.rules import Remaining
 from pydplib.errors import EngineError, PydplibError
-from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release import Price, Release
 
 _T = TypeVar("_T")
-_GUARANTEES: dict[str, type[PureDP] | type[ApproxDP]] = {"PureDP": PureDP, "ApproxDP": ApproxDP}
 _BUSY = ("waiting", "running")
 
 
@@ -221,28 +218,10 @@ def read_release(values: Any) -> Release:
 @understood
 def read_remaining(values: Any) -> Remaining:
     """Return what is left of a budget."""
-    return Remaining(Limit(**values["limit"]), values["nano_epsilon"], values["atto_delta"])
+    return Remaining.from_dict(values)
 
 
 @understood
 def read_price(values: Any) -> Price:
     """Return a price."""
-    guarantee = dict(values["guarantee"])
-    kind = _GUARANTEES[guarantee.pop("kind")]
-    guarantee.pop("sentence")
-    after = values["after"]
-    return Price(
-        question=values["question"],
-        cost=Cost.from_dict(values["cost"]),
-        guarantee=kind(**guarantee),
-        free=values["free"],
-        margin=values["margin"] if "margin" in values else values["margin95"],
-        margin_unit=values["margin_unit"],
-        unit=values["unit"],
-        noise_percent=values["noise_percent"],
-        left=read_remaining(values["left"]),
-        after=None if after is None or not values["affordable"] else read_remaining(after),
-        at_most=values["at_most"],
-        notes=tuple(values["notes"]),
-        confidence=values.get("confidence", 0.95),  # a platform of version 0.1 says none
-    )
+    return Price.from_dict(values)

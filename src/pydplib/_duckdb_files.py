@@ -52,7 +52,7 @@ def exact_name(path: str | Path) -> str:
         return text
     if "\\" in text:
         # DuckDB takes a backslash for a separator of folders, and knows no way to write one inside a pattern.
-        raise DataError("The file's name has a backslash beside *, ? or [. Rename the file first.")
+        raise DataError("The file's name has a backslash next to *, ? or [. Rename the file first.")
     return "".join(f"[{sign}]" if sign in _SIGNS else sign for sign in text)
 
 

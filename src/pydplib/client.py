@@ -177,7 +177,7 @@ class Client:
         return dict(self._get("exports", _key(export), "certificate"))
 
     def download(self, export: ExportEntry | str, path: str | Path, *, overwrite: bool = False) -> Download:
-        """Save an anonymized table and, beside it, its certificate; the file is checked against the certificate.
+        """Save an anonymized table and, next to it, its certificate; the file is checked against the certificate.
 
         The platform notes every copy: if the owner takes the table back, you are asked to delete it. The token needs
         the scope ``export``.
@@ -279,7 +279,7 @@ class Project:
 
     @property
     def budget(self) -> Remaining | None:
-        """What is left of your organisation's budget, asked anew each time; none for roles that ask nothing."""
+        """What is left of your organisation's budget, asked again each time; none for roles that ask nothing."""
         own = self._client._get("projects", self.key, "budget")["own"]
         return None if own is None else read_remaining(own)
 

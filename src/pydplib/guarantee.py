@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from decimal import ROUND_CEILING, Context
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydplib.errors import ParameterError, shown
 
@@ -300,3 +301,26 @@ class NoGuarantee:
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ZCDP | LocalDP | KAnonymous | NoGuarantee
 """The closed union: a release carries exactly one of these."""
+
+_STORED: dict[str, type[PureDP] | type[ApproxDP] | type[LocalDP]] = {
+    "PureDP": PureDP,
+    "ApproxDP": ApproxDP,
+    "LocalDP": LocalDP,
+}
+
+
+def guarantee_dict(guarantee: Guarantee) -> dict[str, Any]:
+    """Return a guarantee as plain values, with its sentence.
+
+    Examples:
+        >>> guarantee_dict(PureDP(1.0))["kind"], read_guarantee(guarantee_dict(PureDP(1.0))) == PureDP(1.0)
+        ('PureDP', True)
+    """
+    parts = {spec.name: getattr(guarantee, spec.name) for spec in fields(guarantee)}
+    return {"kind": type(guarantee).__name__, **parts, "sentence": guarantee.sentence}
+
+
+def read_guarantee(values: Mapping[str, Any]) -> PureDP | ApproxDP | LocalDP:
+    """Build the guarantee of a release or a price from ``guarantee_dict``'s values."""
+    parts = {name: value for name, value in values.items() if name not in ("kind", "sentence")}
+    return _STORED[values["kind"]](**parts)

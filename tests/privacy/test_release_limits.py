@@ -155,6 +155,8 @@ def test_histogram_that_shows_nothing_does_not_claim_that_there_is_nothing():
         release = prepared.answer(table.aggregate(prepared.plan))
     hidden = dp.Release.from_dict({**release.to_dict(), "noisy": [500.0, *[0.0] * (len(release.values) - 1)]})
     assert "hides shares below about" in beyond_words(hidden) and "and sometimes larger ones" in beyond_words(hidden)
+    few = dp.Release.from_dict({**release.to_dict(), "noisy": [3.0, *[0.0] * (len(release.values) - 1)]})
+    assert beyond_words(few).endswith("beyond the limit of 2; its noise hides any share.")
 
 
 def test_owners_numbers_reach_no_release_log_or_error(caplog):

@@ -55,7 +55,7 @@ print(json.dumps({
 DYING = """
 import os, signal
 from pydplib.release.session import Session
-def die(self, prepared, key, reservation):
+def die(self, purchase):
     os.kill(os.getpid(), signal.SIGKILL)  # the debit is on disk, nobody has looked yet
 Session._look = die
 """

@@ -130,7 +130,8 @@ def _fill(planted: Planted) -> None:
     """Make the objects that addresses name, by the owner's own hands where a page makes them."""
     from export_study import make_export, open_to
 
-    from pydplib.web.analyses.asking import Noise, ask
+    from pydplib.release.prices import Accuracy
+    from pydplib.web.analyses.asking import ask
     from pydplib.web.analyses.receiving import receive
     from pydplib.web.dashboards import planning
     from pydplib.web.dashboards.pricing import bill_for
@@ -158,7 +159,7 @@ def _fill(planted: Planted) -> None:
     import pydplib as dp
 
     asker = planted.worlds[0].people["collaborator"]
-    answered = ask(study, asker, Place("collaborator"), dp.Histogram("age"), Noise(epsilon=0.2))
+    answered = ask(study, asker, Place("collaborator"), dp.Histogram("age"), Accuracy(epsilon=0.2))
     put(f"analyses.Analysis {study.key}", answered)
     board = planning.make_dashboard(owner, study, title="For partners", audience="third_party")
     planning.add_ready_made(owner, board, ("3",))

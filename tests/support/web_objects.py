@@ -210,6 +210,7 @@ def make_analysis(world: World) -> Any:
         payload=payload,
         answer=entry.number,
     )
+    rows.Payment.objects.create(release_id=digest, recipient=world.hospital.key, entry_id=entry.number)
     return Analysis.objects.create(
         project=world.project,
         asked_by=world.people["collaborator"],

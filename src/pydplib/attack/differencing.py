@@ -99,7 +99,7 @@ def _sentence(result: AttackResult, bound: float | None) -> str:
     share = f"{result.success:.0%}"
     if result.details["printed_numbers_differ"]:
         return (
-            f"One answer tells in {share} of the cases whether the person is in; the epsilon printed beside it, "
+            f"One answer tells in {share} of the cases whether the person is in; the epsilon printed next to it, "
             "computed from the data, tells it always."
         )
     if result.exposed >= 0.99:

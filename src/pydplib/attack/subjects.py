@@ -102,12 +102,11 @@ def _deviation(epsilon: float) -> Subject:
 
 
 def _mode(epsilon: float) -> Subject:
-    """Return the most frequent of three values, where a person has up to three rows."""
+    """Return the more frequent of two values, where a person has up to three rows."""
     from pydplib.release.statistics.mode import ModeNoise
 
-    noise = ModeNoise(3, 1, 3, exact(epsilon))
-    counts = np.array([6, 0, 0], dtype=np.int64)
-    pair = [Pair(counts, counts + np.array([0, 0, 3]), "one person with three rows of a rare value joins")]
+    noise = ModeNoise(3, 1, 2, exact(epsilon))
+    pair = [Pair(np.array([3, 0]), np.array([3, 3]), "one person with three rows of the rarer value joins")]
     return Subject("mode", "The most frequent value.", AtTap(noise.apply), PureDP(epsilon), lambda: pair, True)
 
 

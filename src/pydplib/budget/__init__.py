@@ -8,7 +8,7 @@ from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json
 from pydplib.budget.ledger import Ledger, Quote
 from pydplib.budget.memory import MemoryLedger
-from pydplib.budget.rules import Limit, Refusal, Remaining, State, can_pay, pay, remaining, spent
+from pydplib.budget.rules import Bar, Limit, Refusal, Remaining, State, can_pay, pay, remaining, spent
 from pydplib.budget.sqlite import SqliteLedger
 from pydplib.budget.store import Account, Store, StoredRelease
 from pydplib.budget.store_ledger import StoreLedger
@@ -19,6 +19,7 @@ from pydplib.guarantee import zcdp_epsilon
 
 __all__ = [
     "Account",
+    "Bar",
     "Cost",
     "Entry",
     "Head",

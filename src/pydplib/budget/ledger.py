@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from pydplib.budget.chain import Entry, Head
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey
-from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
+from pydplib.budget.rules import Bar, Limit, Refusal, Remaining, State, add, pay, remaining
 from pydplib.budget.store import Account
 from pydplib.budget.today import Today
 from pydplib.budget.units import Amount
@@ -18,28 +18,45 @@ from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a question would cost its recipient now; nothing is spent.
+    """What paying would mean for an account now; nothing is spent.
 
     Args:
-        free: Whether this recipient has paid for it before.
-        cost: What would be debited if not free.
-        left: What is left of the recipient's budget now.
-        after: What would be left after; none if the budget cannot pay.
+        costs: What would be debited, one after the other; nothing where all of it was paid before.
+        left: What is left of the budget now.
+        after: What would be left after; none if the budget cannot pay for all of it.
+        bar: What is spent and what is asked for, of the whole.
     """
 
-    free: bool
-    cost: Cost
+    costs: tuple[Cost, ...]
     left: Remaining
     after: Remaining | None
+    bar: Bar
 
     @classmethod
-    def of(cls, state: State, cost: Cost, limit: Limit, *, free: bool) -> Quote:
-        """Return what ``cost`` would mean for an account that has spent ``state`` of ``limit``."""
-        left = remaining(state, limit)
-        if free:
-            return cls(True, cost, left, left)
-        after = pay(state, cost, limit)
-        return cls(False, cost, left, None if isinstance(after, Refusal) else remaining(after, limit))
+    def of(cls, state: State, limit: Limit, *costs: Cost) -> Quote:
+        """Return what ``costs`` would mean for an account that has spent ``state`` of ``limit``."""
+        paid: State | Refusal = state
+        whole = state
+        for cost in costs:
+            whole = add(whole, cost)
+            paid = paid if isinstance(paid, Refusal) else pay(paid, cost, limit)
+        after = None if isinstance(paid, Refusal) else remaining(paid, limit)
+        return cls(costs, remaining(state, limit), after, Bar.of(state, whole, limit))
+
+    @property
+    def free(self) -> bool:
+        """Whether there is nothing to pay."""
+        return not self.costs
+
+    @property
+    def nano(self) -> int:
+        """The sum of epsilon, in nano-epsilon."""
+        return sum(cost.nano_epsilon or 0 for cost in self.costs)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the budget can pay for all of it."""
+        return self.after is not None
 
 
 @runtime_checkable

@@ -18,8 +18,9 @@ filter, not an odometer: it says "within the limit", not "so much was lost".
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydplib._shown import Shown
 from pydplib.budget.conversion import most_nano_rho, zcdp_nano_epsilon
@@ -187,6 +188,23 @@ class Remaining(Shown):
         """The delta that can still be paid."""
         return self.atto_delta / ATTO
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is left as plain values: in whole units, as an epsilon, and in words."""
+        return {
+            "epsilon": self.epsilon,
+            "nano_epsilon": self.nano_epsilon,
+            "atto_delta": self.atto_delta,
+            "limit": self.limit.to_dict(),
+            "is_shared": self.is_shared,
+            "words": str(self),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Remaining:
+        """Build what is left from ``to_dict``'s values."""
+        shared = bool(values.get("is_shared", False))
+        return cls(Limit(**values["limit"]), values["nano_epsilon"], values["atto_delta"], shared)
+
     def __str__(self) -> str:
         text = f"epsilon {show_nano(self.nano_epsilon)} of {show_nano(self.limit.nano_epsilon)}"
         text = text if self.limit.is_pure else f"{text}, delta {show_atto(self.atto_delta)}"
@@ -240,10 +258,30 @@ def spent(state: State, limit: Limit) -> int:
 
     Not a guarantee of its own: the guarantee is the limit (see the module's text).
     """
+    if state == State():
+        return 0
     candidates = [] if state.nano_epsilon is None else [state.nano_epsilon]
     if limit.atto_conversion and not limit.is_pure:
         candidates.append(zcdp_nano_epsilon(state.nano_rho, limit.atto_conversion))
     return min(candidates, default=limit.nano_epsilon)
+
+
+class Bar(NamedTuple):
+    """A budget as a bar: how much of its epsilon is spent, how much more is asked for, and the whole.
+
+    Small questions add up by the better of two rules, so what is asked for is the difference of two sums: after many
+    small questions a large one takes more of the budget than its own epsilon.
+    """
+
+    spent: float
+    asked: float
+    total: float
+
+    @classmethod
+    def of(cls, before: State, after: State, limit: Limit) -> Bar:
+        """Return the bar of an account between two states."""
+        used = spent(before, limit)
+        return cls(used / NANO, (spent(after, limit) - used) / NANO, limit.nano_epsilon / NANO)
 
 
 def _why_not(state: State, cost: Cost, limit: Limit) -> Why | None:

@@ -183,7 +183,7 @@ class StoreLedger(ABC):
         with self._snapshot() as store:
             account = self._account(store, key.lineage, recipient, key.cost.relation)
             free = store.get_payment(key.digest, recipient) is not None
-        return Quote.of(account.state, key.cost, account.limit, free=free)
+        return Quote.of(account.state, account.limit, *(() if free else (key.cost,)))
 
     def is_paid_by_data_set(self, key: ReleaseKey) -> bool:
         """Tell whether somebody has paid for this release already: the data set does not pay for it again."""

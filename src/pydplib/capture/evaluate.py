@@ -184,7 +184,7 @@ class Walk:
             "computed",
             question.id,
             f"{question.text} is worked out from other answers, and these give something else. "
-            "Leave it out or mend the others.",
+            "Leave it out or correct the others.",
             where,
         )
 
@@ -245,6 +245,8 @@ class Walk:
                 inside = f"inside '{home[-1]}'" if home else "at the top"
                 self.add("place", name, f"'{name}' belongs {inside}.", (*path, name))
             elif isinstance(key, str) and key in self.plan.index.by_id:
-                self.add("place", name, f"'{name}' is a group that does not repeat: its answers stand beside it.", path)
+                self.add(
+                    "place", name, f"'{name}' is a group that does not repeat: its answers stand next to it.", path
+                )
             else:
                 self.add("unknown", name, f"The template has no question '{name}'.", (*path, name))

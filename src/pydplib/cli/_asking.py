@@ -5,13 +5,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from pydplib.cli._inputs import input_file
+from pydplib.cli._inputs import csv_options, input_file, said_options
 from pydplib.errors import ParameterError, PolicyError, SchemaError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -68,7 +69,7 @@ _OPTIONS = [
     click.option("--policy", "policy_file", help="The owner's policy (TOML); by default the built-in one."),
     click.option("--snapshot", default="current", show_default=True, help="The published state of the table."),
     click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook."),
-    click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines."),
+    csv_options,
     click.option("--memory-limit", help="DuckDB's memory limit, e.g. 4GB."),
 ]
 
@@ -126,13 +127,15 @@ def open_session(given: dict[str, Any], *, preview: bool = False) -> Iterator[tu
         # Unknown keys need a budget with a delta.
         budget = ApproxDP(given["budget"], policy.delta_for(schema.size)) if unknown else PureDP(given["budget"])
     new = preview and not Path(given["ledger_file"]).exists()
+    said = said_options()
     with (
         load(
             input_file(given["file"]),
             schema,
             table=given["table"],
             memory_limit=given["memory_limit"],
-            multiline=given["multiline"],
+            multiline=said.multiline,
+            decimal=said.decimal,
         ) as table,
         nullcontext(MemoryLedger()) if new else SqliteLedger(given["ledger_file"]) as ledger,
     ):
@@ -179,7 +182,9 @@ def check_together(questions: list[Any], schema: Any, given: dict[str, Any]) -> 
 
 def price_options(given: dict[str, Any]) -> dict[str, Any]:
     """Return how the answer is to be paid: epsilon, margin or noise factor."""
-    return {name: given[name] for name in ("epsilon", "margin", "noise_factor", "delta", "confidence")}
+    from pydplib.release.prices import Accuracy
+
+    return Accuracy(**{spec.name: given[spec.name] for spec in fields(Accuracy)}).options()
 
 
 def check_payment(given: dict[str, Any]) -> None:

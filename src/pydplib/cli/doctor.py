@@ -47,6 +47,6 @@ def command(as_json: bool) -> None:
                 part = finding.part
                 click.echo(f"\n{_TITLES[part]}")
             click.echo(f"  {_SIGNS[finding.state]} {finding.name:<14} {finding.words}")
-        click.echo("\nAll is well." if not bad else f"\nTo be mended: {', '.join(f.name for f in bad)}.")
+        click.echo("\nAll is well." if not bad else f"\nTo be fixed: {', '.join(f.name for f in bad)}.")
     if bad:
         raise SystemExit(1)

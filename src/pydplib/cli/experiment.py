@@ -19,7 +19,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @click.group("experiment", cls=NamedGroup)
 def command() -> None:
-    """Run an experiment again, on synthetic data: tables beside the paper's values and the theory, and figures."""
+    """Run an experiment again, on synthetic data: tables next to the paper's values and the theory, and figures."""
 
 
 def _outputs(function: _Function) -> _Function:

@@ -13,7 +13,7 @@ from pydplib.cli._platform import HOME, open_platform
 def command() -> None:
     """Help people back in who lost password or phone, when no owner of their hospital can.
 
-    It works on the server's own database, beside the running server; every change is a line in the audit log.
+    It works on the server's own database, next to the running server; every change is a line in the audit log.
     """
 
 

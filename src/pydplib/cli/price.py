@@ -27,24 +27,4 @@ def command(as_json: bool, **given: Any) -> None:
             price = session.price_all(questions, epsilon=given["epsilon"], confidence=given["confidence"])
         else:
             price = session.price(questions[0], **price_options(given))
-    if not as_json:
-        click.echo(str(price))
-        return
-    content = {
-        "question": price.question,
-        "epsilon": price.epsilon,
-        "delta": price.delta,
-        "at_most": price.at_most,
-        "free": price.free,
-        "affordable": price.affordable,
-        "margin95" if price.confidence == 0.95 else "margin": price.margin,
-        "confidence": price.confidence,
-        "margin_unit": price.margin_unit,
-        "unit": price.unit,
-        "noise_percent": price.noise_percent,
-        "left": price.left.epsilon,
-        "after": None if price.after is None else price.after.epsilon,
-        "guarantee": price.guarantee.sentence,
-        "notes": list(price.notes),
-    }
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    click.echo(json.dumps(price.to_dict(), indent=2, ensure_ascii=False) if as_json else str(price))

@@ -57,6 +57,7 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None, 
     said = said_options()
     which = "" if sheet is None else f" --sheet {shlex.quote(sheet)}"
     which += " --multiline" if said.multiline else ""
+    which += f" --decimal {said.decimal}" if said.decimal else ""
     click.echo(
         f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {shlex.quote(str(output))} "
         f"{shlex.quote(file)}{which}"
@@ -67,8 +68,8 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None, 
 @click.argument("schema_file")
 @click.argument("file", required=False)
 @click.option("--table", "--sheet", "table", help="The table of a database, or the sheet of a workbook.")
-@click.option("--multiline", is_flag=True, help="CSV: quoted cells may reach over several lines.")
-def check(schema_file: str, file: str | None, table: str | None, multiline: bool) -> None:
+@csv_options
+def check(schema_file: str, file: str | None, table: str | None) -> None:
     """Check that a schema is complete and, with FILE, that the table's columns and cells fit it.
 
     FILE is looked at, for its owner alone: which columns have cells that cannot be read as what is declared, how many
@@ -86,10 +87,11 @@ def check(schema_file: str, file: str | None, table: str | None, multiline: bool
 
     _check_entries(schema_file)
     schema = Schema.load(schema_file)
+    said = said_options()
     if file is not None:
         with (
             waiting(f"Reading {Path(file).name}"),
-            load(input_file(file), schema, table=table, multiline=multiline) as loaded,
+            load(input_file(file), schema, table=table, multiline=said.multiline, decimal=said.decimal) as loaded,
         ):
             shown, found = str(loaded), loaded.check()
         click.echo(shown)

@@ -42,7 +42,7 @@ def sound_section(data: Data, table: PrivateTable) -> Section:
     means = session.release(age_by_score(), epsilon=MORE_EPSILON)
     rows = [[words, _value(release), exact, _unit(release), release.epsilon] for words, release, exact in asked]
     sentences = {release.epsilon: release.guarantee.sentence for _, release, _ in asked}
-    ranks = asked[2][1].margins95
+    ranks = asked[2][1].margins
     left = session.remaining
     spent = sum(release.epsilon for release in [*(release for _, release, _ in asked), across, means])
     return Section(
@@ -116,7 +116,7 @@ def same_words_section(data: Data, table: PrivateTable) -> Section:
 
 
 def _value(release: Release) -> PlusMinus:
-    margins = release.margins95 if release.margin_unit == "value" else None
+    margins = release.margins if release.margin_unit == "value" else None
     return PlusMinus(release.values[0], None if margins is None else margins[0])
 
 
@@ -129,7 +129,7 @@ def _mean_chart(data: Data, release: Release) -> Chart:
     scores = read_scores(pairs)
     exact = [float(part.mean()) if (part := pairs["age"][scores == score]).size else np.nan for score in SCORES]
     count = len(SCORES)  # what follows is "other": reports without a score
-    values, margins = list(release.values[:count]), list((release.margins95 or ())[:count])
+    values, margins = list(release.values[:count]), list((release.margins or ())[:count])
     figure = plot.line(
         [str(score) for score in SCORES],
         {"released": values, "exact (synthetic)": exact},

@@ -62,7 +62,7 @@ def draw_age_and_score(releases: Sequence[Release], originals: Originals = None)
     """Return Fig. 2 as a sound release: reports per age group, a panel for every score."""
     release = releases[0]
     shown = _both(release, originals, lambda values: np.maximum(np.asarray(values, dtype=np.float64), 0.0))
-    margin = max(release.margins95 or (0.0,))
+    margin = max(release.margins or (0.0,))
     panels = {
         label: plot.bar(
             AGE_BIN_NAMES,
@@ -204,7 +204,7 @@ def draw_ages(releases: Sequence[Release], originals: Originals = None) -> Drawn
     """Return Fig. 5 as a sound release: reports per age group."""
     release = releases[0]
     series = {"released": [float(value) for value in release.values[: len(AGE_BIN_NAMES)]]}
-    margins = [float(margin) for margin in (release.margins95 or release.values)[: len(AGE_BIN_NAMES)]]
+    margins = [float(margin) for margin in (release.margins or release.values)[: len(AGE_BIN_NAMES)]]
     if originals is not None:
         series = {"original": _flat(originals[0])[: len(AGE_BIN_NAMES)], **series}
     figure = plot.bar(
@@ -225,7 +225,7 @@ def draw_score_by_age(releases: Sequence[Release], originals: Originals = None) 
     """Return a table of whole reports, age groups by scores, darker is more."""
     release = releases[0]
     shown = _both(release, originals, lambda values: _whole(values)[:, : len(SCORES)].T)
-    margin = max(release.margins95 or (0.0,))
+    margin = max(release.margins or (0.0,))
     scores = [str(score) for score in SCORES]
     figure = _heatmaps(shown, margin, AGE_GROUPS, scores, y_title="PI-RADS score", x_title="age in years")
     rows = [
@@ -249,7 +249,7 @@ def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = 
     keys = [key for key in release.axes[1].keys if key not in (None, OTHER)]
     kinds = finding_names([str(key) for key in keys])
     shown = _both(release, originals, lambda values: _whole(values)[:, : len(kinds)].T)
-    margin = max(release.margins95 or (0.0,))
+    margin = max(release.margins or (0.0,))
     figure = _heatmaps(shown, margin, AGE_GROUPS, kinds, x_title="age in years")
     rows = [
         [*name, kind, *cells]
@@ -317,7 +317,7 @@ def _ages_of(table: Any) -> list[_Ages | None]:
     A mean is that of the groups' middles. Its margin: the noise of the counts, each of variance 2 b^2, moves
     sum(c m) / sum(c) by b sqrt(2 sum (m - mean)^2) / sum(c), of which 1.96 standard deviations hold 95 %.
     """
-    least = 2 * max(table.margins95 or (0.0,))
+    least = 2 * max(table.margins or (0.0,))
     raw = _noisy_table(table)
     middles = np.array(table.axes[0].middles)
     found: list[_Ages | None] = []
@@ -341,9 +341,7 @@ def draw_findings(releases: Sequence[Release], originals: Originals = None) -> D
     labels = [FLAGS.get(release.axes[0].name, release.axes[0].title) for release in releases]
     yes = [keys.index(True if True in keys else "yes") for keys in (release.axes[0].keys for release in releases)]
     values = [float(release.values[place]) for release, place in zip(releases, yes, strict=True)]
-    margins = [
-        float((release.margins95 or release.values)[place]) for release, place in zip(releases, yes, strict=True)
-    ]
+    margins = [float((release.margins or release.values)[place]) for release, place in zip(releases, yes, strict=True)]
     series = {"released": values}
     if originals is not None:
         series = {"original": [_flat(o)[place] for o, place in zip(originals, yes, strict=True)], **series}
@@ -366,7 +364,7 @@ def draw_trend(title: str, y_title: str, floor: float | None) -> Callable[[Seque
         release = releases[0]
         years = [key for key in release.axes[0].keys if isinstance(key, int)]
         seen = [release.axes[0].keys.index(year) for year in years]
-        margins = [float((release.margins95 or release.values)[place]) for place in seen]
+        margins = [float((release.margins or release.values)[place]) for place in seen]
         values = [float(release.values[place]) for place in seen]
         series = {"released": values if floor is None else [max(floor, value) for value in values]}
         if originals is not None:
@@ -397,10 +395,10 @@ def draw_trend(title: str, y_title: str, floor: float | None) -> Callable[[Seque
 
 def _end_at_bounds(figure: plot.Figure, release: Release, seen: Sequence[int]) -> None:
     """Let error bars end where the intervals do: no mean age lies beyond the declared bounds."""
-    if release.low95 is None or release.high95 is None:
+    if release.low is None or release.high is None:
         return
-    up = [max(0.0, release.high95[place] - release.values[place]) for place in seen]
-    down = [max(0.0, release.values[place] - release.low95[place]) for place in seen]
+    up = [max(0.0, release.high[place] - release.values[place]) for place in seen]
+    down = [max(0.0, release.values[place] - release.low[place]) for place in seen]
     figure.data[-1].error_y.update(symmetric=False, array=up, arrayminus=down)
 
 
@@ -459,6 +457,7 @@ def _release_like(release: Release, values: Any) -> Any:
     flat = tuple(_flat(values))
     return SimpleNamespace(
         statistic=release.statistic,
+        is_count=release.is_count,
         axes=release.axes,
         shape=release.shape,
         values=flat,

@@ -50,7 +50,7 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
         raise ParameterError(f"Unknown kind '{kind}'.{did_you_mean(kind, KINDS)}")
     chosen = kind or _kind(release)
     if original is not None and chosen not in _BESIDE:
-        raise ParameterError(f"The original is drawn beside bars and points, not as kind='{chosen}'; use kind='bar'.")
+        raise ParameterError(f"The original is drawn next to bars and points, not as kind='{chosen}'; use kind='bar'.")
     _check_axes(release, chosen)
     exact = None if original is None else np.asarray(original, dtype=float)
     if exact is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pydplib.budget.costs import Cost
 from pydplib.budget.ledger import Ledger, Quote
-from pydplib.budget.rules import Limit, Remaining, State, can_pay, remaining
+from pydplib.budget.rules import Limit, Remaining, State, remaining
 from pydplib.budget.store import Account
 from pydplib.budget.today import Today
 from pydplib.guarantee import ApproxDP, PureDP, Relation
@@ -66,26 +66,24 @@ class Purse:
         own = remaining(*self._state())
         return _less(own, remaining(*self._whole_state())) if self.shows_whole else own
 
-    def quote(self, cost: Cost, *, free: bool, shared: bool = False) -> Quote:
-        """Return what a question would cost now; nothing is spent.
+    def quote(self, *costs: Cost) -> Quote:
+        """Return what paying would mean for the recipient's own budget; nothing is spent."""
+        return Quote.of(*self._state(), *costs)
 
-        Args:
-            cost: What would be debited.
-            free: Whether this recipient has paid for it before.
-            shared: Whether another recipient has: the data set does not pay twice.
-        """
-        state, limit = self._state()
-        own = Quote.of(state, cost, limit, free=free)
-        if not self.shows_whole:
-            return own
-        state, limit = self._whole_state()
-        whole = Quote.of(state, cost, limit, free=free or shared)
-        after = None if own.after is None or whole.after is None else _less(own.after, whole.after)
-        return replace(own, left=_less(own.left, whole.left), after=after)
+    def quote_whole(self, *costs: Cost) -> Quote:
+        """Return what paying would mean for the data set's budget, for those to whom it is shown."""
+        return Quote.of(*self._whole_state(), *costs)
 
-    def is_stopped_by_whole(self, cost: Cost) -> bool:
-        """Tell whether the data set's own budget cannot pay; None of its numbers is told."""
-        return not can_pay(self._whole_state()[0], cost, self._whole_state()[1])
+
+def binding(own: Quote, whole: Quote) -> Quote:
+    """Return what paying means where both budgets pay: what is left of the one that binds; the bar is the recipient's.
+
+    Args:
+        own: For the recipient.
+        whole: For the data set, which does not pay for a release that another recipient has paid for.
+    """
+    after = None if own.after is None or whole.after is None else _less(own.after, whole.after)
+    return replace(own, left=_less(own.left, whole.left), after=after)
 
 
 def _less(own: Remaining, whole: Remaining) -> Remaining:

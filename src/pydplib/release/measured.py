@@ -758,7 +758,7 @@ def price_tables(
 ) -> Price:
     """Return what all questions would cost together, and the margin of each; touches no data."""
     measurement = _agreed(session, questions, epsilon, delta, confidence)
-    quote, stopped = session.quote(_key(session, measurement))
+    free, quote, notes = session.quote_release(_key(session, measurement))
     number = len(measurement.workload.distinct)
     titles = "; ".join(words_of(facts.canonical) for facts in measurement.workload.distinct)
     widest = max(float(measurement.margins_of(facts)[0].max()) for facts in measurement.workload.distinct)
@@ -767,15 +767,16 @@ def price_tables(
         question=titles if number == 1 else f"{number} tables together: {titles}",
         cost=measurement.cost,
         guarantee=measurement.guarantee,
-        free=quote.free,
+        free=free,
         margin=float(_ceil(np.array([widest]))[0]),
         margin_unit="value",
         unit=units.pop() if len(units) == 1 else "",
         noise_percent=None,
         left=quote.left,
         after=quote.after,
+        bar=quote.bar,
         confidence=measurement.confidence,
-        notes=(*measurement.margin_words(), *stopped),
+        notes=(*measurement.margin_words(), *notes),
     )
 
 

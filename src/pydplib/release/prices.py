@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
-from pydplib.budget.rules import Remaining
+from pydplib.budget.rules import Bar, Remaining
+from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import BudgetError, CalibrationError, ParameterError, PolicyError
-from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.guarantee import ApproxDP, LocalDP, PureDP, guarantee_dict, read_guarantee
 from pydplib.mechanisms._common import check_margin, solve_epsilon
 from pydplib.policy import (
     NoiseFactor,
@@ -27,6 +28,7 @@ from pydplib.policy import (
 from pydplib.release.facts import Facts
 from pydplib.release.public import check_epsilon
 from pydplib.release.release import Release
+from pydplib.release.statistics.count import UNITS
 from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
 from pydplib.release.words import show_margin, words_of
 
@@ -45,14 +47,23 @@ _MATCHING = (
 )
 _LEAST = 1e-6  # within any cap: asks what is open, not what it costs
 
+WEIGHS = (
+    "After many small questions, which add up to less than their sum, a large one takes more of the budget than its "
+    "own epsilon."
+)
+READABLE = 20
+"""Noise in percent beyond which figures show little but noise; that of the noisiest role is 15."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Price(Shown):
     """The cost of a question and the accuracy to expect. No data were touched for it.
 
+    A session makes it; pages and ``pydplib price`` show it, the API sends it and the client reads it.
+
     Attributes:
         question: The question in words.
-        cost: What would be debited.
+        cost: What the answer costs; see ``total`` for all that would be debited.
         guarantee: What the release would guarantee.
         free: Whether this recipient has paid for it before.
         margin: The margin to expect; None where it depends on a size that nobody declared.
@@ -61,6 +72,8 @@ class Price(Shown):
         noise_percent: The expected noise in percent of the reference magnitude.
         left: What is left of the recipient's budget.
         after: What would be left; None if the budget cannot pay.
+        bar: What is spent of the recipient's own budget and what this asks of it.
+        size_cost: What a noisy number of rows costs with it, once, in nano-epsilon; 0 if none has to be bought.
         at_most: Whether the cost is an upper bound, because the exact price needs a size that is not known.
         notes: What else to know.
         confidence: How often the margin covers.
@@ -70,8 +83,10 @@ class Price(Shown):
         >>> schema = dp.Schema({"age": dp.Number(18, 100)}, name="reports")
         >>> table = dp.load(pd.DataFrame({"age": [61, 67, 70] * 300}), schema)
         >>> price = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0)).price(dp.Count(), epsilon=0.5)
-        >>> price.epsilon, price.margin95, price.affordable
-        (0.5, 6, True)
+        >>> price.epsilon, price.margin95, price.affordable, price.total
+        (0.5, 6, True, 500000000)
+        >>> dp.Price.from_dict(price.to_dict()) == price
+        True
     """
 
     question: str
@@ -84,17 +99,20 @@ class Price(Shown):
     noise_percent: float | None
     left: Remaining
     after: Remaining | None
+    bar: Bar
+    size_cost: int = 0
     at_most: bool = False
     notes: tuple[str, ...] = ()
     confidence: float = COVERAGE
 
     @classmethod
-    def of_known(cls, release: Release, left: Remaining) -> Price:
+    def of_known(cls, release: Release, left: Remaining, bar: Bar) -> Price:
         """Return the price of an answer that the recipient has already: nothing.
 
         Args:
             release: The answer.
             left: What is left of the recipient's budget, before and after.
+            bar: What is spent of it.
         """
         return cls(
             question=words_of(release.question),
@@ -107,6 +125,7 @@ class Price(Shown):
             noise_percent=None,
             left=left,
             after=left,
+            bar=bar,
             notes=release.remarks,
             confidence=release.confidence,
         )
@@ -120,7 +139,7 @@ class Price(Shown):
 
     @property
     def epsilon(self) -> float:
-        """The privacy loss."""
+        """The privacy loss of the answer; see ``total`` for all that would be debited."""
         return self.cost.epsilon
 
     @property
@@ -129,14 +148,116 @@ class Price(Shown):
         return self.cost.delta
 
     @property
+    def total(self) -> int:
+        """The most that would be debited, in nano-epsilon: with the number of rows, and 0 if it was paid before."""
+        return 0 if self.free else (self.cost.nano_epsilon or 0) + self.size_cost
+
+    @property
+    def total_words(self) -> str:
+        """``total`` as an exact decimal.
+
+        Examples:
+            ``"0.2"``, or ``"at most 0.55"`` while the number of rows is not known.
+        """
+        return ("at most " if self.at_most and not self.free else "") + show_nano(self.total)
+
+    @property
     def affordable(self) -> bool:
         """Whether the recipient's budget can pay."""
         return self.free or self.after is not None
 
+    @property
+    def too_noisy(self) -> bool:
+        """Whether hardly anything could be read from the answer, so that it is money for nothing."""
+        return self.noise_percent is not None and self.noise_percent > READABLE
+
+    @property
+    def noise_words(self) -> str:
+        """The expected noise, such as ``"about 15 %"``; empty where nobody knows."""
+        return "" if self.noise_percent is None else f"about {self.noise_percent:.2g} %"
+
+    @property
+    def margin_words(self) -> str:
+        """The accuracy to expect, as one sentence for readers of pages."""
+        if self.margin is None:
+            return "How far the noise moves the answer depends on how many records answer it, which is not public."
+        # While the number of records is unknown, this is the margin at the highest price: a cheaper answer has a wider
+        # one.
+        top = self.at_most and not self.free
+        share = f"{100 * self.confidence:g} of 100 such answers"
+        often = f"At the highest price, in {share}" if top else f"In {share}"
+        shown = show_margin(self.margin, whole=self.margin_unit != "value" or self.unit in UNITS)
+        if self.margin_unit == "ranks":
+            words = f"{often} at most {shown} records lie between the number shown and the exact one"
+        elif self.margin_unit == "rows":
+            words = f"{often} at most {shown} fewer records have the value shown than the most frequent one"
+        else:
+            moved = f"{shown} {UNITS.get(self.unit, self.unit)}".strip()
+            words = f"{often} the noise moves a number by at most {moved}"
+        return f"{words}; if the answer costs less, by more." if top else f"{words}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the price as plain values: what the API answers and ``pydplib price --json`` writes."""
+        return {
+            "question": self.question,
+            "cost": self.cost.to_dict(),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "guarantee": guarantee_dict(self.guarantee),
+            "free": self.free,
+            "affordable": self.affordable,
+            "at_most": self.at_most,
+            "nano_epsilon_in_all": self.total,
+            "nano_epsilon_of_size": self.size_cost,
+            "margin": self.margin,
+            "margin95": self.margin if self.confidence == COVERAGE else None,
+            "confidence": self.confidence,
+            "margin_unit": self.margin_unit,
+            "margin_words": self.margin_words,
+            "unit": self.unit,
+            "noise_percent": self.noise_percent,
+            "too_noisy": self.too_noisy,
+            "left": self.left.to_dict(),
+            "after": None if self.after is None else self.after.to_dict(),
+            "bar": self.bar._asdict(),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Price:
+        """Build a price from ``to_dict``'s values, or from those of a platform of version 0.1."""
+        guarantee = read_guarantee(values["guarantee"])
+        if isinstance(guarantee, LocalDP):
+            raise ValueError("The price of a question is PureDP or ApproxDP.")
+        cost, free = Cost.from_dict(values["cost"]), values["free"]
+        answer = 0 if free else cost.nano_epsilon or 0
+        total = values.get("nano_epsilon_in_all", answer)
+        left, after = Remaining.from_dict(values["left"]), values["after"]
+        whole = left.limit.nano_epsilon / NANO
+        bar = values.get("bar") or {"spent": whole - left.epsilon, "asked": total / NANO, "total": whole}
+        return cls(
+            question=values["question"],
+            cost=cost,
+            guarantee=guarantee,
+            free=free,
+            margin=values["margin"] if "margin" in values else values["margin95"],
+            margin_unit=values["margin_unit"],
+            unit=values["unit"],
+            noise_percent=values["noise_percent"],
+            left=left,
+            after=None if after is None or not values["affordable"] else Remaining.from_dict(after),
+            bar=Bar(**bar),
+            size_cost=total - answer,
+            at_most=values["at_most"],
+            notes=tuple(values["notes"]),
+            confidence=values.get("confidence", COVERAGE),
+        )
+
     def lines(self) -> list[tuple[str, str]]:
         """Return the price as (word, sentence) pairs."""
         word = "at most " if self.at_most else ""
-        cost = "nothing: paid before, the same answer again" if self.free else f"{word}{self.cost}"
+        size = f", and epsilon {show_nano(self.size_cost)} once for the number of rows" if self.size_cost else ""
+        cost = "nothing: paid before, the same answer again" if self.free else f"{word}{self.cost}{size}"
         found = [("cost", cost)]
         if self.margin is not None:
             whole = self.margin_unit != "value" or self.unit in ("rows", "persons")
@@ -152,8 +273,8 @@ class Price(Shown):
             found.append(("margin", shown))
         else:
             found.append(("margin", "depends on how many rows answer, which is not public"))
-        if self.noise_percent is not None:
-            found.append(("noise", f"about {self.noise_percent:.2g} % expected"))
+        if self.noise_words:
+            found.append(("noise", f"{self.noise_words} expected"))
         found.append(("guarantee", self.guarantee.sentence))
         after = str(self.after) if self.after is not None else "the budget cannot pay for it"
         found.append(("left", f"{self.left}; after it: {after}"))
@@ -184,6 +305,11 @@ class Accuracy:
     noise_factor: str | int | None = None
     delta: float | None = None
     confidence: float = COVERAGE
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("epsilon", "margin", "noise_factor") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ParameterError(f"Give one of epsilon, margin and noise_factor. Got {' and '.join(given)}.")
 
     def options(self) -> dict[str, Any]:
         """Return what ``Session.price`` and ``Session.release`` take."""
@@ -222,10 +348,6 @@ def agree(session: Session, facts: Facts, asked: Accuracy, *, buy: bool) -> Agre
         asked: What the recipient says.
         buy: Whether the number of rows may be bought now, where the price needs it.
     """
-    said = {"epsilon": asked.epsilon, "margin": asked.margin, "noise_factor": asked.noise_factor}
-    given = [name for name, value in said.items() if value is not None]
-    if len(given) > 1:
-        raise ParameterError(f"Give one of epsilon=, margin= and noise_factor=. Got {' and '.join(given)}.")
     if asked.epsilon is not None:
         loss = check_epsilon(asked.epsilon)
         check_spend(float(loss), session.cap)
@@ -272,9 +394,9 @@ def _by_noise_factor(session: Session, facts: Facts, factor: NoiseFactor, *, buy
     size, remarks = _known_size(session, buy=buy)
     if size is None and session.cap is not None:
         note = (
-            f"The noise factor '{factor.name}' needs the number of rows, which is not declared. It is bought with "
-            f"the release, once, for epsilon {float(session.size_epsilon or 0):g}; until then only the "
-            "role's cap is known."
+            "This is the most expensive case, because the number of rows is not public: with many rows the answer "
+            f"costs less, and the noise is what the noise factor '{factor.name}' says. A noisy number of rows is "
+            f"included in the price, once, for epsilon {float(session.size_epsilon or 0):g}."
         )
         return Agreement(Fraction(str(session.cap)), label, None, True, (note, *matching))
     band = band_epsilon(facts, factor.target, size)

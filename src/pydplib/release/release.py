@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pydplib.budget.costs import Cost
 from pydplib.errors import DataError, ParameterError
-from pydplib.guarantee import ApproxDP, Guarantee, LocalDP, PureDP, Relation
+from pydplib.guarantee import Guarantee, Relation, guarantee_dict, read_guarantee
 from pydplib.release.axes import Axis
 from pydplib.release.frames import release_frame
 from pydplib.release.postprocess import box_data, points, tidy_table
@@ -27,12 +27,6 @@ FORMAT = "pydplib-release/1"
 
 _STORED_95 = {"low": "low95", "high": "high95", "margins": "margins95", "simultaneous": "simultaneous95"}
 """The names under which margins of 95 % are stored."""
-
-_GUARANTEES: dict[str, type[PureDP] | type[ApproxDP] | type[LocalDP]] = {
-    "PureDP": PureDP,
-    "ApproxDP": ApproxDP,
-    "LocalDP": LocalDP,
-}
 
 
 @dataclass(frozen=True, eq=True)
@@ -257,7 +251,7 @@ class Release:
             if spec.name == "confidence" and value == COVERAGE:
                 continue  # said by the names of the margins
             if spec.name == "guarantee":
-                value = {"kind": type(value).__name__, **_slots(value), "sentence": value.sentence}
+                value = guarantee_dict(value)
             elif spec.name == "cost":
                 value = value.to_dict()
             elif spec.name == "axes":
@@ -282,10 +276,7 @@ class Release:
         try:
             if plain.pop("format") != FORMAT:
                 raise ValueError
-            guarantee = dict(plain.pop("guarantee"))
-            kind = _GUARANTEES[guarantee.pop("kind")]
-            guarantee.pop("sentence", None)
-            plain["guarantee"] = kind(**guarantee)
+            plain["guarantee"] = read_guarantee(plain["guarantee"])
             plain["cost"] = Cost.from_dict(plain["cost"])
             plain["axes"] = tuple(Axis.from_dict(axis) for axis in plain.get("axes", ()))
             if "choices" in plain:
@@ -374,7 +365,3 @@ def _plain(number: Any) -> float:
     if value != value:
         raise ParameterError("A release holds numbers only; a value was not one.")
     return value
-
-
-def _slots(guarantee: Guarantee) -> dict[str, Any]:
-    return {spec.name: getattr(guarantee, spec.name) for spec in fields(guarantee)}

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from pydplib._shown import Shown
+from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger, Quote
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Remaining
 from pydplib.budget.store_ledger import UNSPECIFIED
 from pydplib.budget.today import Today
+from pydplib.budget.units import NANO
 from pydplib.budget.workflow import Reservation
 from pydplib.engine import Plan, Table
 from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibError, did_you_mean, shown
@@ -34,9 +36,9 @@ from pydplib.policy import (
     check_use,
     parse_role,
 )
-from pydplib.release.accounts import Purse, find_account
+from pydplib.release.accounts import Purse, binding, find_account
 from pydplib.release.facts import Facts, Purchase
-from pydplib.release.prices import Accuracy, Agreement, Price, agree, delta_of, telling
+from pydplib.release.prices import WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
 from pydplib.release.public import check_epsilon
 from pydplib.release.records import RecordRelease
 from pydplib.release.release import Release
@@ -162,6 +164,10 @@ class Session(Shown):
         """What the recipient can still spend: by their own budget and, where it is shown, the data set's."""
         return self._purse.left
 
+    def quote(self, *costs: Cost) -> Quote:
+        """Return what paying these costs would mean for the recipient's own budget; nothing is spent."""
+        return self._purse.quote(*costs)
+
     @property
     def terms_today(self) -> Today:
         """What the policy gives this recipient and all recipients together today; none where it gives no number."""
@@ -267,37 +273,58 @@ class Session(Shown):
         asked = Accuracy(epsilon, margin, noise_factor, delta, confidence)
         known = self._known(question, asked)
         if known is not None:
-            return Price.of_known(known, self.remaining)
+            return Price.of_known(known, self.remaining, self.quote().bar)
         agreed, purchase = self._agree(question, asked, buy=False)
-        quote, stopped = self.quote(self._key(purchase))
+        size = self._size_question() if agreed.at_most else None
+        # At most: the answer that will be paid for has a price, and so a key, that nobody knows yet.
+        free, quote, notes = self.quote_release(self._key(purchase), size=size, at_most=agreed.at_most)
         expected = purchase.expect(agreed.size)
         return Price(
             question=words_of(purchase.facts.canonical),
             cost=purchase.cost,
             guarantee=purchase.guarantee,
-            free=quote.free,
+            free=free,
             margin=expected.margin,
             margin_unit=expected.margin_unit,
             unit=purchase.facts.unit,
             noise_percent=expected.noise_percent,
             left=quote.left,
             after=quote.after,
+            bar=quote.bar,
+            size_cost=0 if size is None else size.cost.nano_epsilon or 0,
             at_most=agreed.at_most,
             confidence=purchase.confidence,
-            notes=(*agreed.notes, *stopped),
+            notes=(*agreed.notes, *notes),
         )
 
-    def quote(self, key: ReleaseKey) -> tuple[Quote, tuple[str, ...]]:
-        """Return what a release would cost this recipient now, and what stops it where the data set cannot pay."""
-        free, shared = self._is_paid(key), self.ledger.is_paid_by_data_set(key)
-        stopped = not (free or shared) and self._purse.shows_whole and self._purse.is_stopped_by_whole(key.cost)
-        return self._purse.quote(key.cost, free=free, shared=shared), (self._whole_words(),) if stopped else ()
+    def quote_release(
+        self, key: ReleaseKey, *, size: Purchase | None = None, at_most: bool = False
+    ) -> tuple[bool, Quote, tuple[str, ...]]:
+        """Return whether a release was paid before, what it would leave of the budget, and what else to know.
+
+        Args:
+            key: The release.
+            size: The number of rows, where it has to be bought first.
+            at_most: Whether the cost is only an upper bound: then nobody knows which release it will be.
+        """
+        free = not at_most and self._is_paid(key)
+        costs = () if free else (*(() if size is None else (size.cost,)), key.cost)
+        quote, notes = self._purse.quote(*costs), list[str]()
+        if self._purse.shows_whole:
+            shared = self.ledger.is_paid_by_data_set(key if size is None else self._key(size))  # paid once, not twice
+            whole = self._purse.quote_whole(*(costs[1:] if shared else costs))
+            quote = binding(quote, whole)
+            if not whole.affordable:
+                notes = [f"The data set's own budget, shared by all recipients, cannot pay. {self._whole_words()}"]
+        if round(quote.bar.asked * NANO) > sum(cost.nano_epsilon or 0 for cost in costs):
+            notes = [WEIGHS, *notes]
+        return free, quote, tuple(notes)
 
     def _whole_words(self) -> str:
         return (
-            "The data set's own budget, shared by all recipients, cannot pay. Its owner gives it more in the policy, "
-            "from the start: policy=dp.Policy(data_set_budget=50). One that is open in a ledger file stays as it is "
-            f"until ledger.change_limit(lineage={self.lineage!r}, limit=..., by='your name')."
+            "The owner gives the data set more in the policy, from the start: policy=dp.Policy(data_set_budget=50). A "
+            "budget that is open in a ledger file stays as it is until "
+            f"ledger.change_limit(lineage={self.lineage!r}, limit=..., by='your name')."
         )
 
     def release(

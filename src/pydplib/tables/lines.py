@@ -37,6 +37,7 @@ _LONGEST_NAME = 100_000
 _PIECE = 2**20
 _QUOTE, _FEED, _RETURN = 0x22, 0x0A, 0x0D
 _END = re.compile(rb"\r?\n|\r")
+_HALF = re.compile("[\ud800-\udfff]")  # of a character of two halves in UTF-16
 # Windows leaves five bytes open; each stays a sign of its own, so that two cells never become one.
 _WINDOWS = [bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(256)]
 _WINDOWS_BYTES = np.array([[*sign.encode("utf-8").ljust(3, b"\0")] for sign in _WINDOWS], np.uint8)
@@ -146,7 +147,10 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
     elif start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"
     if encoding == "utf-16":
-        start = codecs.getincrementaldecoder("utf-16")("surrogatepass").decode(start).encode("utf-8", "replace")
+        text = codecs.getincrementaldecoder("utf-16")("surrogatepass").decode(start)
+        if _HALF.search(text.replace("\r", "\n").partition("\n")[0]):
+            raise DataError("The first line is damaged: it has half characters. Save the file again, as UTF-8.")
+        start = text.encode("utf-8", "replace")
     found = _END.search(start)
     end = "\n" if found is None else found[0].decode()
     line = _decoded(start if found is None else start[: found.start()], None if encoding == "utf-16" else encoding)

@@ -1,4 +1,4 @@
-"""The demonstration: two organisations, people of every role, synthetic reports; made anew at every start."""
+"""The demonstration: two organisations, people of every role, synthetic reports; made from scratch at every start."""
 
 from __future__ import annotations
 
@@ -174,6 +174,6 @@ def invitation(entrances: list[Entrance], base: str) -> str:
         lines.append(f"  {who:<30} {base}{entrance.path}")
     lines += [
         "Begin with Olivia. Otto is the second owner: a larger budget takes four eyes, one proposes and one agrees.",
-        "Synthetic data; made anew at every start. No passwords, and no second factor in these sessions.",
+        "Synthetic data, made from scratch at every start. No passwords, and no second factor in these sessions.",
     ]
     return "\n".join(lines)

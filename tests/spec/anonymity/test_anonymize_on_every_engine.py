@@ -159,7 +159,7 @@ def test_engine_writes_parquet_and_refuses_what_it_cannot_do(tmp_path):
             anonymize(relation, TREES, "ill", models=[KAnonymity(3)], **words)
     with pytest.raises(ParameterError, match="Did you mean 'age'"):
         anonymize(relation, ["agge"], models=[KAnonymity(3)])
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="There is no file"):
         anonymize(tmp_path / "absent.parquet", ["age"], models=[KAnonymity(3)])
 
 

@@ -59,7 +59,7 @@ def test_release_twice_costs_once_and_is_the_same_on_csv_and_parquet(run):
     release = dp.Release.from_json(first[1])
     assert release.epsilon == 0.3
     price = json.loads(run("price", "count by pirads", "--epsilon", "0.3", "--json")[1])
-    assert price["free"] and price["left"] == 1.7
+    assert price["free"] and price["left"]["epsilon"] == 1.7 and price["nano_epsilon_in_all"] == 0
 
 
 def test_release_as_csv_holds_no_cell_that_a_spreadsheet_would_run(tmp_path):
@@ -129,7 +129,7 @@ def test_release_errors_end_with_the_code_of_their_class(run, question, args, co
 def test_price_shows_cost_and_margin_without_spending(run):
     code, out, _ = run("price", "median age", "--margin", "100")
     assert code == 0 and "± 100 ranks" in out
-    assert json.loads(run("price", "count", "--epsilon", "0.2", "--json")[1])["left"] == 2.0
+    assert json.loads(run("price", "count", "--epsilon", "0.2", "--json")[1])["left"]["epsilon"] == 2.0
 
 
 def test_policy_file_changes_caps(run, tmp_path):
@@ -307,7 +307,7 @@ def test_several_questions_are_bought_together_and_answer_others_for_nothing(run
     code, out, _ = run("release", "count by bph", "--epsilon", "0.05")
     assert code == 0 and "Answered from 3 tables that you have paid for" in out
     price = json.loads(run("price", "count by bph", "--epsilon", "0.05", "--json")[1])
-    assert price["free"] and price["left"] == 1.5
+    assert price["free"] and price["left"]["epsilon"] == 1.5
 
 
 def test_several_questions_need_one_epsilon_and_tables_of_counts(run, tmp_path):
@@ -320,3 +320,20 @@ def test_several_questions_need_one_epsilon_and_tables_of_counts(run, tmp_path):
         code, _, err = run("release", "count by pirads", "-q", "count by bph", *options)
         assert code != 0 and words in " ".join(err.split())
     assert not (tmp_path / "ledger.db").exists()
+
+
+def test_decimal_says_what_a_point_means_in_every_command_on_a_table(run, tmp_path):
+    path, schema = tmp_path / "sizes.csv", tmp_path / "sizes.toml"
+    path.write_text("\n".join(["id;size", *(f"p{i};1.500" for i in range(400))]))
+    schema.write_text(dp.Schema({"size": dp.Number(0, 2000)}, person="id", max_rows_per_person=1, name="s").to_toml())
+    for recipient, said, expected in (("a", (), (0, 300)), ("b", ("--decimal", ","), (1300, 1700))):
+        code, out, _ = run.call(
+            "release", str(path), "--schema", str(schema), "-q", "mean size", "--epsilon", "1", "--json",
+            "--recipient", recipient, "--ledger", str(tmp_path / f"{recipient}.db"), *said,
+        )  # fmt: skip
+        assert code == 0 and expected[0] <= json.loads(out)["values"][0] <= expected[1]
+    schema.write_text(dp.Schema({"size": dp.Number(0, 100)}, person="id", max_rows_per_person=1, name="s").to_toml())
+    assert "no value lies beyond" in run.call("schema", "check", str(schema), str(path))[1]
+    assert "no value lies beyond" not in run.call("schema", "check", str(schema), str(path), "--decimal", ",")[1]
+    code, out, _ = run.call("schema", "init", str(path), "-o", str(tmp_path / "new.toml"), "--decimal", ",")
+    assert code == 0 and out.rstrip().endswith("--decimal ,")

@@ -86,6 +86,6 @@ def test_original_of_a_table_is_refused_where_it_would_not_be_drawn():
     release = dp.histogram([61, 67, 70] * 30, edges=[50, 60, 70, 80], epsilon=1.0)
     exact = [0, 60, 30]
     assert [trace.name for trace in release.plot(original=exact).data] == ["original", "released"]
-    with pytest.raises(ParameterError, match="beside bars and points, not as kind='box'; use kind='bar'"):
+    with pytest.raises(ParameterError, match="next to bars and points, not as kind='box'; use kind='bar'"):
         release.plot(original=exact, kind="box")
     assert "owner" not in release.plot(kind="box").words[1]

@@ -151,7 +151,7 @@ def test_noise_factor_aims_at_the_middle_of_its_band(people, question, factor, p
 def test_noise_factor_without_a_known_size_buys_it_with_the_release(table):
     session = dp.Session(table, recipient="acme", role="third_party")
     price = session.price(dp.Mean("age"))
-    assert price.at_most and price.epsilon == 1 and "bought with the release" in price.notes[0]
+    assert price.at_most and price.epsilon == 1 and "included in the price" in price.notes[0]
     release = session.release(dp.Mean("age"))
     assert release.epsilon < 1
     assert session.remaining.epsilon == pytest.approx(2 - 0.1 - release.epsilon, abs=1e-9)
@@ -218,6 +218,7 @@ def test_data_set_budget_binds_all_recipients_together(table):
     one.release(dp.Count(), epsilon=0.8)
     with pytest.raises(BudgetError, match="data set's own budget") as caught:
         two.release(dp.Mean("age"), epsilon=0.5)
+    assert str(caught.value).count("shared by all recipients, cannot pay") == 1
     assert caught.value.left is None  # what is left of the data set's budget depends on what others asked
 
 

@@ -266,8 +266,8 @@ def _crosstab(values: list[float]) -> dp.Release:
     axes = (Axis("sex", ("f", "m", "other")), Axis("bph", ("n", "y", "other")))
     return replace(
         made, question={"ask": "crosstab"}, axes=axes, values=tuple(values), noisy=None, sizes=None, unit="rows",
-        low95=tuple(value - 6 for value in values), high95=tuple(value + 6 for value in values),
-        margins95=(6.0,) * 9, simultaneous95=None,
+        low=tuple(value - 6 for value in values), high=tuple(value + 6 for value in values),
+        margins=(6.0,) * 9, simultaneous=None,
     )  # fmt: skip
 
 
@@ -280,3 +280,20 @@ def test_heat_map_leaves_out_a_group_other_that_the_noise_alone_can_have_made() 
     assert len(table_of(released)[1]) == 9  # the table twin has every released number
     real = figure_of(_crosstab([300, 280, 40, 250, 270, 30, 20, 50, 20]))
     assert np.shape(real.data[0].z) == (3, 3) and "Not drawn" not in real.words[1]
+
+
+def test_a_mode_is_shown_by_its_words_with_how_far_it_may_be_behind(tara: Any, owner: Any, pay: Any) -> None:
+    asked = {"kind": "mode", "field": "prostatitis", "by1": "bph", "accuracy": "epsilon", "epsilon": "0.5"}
+    paid = pay(tara, **asked)
+    page = tara.get(paid.url).content.decode()
+    assert "Most frequent value of" in page and "records behind the most frequent" in page
+    release = release_of(Analysis.objects.get())
+    assert release.choices is not None and release.label(0) in page
+    assert "value,margin95_rows" in tara.get(f"{paid.url}/download/csv").content.decode()
+    original = owner.post(f"{paid.url}/original")
+    assert original.status_code == 200 and "Original" in original.content.decode()
+
+
+def test_a_standard_deviation_is_shown_in_the_unit_of_its_field(tara: Any, pay: Any) -> None:
+    page = tara.get(pay(tara, kind="deviation", field="age", accuracy="epsilon", epsilon="0.5").url).content.decode()
+    assert "Standard deviation of" in page and "years" in page

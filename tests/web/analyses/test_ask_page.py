@@ -80,7 +80,7 @@ def test_paying_shows_the_answer_and_the_same_question_is_free_and_identical(tar
 def test_a_price_by_the_roles_noise_factor_says_what_is_bought_along(tara: Any, pay: Any) -> None:
     asked = {"kind": "histogram", "field": "pirads"}
     page = _price(tara.get("/analyses/new", asked).content.decode())
-    assert "at most 0.55" in page and "for 0.05" in page
+    assert "at most 0.55" in page and "once, for epsilon 0.05" in page
     pay(tara, **asked)
     made = Analysis.objects.get()
     assert rows.Account.objects.get(recipient=made.recipient).nano_epsilon <= 550_000_000

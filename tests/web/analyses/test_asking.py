@@ -24,7 +24,7 @@ COUNT = dp.Count(by="pirads")
 def test_price_spends_nothing_and_opens_nothing(study: Any, partner: Any) -> None:
     tara = partner()
     told = quote(study.project, tara.user, tara.place, COUNT, Accuracy(epsilon=0.2))
-    assert told.price.epsilon == pytest.approx(0.2)
+    assert told.epsilon == pytest.approx(0.2)
     assert not rows.Account.objects.exists()
     assert not rows.Entry.objects.exists()
 

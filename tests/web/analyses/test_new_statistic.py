@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from connected_client import connected
 
 import pydplib as dp
 from pydplib.engine import Bins, Measure
@@ -161,31 +162,12 @@ def test_owner_sees_the_original_of_it(share: Any, tara: Any, pay: Any, study: A
     assert 0 < exact < 1
 
 
-class InProcess:
-    """The client's transport, without a network: the platform's own test client."""
-
-    def __init__(self, token: str) -> None:
-        from django.test import Client
-
-        self.client = Client(headers={"authorization": f"Bearer {token}"})
-
-    def json(self, method: str, *path: str, query: Any = None, body: Any = None) -> Any:
-        address = "/api/v1/" + "/".join(path)
-        if method == "GET":
-            answer = self.client.get(address, query or {})
-        else:
-            answer = self.client.post(address, json.dumps(body), content_type="application/json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-
 def test_api_and_client_ask_it(share: Any, tara: Any, study: Any) -> None:
     from pydplib.web.api.api import openapi_document
     from pydplib.web.api.tokens import make_token
 
     token = make_token(tara.user, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
-    client = dp.Client("https://edc.example", token)
-    client._transport = InProcess(token)  # type: ignore[assignment]
+    client = connected(token)
     project = client.project(study.project.key)
     question = share("age", 65.5, by="bph")
     assert project.price(question, epsilon=0.4).question == "share of age by bph"

@@ -30,14 +30,14 @@ def test_a_privacy_loss_below_the_least_price_is_refused_before_anything_is_spen
         with pytest.raises(QuestionError, match=r"at least epsilon 0\.001"):
             act(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=1e-5))
     assert not Analysis.objects.filter(recipient=tara.user.hospital.key).exists()
-    assert quote(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.001)).nano_cost == 1_000_000
+    assert quote(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.001)).total == 1_000_000
 
 
 def test_a_margin_that_would_cost_less_is_asked_at_the_least_price(study: Any, partner: Any) -> None:
     tara = partner()
     with settings_with(least_epsilon=0.2):
         found = quote(study.project, tara.user, tara.place, dp.Count(), Accuracy(margin=300.0))
-        assert found.nano_cost == 200_000_000
+        assert found.total == 200_000_000
         made = ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(margin=300.0))
     assert asking.release_of(made).cost.epsilon == pytest.approx(0.2)
 

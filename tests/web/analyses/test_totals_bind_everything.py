@@ -10,7 +10,8 @@ import pydplib as dp
 from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, LedgerError
 from pydplib.policy import DEFAULT_BUDGETS
-from pydplib.web.analyses.asking import Noise, ask
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.receiving import offer_for, receive
 from pydplib.web.analyses.seeing import share
@@ -65,16 +66,16 @@ def test_questions_shared_answers_and_dashboards_never_add_up_to_more_than_the_b
     study.project.save(update_fields=["data_set_budget"])
     user, place = partner("tom", role=role, organisation="Other").user, Place(role)
     each = total / 4
-    shared = ask(study.project, study.owner, Place("owner"), dp.Count(by="gleason"), Noise(epsilon=each))
+    shared = ask(study.project, study.owner, Place("owner"), dp.Count(by="gleason"), Accuracy(epsilon=each))
     share(study.owner, shared, [role])
     board = put_up(study, role, each, each)
     second = put_up(study, role, each * 0.9)
-    ask(study.project, user, place, dp.Mean("age"), Noise(epsilon=each))
+    ask(study.project, user, place, dp.Mean("age"), Accuracy(epsilon=each))
     open_board(study, user, role, board)
     receive(study.project, user, place, [shared.digest], agreed=10 * NANO, subject=shared.key)
     assert learnt(user) == pytest.approx(total)
     for more in (
-        lambda: ask(study.project, user, place, dp.Median("age"), Noise(epsilon=0.5)),
+        lambda: ask(study.project, user, place, dp.Median("age"), Accuracy(epsilon=0.5)),
         lambda: open_board(study, user, role, second),
     ):
         with pytest.raises(BudgetError):
@@ -130,11 +131,11 @@ def test_what_an_organisation_cannot_pay_stays_closed_and_is_logged(defaults: An
 def test_question_that_was_received_is_free_and_one_that_was_asked_is_received(defaults: Any, partner: Any) -> None:
     tom = partner("tom", organisation="Other").user
     board, place = put_up(defaults, "third_party", 0.5, 0.25), Place("third_party")
-    ask(defaults.project, tom, place, dp.Count(by=COLUMNS[0]), Noise(epsilon=0.5))
+    ask(defaults.project, tom, place, dp.Count(by=COLUMNS[0]), Accuracy(epsilon=0.5))
     offer = offer_for(defaults.project, tom, place, releases_for(board.edition, place))
     assert offer is not None and offer.nano == 250_000_000
     open_board(defaults, tom, "third_party", board)
-    ask(defaults.project, tom, place, dp.Count(by=COLUMNS[1]), Noise(epsilon=0.25))
+    ask(defaults.project, tom, place, dp.Count(by=COLUMNS[1]), Accuracy(epsilon=0.25))
     assert learnt(tom) == pytest.approx(0.75)
 
 
@@ -155,7 +156,7 @@ def test_shared_answer_is_received_once_and_stays_when_it_is_shared_no_more(
     defaults: Any, tara: Any, partner: Any, sign_in: Any
 ) -> None:
     other = partner("rita", organisation="Rival")
-    made = ask(defaults.project, other.user, Place("third_party"), dp.Count(by="pirads"), Noise(epsilon=0.5))
+    made = ask(defaults.project, other.user, Place("third_party"), dp.Count(by="pirads"), Accuracy(epsilon=0.5))
     share(defaults.owner, made, ["third_party"])
     address = f"/analyses/{made.key}"
     assert "costs ε 0.5, once" in tara.get(address).content.decode()
@@ -213,7 +214,7 @@ def test_program_receives_a_dashboard_and_a_shared_answer(defaults: Any, partner
 
     tom = partner("tom", organisation="Other").user
     board = put_up(defaults, "third_party", 0.5, 0.25)
-    made = ask(defaults.project, defaults.owner, Place("owner"), dp.Count(by="gleason"), Noise(epsilon=0.5))
+    made = ask(defaults.project, defaults.owner, Place("owner"), dp.Count(by="gleason"), Accuracy(epsilon=0.5))
     share(defaults.owner, made, ["third_party"])
 
     def client(*scopes: str) -> Any:

@@ -144,7 +144,12 @@ def test_a_shared_analysis_is_seen_by_the_role_and_no_other(world: Any, program:
     made = program("third_party").post(f"projects/{world.project.key}/analyses", body(dp.Count())).json()
     assert program("collaborator").get(f"analyses/{made['key']}").status_code == 404
     share(world.people["owner"], Analysis.objects.get(), ["collaborator"])
-    assert program("collaborator").get(f"analyses/{made['key']}").json()["release"] == made["release"]
+    reader = program("collaborator")
+    refused = reader.get(f"analyses/{made['key']}")
+    assert refused.status_code == 403 and "release" not in refused.json(), "the organisation has not paid for it"
+    received = reader.post(f"analyses/{made['key']}/receive", {"at_most": 0.1}).json()
+    assert received["release"] == made["release"]
+    assert reader.get(f"analyses/{received['key']}").json()["release"] == made["release"]
 
 
 @pytest.mark.parametrize(
@@ -309,6 +314,39 @@ def test_what_is_agreed_to_includes_the_number_of_records_that_is_bought_along(w
     assert caller.post(f"{path}/analyses", asked | {"at_most": price["nano_epsilon_in_all"] / 1e9}).status_code == 200
 
 
+@pytest.mark.parametrize("who", ["third_party", "collaborator", "owner"])
+def test_body_of_a_price_is_the_price_that_pages_and_clients_have(world: Any, program: Any, who: str) -> None:
+    from pydplib.release.prices import Accuracy
+    from pydplib.web.analyses.pricing import quote
+    from pydplib.web.api.values import PriceOut
+    from pydplib.web.doors import Place
+
+    caller, user = program(who), world.people[who]
+    asked = [
+        (dp.Mean("age", by="pirads"), {"epsilon": 0.2}),
+        (dp.Median("age"), {"epsilon": 0.1, "confidence": 0.99}),
+        (dp.Count(by="pirads"), {"margin": 20.0}),
+        *([] if who == "owner" else [(dp.Count(by="pirads"), {"noise_factor": "high"})]),
+    ]
+    for question, noise in asked:
+        body = {"question": question.to_dict(), **noise}
+        told = caller.post(f"projects/{world.project.key}/price", body).json()
+        price = quote(world.project, user, Place(who), question, Accuracy(**noise))
+        assert told == price.to_dict() and dp.Price.from_dict(told) == price
+        assert set(told) == set(PriceOut.model_fields), "the OpenAPI document names every key"
+        assert told["left"]["is_shared"] is False or who == "owner"
+
+
+def test_an_answer_at_the_cap_makes_no_later_price_free(world: Any, program: Any) -> None:
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    assert caller.post(f"{path}/analyses", body(dp.Count(), epsilon=1.0)).status_code == 200, "the cap"
+    asked = body(dp.Count(), noise_factor="high")
+    price = caller.post(f"{path}/price", asked).json()
+    assert not price["free"] and price["at_most"] and price["nano_epsilon_in_all"] == 1_100_000_000
+    refused = caller.post(f"{path}/analyses", asked | {"at_most": 0})
+    assert (refused.status_code, refused.json()["kind"]) == (403, "BudgetError"), "nothing was agreed to"
+
+
 @pytest.mark.parametrize("agreed", [-1, "much", 1e9, True])
 def test_an_agreed_price_that_is_none_does_not_fit(world: Any, program: Any, agreed: Any) -> None:
     caller, path = program("third_party"), f"projects/{world.project.key}"
@@ -320,3 +358,16 @@ def test_the_agreed_price_is_in_the_openapi_text(program: Any) -> None:
     schema = program(None).get("openapi.json").json()
     assert "at_most" in schema["components"]["schemas"]["PayIn"]["properties"]
     assert "at_most" not in schema["components"]["schemas"]["AskIn"]["properties"]
+
+
+def test_a_confidence_widens_the_margin_and_makes_another_release(world: Any, program: Any) -> None:
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    usual = caller.post(f"{path}/price", body(dp.Count())).json()
+    sure = caller.post(f"{path}/price", body(dp.Count(), epsilon=0.1, confidence=0.99)).json()
+    assert usual["margin"] == usual["margin95"] < sure["margin"] and usual["confidence"] == 0.95
+    assert sure["margin95"] is None and sure["confidence"] == 0.99
+    made = caller.post(f"{path}/analyses", body(dp.Count(), epsilon=0.1, confidence=0.99)).json()
+    assert dp.Release.from_dict(made["release"]).confidence == 0.99
+    assert not caller.post(f"{path}/price", body(dp.Count())).json()["free"]
+    for wrong in (0.2, 1.0, "0.9"):
+        assert caller.post(f"{path}/price", body(dp.Count(), epsilon=0.1, confidence=wrong)).status_code == 422

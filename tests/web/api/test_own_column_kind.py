@@ -9,6 +9,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+from connected_client import connected
 from own_kinds import Score, TimeOfDay, own_kinds
 
 import pydplib as dp
@@ -110,3 +111,17 @@ def test_api_prices_and_answers_questions_about_an_own_kind(visits: Any, program
         assert dp.Release.from_dict(made.json()["release"]).plot().data
     wrong = {"ask": "histogram", "of": "seen", "edges": ["07:00", "noon"]}
     assert caller.post(f"{path}/price", {"question": wrong, "epsilon": 0.2}).status_code == 422
+
+
+def test_client_reads_the_kind_and_asks_about_it(visits: Any, make_token: Any) -> None:
+    project = connected(make_token("third_party")).project(visits.project.key)
+    assert project.schema.column("seen") == TimeOfDay("07:00", "19:00", title="Seen at")
+    assert project.schema.column("score") == Score(5, label="quasi", title="Score")
+    assert {"seen", "score"} <= {*project.fields} & {*project.filters}
+    for question in _questions():
+        price = project.price(question, epsilon=0.2)
+        assert price.affordable and not price.free and price.total == 200_000_000
+        release = project.ask(question, epsilon=0.2, at_most=0.2)
+        assert release == dp.Release.from_json(release.to_json()) and release.plot().data
+        assert project.price(question, epsilon=0.2).free
+    assert [analysis.words for analysis in project.analyses()][-1] == "histogram of seen"

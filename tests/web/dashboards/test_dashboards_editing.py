@@ -143,7 +143,7 @@ def test_a_question_with_too_many_cells_is_not_put_on_the_plan(
 def test_what_is_left_is_the_same_number_everywhere_on_the_page(planned: Any, browser: Any) -> None:
     dashboard = planned(names=("age-by-year",))
     browser("owner").post(f"/dashboards/figures/{dashboard.figures.get().key}/price", {"epsilon": "0.123456"})
-    left = bill_for(dashboard).left.epsilon
+    left = bill_for(dashboard).own.left.epsilon
     page = browser("owner").get(f"/dashboards/{dashboard.key}/edit").content.decode()
     stat = re.search(r"Left for this audience</dt>\s*<dd[^>]*>([\d.]+)", page)
     bar = re.search(r"<strong>([\d.]+)</strong> left", page)

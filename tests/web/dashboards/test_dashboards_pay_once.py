@@ -28,7 +28,7 @@ def test_prices_are_public_facts_and_spend_nothing(planned: Any) -> None:
     dashboard = planned(count=False)
     bill = bill_for(dashboard)
     assert (bill.size, bill.can_publish) == (50_000_000, False)
-    assert bill.lines[0].nano is None
+    assert bill.lines[0].prices is None
     assert not rows.Entry.objects.exists()
 
 
@@ -114,7 +114,7 @@ def test_a_budget_that_cannot_pay_for_all_spends_nothing_and_is_logged(planned: 
     study.project.save()
     dashboard.refresh_from_db()
     before, bill = spent("dashboard:third_party"), bill_for(dashboard)
-    assert (bill.after, bill.can_publish) == (None, False)
+    assert (bill.own.after, bill.can_publish) == (None, False)
     with pytest.raises(BudgetError) as refusal:
         publish(study.owner, dashboard, agreed=bill.nano)
     assert refusal.value.asked == "epsilon 1"
@@ -129,8 +129,8 @@ def test_colluding_audiences_are_stopped_by_the_data_sets_budget(planned: Any, s
     study.project.save()
     friend.refresh_from_db()
     bill = bill_for(friend)
-    assert bill.after is not None
-    assert bill.whole_after is None
+    assert bill.own.after is not None
+    assert bill.whole.after is None
     with pytest.raises(BudgetError, match="data set's own budget"):
         publish(study.owner, friend, agreed=bill.nano)
     assert friend.editions.count() == 0
@@ -236,7 +236,7 @@ def test_the_budget_is_lowered_at_once_and_raised_by_two_owners(planned: Any, st
     assert olivia.post(address, {"budget": "0.3"}).status_code == 302
     study.project.refresh_from_db()
     dashboard = planned(names=("2",))
-    assert bill_for(dashboard).after is None
+    assert bill_for(dashboard).own.after is None
     assert olivia.post(address, {"budget": "1.5", "reason": "Figure 2"}).status_code == 302
     assert Project.objects.get(pk=study.project.pk).dashboard_budget("third_party") == 0.3
     request = AccessRequest.objects.get(beneficiary="dashboard:third_party")

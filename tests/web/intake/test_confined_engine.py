@@ -194,7 +194,8 @@ duckdb.connect = lambda *args, **more: Noted(real(*args, **more))
 from pydplib.web import wsgi  # what a server loads
 import pydplib as dp
 from export_study import make_export
-from pydplib.web.analyses.asking import Noise, ask
+from pydplib.release.prices import Accuracy
+from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.attacks import running as attacking
 from pydplib.web.attacks.starting import start_run
@@ -214,7 +215,7 @@ def step(name, act):
     seen[name] = [each.look() for each in opened[before:]]
     return made
 step("publish", lambda: snapshots.publish(snapshots.make_snapshot(project, actor=owner), actor=owner))
-answered = step("ask", lambda: ask(project, owner, Place("owner"), dp.Mean("age"), Noise(epsilon=0.2)))
+answered = step("ask", lambda: ask(project, owner, Place("owner"), dp.Mean("age"), Accuracy(epsilon=0.2)))
 step("original", lambda: look_at_original(owner, answered))
 attacking.BACKGROUND = running.BACKGROUND = False
 step("export", lambda: make_export(project, owner))

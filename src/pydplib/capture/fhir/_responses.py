@@ -56,7 +56,7 @@ def response_to_fhir(
     if evaluation.errors and status != "in-progress":
         raise DataError(
             f"The answers have {len(evaluation.errors)} errors, so they are not complete. "
-            "Mend them (evaluate(...).problems lists them), or export with status='in-progress'."
+            "Correct them (evaluate(...).problems lists them), or export with status='in-progress'."
         )
     if authored is not None and authored.tzinfo is None:
         raise ParameterError("authored needs a time zone, e.g. datetime.now(timezone.utc).")

@@ -140,7 +140,7 @@ def _lint_options(question: Question, where: str) -> Iterator[Problem]:
         yield Problem(
             "options",
             question.id,
-            f"{where} mixes texts and numbers as option values. Make all of them texts, e.g. '3' beside 'X'.",
+            f"{where} mixes texts and numbers as option values. Make all of them texts, e.g. '3' next to 'X'.",
         )
     for option in question.options:
         if isinstance(option.value, int) and abs(option.value) > BIGGEST_INTEGER:

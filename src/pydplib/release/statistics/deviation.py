@@ -64,7 +64,7 @@ class DeviationNoise(VarianceNoise):
 
 @statistic(
     "deviation",
-    aliases=("sd", "standard deviation"),
+    aliases=("sd", "std", "standard deviation"),
     noun="standard deviation",
     title="Standard deviation",
     hint="How far values lie from their average, in their own unit.",

@@ -332,6 +332,7 @@ class Question:
         Examples:
             >>> from pydplib.release import Mean
             >>> from pydplib.release.facts import Facts
+            >>> from pydplib.schema import Number
             >>> schema = Schema({"age": Number(0, 100)}, person="id", max_rows_per_person=2)
             >>> for part in Mean("age").counted(Facts.of(Mean("age"), schema)).split("; "):
             ...     print(part)

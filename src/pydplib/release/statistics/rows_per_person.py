@@ -109,10 +109,10 @@ def beyond_words(release: Release) -> str:
     share, noise = share_beyond(release)  # the noise is taken off: "at least" holds in 95 % of all releases
     limit = int(release.question["limit"])
     if share <= noise:
-        return (
-            f"By the noisy histogram of rows per person, no rows are known to be beyond the limit of {limit}; its "
-            f"noise hides shares below about {_percent(noise)}, and sometimes larger ones."
-        )
+        known = f"By the noisy histogram of rows per person, no rows are known to be beyond the limit of {limit}; "
+        if noise >= 1:
+            return f"{known}its noise hides any share."
+        return f"{known}its noise hides shares below about {_percent(noise)}, and sometimes larger ones."
     rows = "1 row" if limit == 1 else f"{limit} rows"
     return f"At least about {_percent(share - noise)} of rows are beyond the limit of {rows} per person (noisy)."
 
@@ -123,4 +123,5 @@ def beyond_note(release: Release) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * min(share, 1.0):.2g} %"
+    percent = 100 * share
+    return f"{percent:.2g} %" if percent < 10 else f"{percent:.0f} %"

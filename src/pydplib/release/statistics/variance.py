@@ -224,8 +224,8 @@ def variance_interval(
 
 @statistic(
     "variance",
-    title="Spread",
-    hint="The variance: how far values lie from their average.",
+    title="Variance",
+    hint="The square of the standard deviation: how far values lie from their average.",
     example="variance age",
     picture="points",
     about="numbers",

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -78,7 +78,7 @@ def _ask(
             if quoted is None or not quoted.free:
                 check_questions_today(project, session.recipient)
         if at_most is not None and quoted is not None:
-            _check_agreed(in_all(session, quoted), at_most)
+            _check_agreed(quoted, at_most)
         with _noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
     return keep(project, user, session, snapshot, question, release, title=title)
@@ -152,37 +152,14 @@ def _noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class InAll:
-    """What a question costs in all, in nano-epsilon.
-
-    Args:
-        nano: The most that is debited.
-        size: What of it buys a noisy number of records along; none if that need not be bought.
-    """
-
-    nano: int
-    size: int | None
-
-
-def in_all(session: Session, price: Price) -> InAll:
-    """Return the whole price: a noise factor needs the number of records, which is bought along where unknown."""
-    if price.free:
-        return InAll(0, None)
-    size = None
-    if price.at_most and session.cap is not None:
-        size = math.ceil((session.size_epsilon or 0) * NANO)  # as the ledger rounds
-    return InAll((price.cost.nano_epsilon or 0) + (size or 0), size)
-
-
-def _check_agreed(whole: InAll, at_most: float) -> None:
+def _check_agreed(price: Price, at_most: float) -> None:
     agreed = floor_units(Fraction(str(at_most)), NANO)
-    if whole.nano <= agreed:
+    if price.total <= agreed:
         return
-    size = f", of which {show_nano(whole.size)} buys a noisy number of records" if whole.size else ""
-    asked = f"epsilon {show_nano(whole.nano)}"
+    size = f", of which {show_nano(price.size_cost)} buys a noisy number of records" if price.size_cost else ""
+    asked = f"epsilon {show_nano(price.total)}"
     raise BudgetError(
-        f"The price is {asked} in all{size}: more than the {show_nano(agreed)} that you agreed to (at_most). Nothing "
+        f"The price is {asked} in total{size}: more than the {show_nano(agreed)} that you agreed to (at_most). Nothing "
         "was spent. Look at the price again.",
         asked=asked,
     )

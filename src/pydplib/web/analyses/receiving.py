@@ -12,12 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.budget.rules import Refusal, pay, spent
+from pydplib.budget.ledger import Quote
 from pydplib.budget.units import NANO, show_nano
 from pydplib.errors import BudgetError, ParameterError, PolicyError
 from pydplib.web.analyses.asking import keep, release_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.pricing import budget_state
 from pydplib.web.analyses.seeing import question_of, snapshot_of
 from pydplib.web.analyses.sessions import open_session, recipient_of
 from pydplib.web.auditlog.writing import record
@@ -30,15 +29,16 @@ class Offer:
 
     Args:
         digests: The releases that it has not paid for.
-        nano: What they cost together, in nano-epsilon.
-        bar: Spent, asked and total epsilon of its budget.
-        affordable: Whether its budget can pay.
+        quote: What paying for them means for its budget.
     """
 
     digests: tuple[str, ...]
-    nano: int
-    bar: tuple[float, float, float]
-    affordable: bool
+    quote: Quote
+
+    @property
+    def nano(self) -> int:
+        """What they cost together, in nano-epsilon."""
+        return self.quote.nano
 
     @property
     def cost(self) -> str:
@@ -48,7 +48,7 @@ class Offer:
     @property
     def left(self) -> float:
         """What is left of the budget now."""
-        return max(0.0, self.bar[2] - self.bar[0])
+        return max(0.0, self.quote.bar.total - self.quote.bar.spent)
 
 
 def offer_for(project: Any, user: Any, place: Any, digests: Iterable[str]) -> Offer | None:
@@ -69,18 +69,8 @@ def offer_for(project: Any, user: Any, place: Any, digests: Iterable[str]) -> Of
     if not unpaid:
         return None
     session, _ = open_session(project, user, place, preview=True)
-    before, limit = budget_state(session)
-    costs, affordable, state = ledger.costs(unpaid), True, before
-    for digest in unpaid:
-        after = pay(state, costs[digest], limit)
-        if isinstance(after, Refusal):
-            affordable = False
-            break
-        state = after
-    nano = sum(cost.nano_epsilon or 0 for cost in costs.values())
-    used = spent(before, limit)
-    asked = spent(state, limit) - used if affordable else nano
-    return Offer(unpaid, nano, (used / NANO, asked / NANO, limit.nano_epsilon / NANO), affordable)
+    costs = ledger.costs(unpaid)
+    return Offer(unpaid, session.quote(*(costs[digest] for digest in unpaid)))
 
 
 def receive(project: Any, user: Any, place: Any, digests: Iterable[str], *, agreed: int, subject: str) -> None:
@@ -107,8 +97,8 @@ def receive(project: Any, user: Any, place: Any, digests: Iterable[str], *, agre
     if offer.nano > agreed:
         raise ParameterError(f"The price is epsilon {offer.cost} now, not what you agreed to. Look at it again.")
     try:
-        if not offer.affordable:
-            left = f"epsilon {show_nano(round(offer.left * NANO))} of {offer.bar[2]:g}"
+        if not offer.quote.affordable:
+            left = f"epsilon {show_nano(round(offer.left * NANO))} of {offer.quote.bar.total:g}"
             raise BudgetError(
                 f"The budget of your organisation cannot pay for this: asked epsilon {offer.cost}, left {left}. "
                 "Nothing was spent. Ask the owner for a larger budget.",

@@ -10,11 +10,13 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
+from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError
+from pydplib.release import Price
 from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.forms import QuestionForm
 from pydplib.web.analyses.offering import Offer, offer_for
-from pydplib.web.analyses.pricing import Quoted, quote
+from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.doors import door
 from pydplib.web.projects.requesting import binding_row
@@ -37,10 +39,10 @@ def analysis_new(request: HttpRequest) -> HttpResponse:
 def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
     form = QuestionForm(request.POST, offer=offer)
     values = _shown(request, form)
-    quoted: Quoted | None = values["quoted"]
-    if quoted is None or form.question is None:
+    price: Price | None = values["price"]
+    if price is None or form.question is None:
         return render(request, "analyses/new.html", values, status=403 if values["denied"] else 422)
-    if quoted.nano_cost > _agreed(request.POST):
+    if price.total > _agreed(request.POST):
         values["changed"] = True
         return render(request, "analyses/new.html", values, status=422)
     # Signs that cannot be printed go: a database refuses some of them, and it is paid by then.
@@ -49,9 +51,9 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
     try:
         made = ask(request.project, request.user, request.member, form.question, form.noise, title=title)
     except (BudgetError, PolicyError, EngineError) as refusal:
-        values |= {"refusal": _refusal(request, refusal), "quoted": None}
+        values |= {"refusal": _refusal(request, refusal), "price": None}
         return render(request, "analyses/new.html", values, status=refusal.http_status)
-    if quoted.free:
+    if price.free:
         messages.info(request, "Your organisation had asked this before: here is the same answer, for nothing.")
     else:
         messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
@@ -65,19 +67,19 @@ def _agreed(data: QueryDict) -> int:
 
 
 def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
-    values: dict[str, Any] = {**_frame(request), "form": form, "quoted": None, "denied": None}
+    values: dict[str, Any] = {**_frame(request), "form": form, "price": None, "denied": None}
     if form.is_valid() and form.question is not None:
         values["words"] = title_of(form.question.to_dict(), form.titles)
         try:
-            values["quoted"] = quote(request.project, request.user, request.member, form.question, form.noise)
+            values["price"] = quote(request.project, request.user, request.member, form.question, form.noise)
         except PolicyError as refusal:
             values["denied"] = plain(str(refusal))
         except PydplibError as error:
             if error.http_status >= 500:
                 raise
             form.add_error(None, str(error))
-    if values["quoted"] is not None and not values["quoted"].affordable:
-        values["more_url"] = more_url(request, values["quoted"].nano_cost / 1e9)
+    if values["price"] is not None and not values["price"].affordable:
+        values["more_url"] = more_url(request, values["price"].total / NANO)
     if request.method != "POST":
         form.forgive_gaps()
     return values

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from dataclasses import fields
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -13,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pydplib.budget.rules import Remaining
 from pydplib.budget.units import NANO, floor_units
-from pydplib.release.statistics.noise import COVERAGE
+from pydplib.release import Price
 from pydplib.schema import Schema as PublicSchema
 from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import Offer
-from pydplib.web.analyses.pricing import Quoted
 
 
 class Problem(BaseModel):
@@ -72,18 +70,13 @@ class Left(BaseModel):
     nano_epsilon: int
     atto_delta: int
     limit: dict[str, Any]
+    is_shared: bool  # whether it is the data set's own, which owners alone see
     words: str
 
     @classmethod
     def of(cls, left: Remaining) -> Left:
         """Return a budget as the API says it."""
-        return cls(
-            epsilon=left.epsilon,
-            nano_epsilon=left.nano_epsilon,
-            atto_delta=left.atto_delta,
-            limit=left.limit.to_dict(),
-            words=str(left),
-        )
+        return cls(**left.to_dict())
 
 
 class OfferOut(BaseModel):
@@ -137,48 +130,35 @@ class ProjectOut(ProjectBrief):
 
 
 class PriceOut(BaseModel):
-    """What a question would cost. Nothing was spent, and no row was read."""
+    """What a question would cost: ``pydplib.Price.from_dict`` reads it. Nothing was spent, and no row was read."""
 
     question: str
     cost: dict[str, Any]
+    epsilon: float  # of the answer
+    delta: float
     guarantee: dict[str, Any]
     free: bool
     affordable: bool
     at_most: bool
-    nano_epsilon_in_all: int  # with the number of rows, where that has to be bought along
+    nano_epsilon_in_all: int  # with the number of rows, where that has to be bought too
+    nano_epsilon_of_size: int  # for the number of rows alone; 0 if it need not be bought
     margin: float | None
     margin95: float | None  # the same, where the confidence is 95 %
     confidence: float
     margin_unit: str
+    margin_words: str
     unit: str
     noise_percent: float | None
+    too_noisy: bool
     left: Left
-    after: Left | None
+    after: Left | None  # none if the budget cannot pay
+    bar: dict[str, float]  # spent, asked and total epsilon of the caller's own budget
     notes: list[str]
 
     @classmethod
-    def of(cls, quoted: Quoted) -> PriceOut:
+    def of(cls, price: Price) -> PriceOut:
         """Return a price as the API says it."""
-        price, guarantee = quoted.price, quoted.price.guarantee
-        parts = {spec.name: getattr(guarantee, spec.name) for spec in fields(guarantee)}
-        return cls(
-            question=price.question,
-            cost=price.cost.to_dict(),
-            guarantee={"kind": type(guarantee).__name__, **parts, "sentence": guarantee.sentence},
-            free=price.free,
-            affordable=quoted.affordable,
-            at_most=price.at_most,
-            nano_epsilon_in_all=quoted.nano_cost,
-            margin=price.margin,
-            margin95=price.margin if price.confidence == COVERAGE else None,
-            confidence=price.confidence,
-            margin_unit=price.margin_unit,
-            unit=price.unit,
-            noise_percent=price.noise_percent,
-            left=Left.of(price.left),
-            after=None if price.after is None else Left.of(price.after),
-            notes=list(price.notes),
-        )
+        return cls(**price.to_dict())
 
 
 class AnalysisBrief(BaseModel):

@@ -100,7 +100,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "import.decide": "Decided on rows of an import",
         "import.discard": "Threw an import away",
         "import.look": "Looked at rows of an import",
-        "import.mend": "Mended rows of an import",
+        "import.mend": "Corrected rows of an import",
         "import.upload": "Uploaded a file",
         "patient.access": "Made a patient's access report",
         "patient.check": "Checked whose report it is",
@@ -138,7 +138,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "dashboard.withdraw": "Withdrew a dashboard",
         # Anonymized tables, attacks.
         "export.certificate": "Downloaded the certificate of an anonymized table",
-        "export.deleted": "Said that the own copies of a withdrawn table are deleted",
+        "export.deleted": "Said that their copies of a withdrawn table are deleted",
         "export.discard": "Threw an anonymized export away",
         "export.download": "Downloaded an anonymized table",
         "export.fail": "Could not make an anonymized table",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.budget.rules import State, remaining
+from pydplib.budget.rules import spent
+from pydplib.budget.units import NANO
 from pydplib.release.accounts import find_account
 from pydplib.web.dashboards.models import AUDIENCES
 from pydplib.web.ledger.database import DatabaseLedger
@@ -31,7 +32,6 @@ def purses(project: Any) -> list[DashboardPurse]:
         if total is None:
             continue
         account = find_account(ledger, project.key, f"{DASHBOARD}{audience}")
-        state = State() if account is None else account.state
-        spent = 0.0 if account is None else account.limit.nano_epsilon / 1e9 - remaining(state, account.limit).epsilon
-        found.append(DashboardPurse(audience, title, spent, total))
+        used = 0 if account is None else spent(account.state, account.limit)
+        found.append(DashboardPurse(audience, title, used / NANO, total))
     return found

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from django.utils import timezone
 
 from pydplib.budget.keys import canonical_json
-from pydplib.budget.rules import Limit, Refusal, Remaining, State, pay, remaining
-from pydplib.budget.units import ATTO, NANO, show_nano
+from pydplib.budget.ledger import Quote
+from pydplib.budget.rules import Limit, State
+from pydplib.budget.units import ATTO, NANO, ceil_units, show_nano
 from pydplib.errors import PolicyError, PydplibError
 from pydplib.experiments.catalogue import CATALOGUE
 from pydplib.experiments.sound_figures import SOUND_FIGURES
@@ -23,7 +23,6 @@ from pydplib.release.accounts import find_account
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.analyses.pricing import margin_words
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import follow_policy, public_facts
 from pydplib.web.dashboards.models import Dashboard, Figure, Kind
@@ -47,24 +46,36 @@ class Line:
         figure: The figure.
         title: What it shows.
         label: What the paper calls it, or where it comes from.
-        nano: What it adds to the price, in nano-epsilon; none where the number of records must be bought first.
-        margins: The accuracy to expect, in words.
+        prices: What its questions cost, those of earlier figures left out; none where the number of records must be
+            bought first.
         problem: Why it cannot be published; empty if it can.
     """
 
     figure: Figure
     title: str
     label: str
-    nano: int | None
-    margins: tuple[str, ...] = ()
+    prices: tuple[Price, ...] | None = ()
     problem: str = ""
+
+    @property
+    def nano(self) -> int:
+        """What it adds to the price, in nano-epsilon."""
+        return sum(price.total for price in self.prices or ())
+
+    @property
+    def margins(self) -> tuple[str, ...]:
+        """The accuracy to expect, in words."""
+        if self.problem or self.prices is None or self.figure.kind == Kind.PAPER:
+            return ()
+        words = tuple(dict.fromkeys(price.margin_words for price in self.prices))
+        return words or ("Drawn from the same answers as above.",)
 
     @property
     def cost(self) -> str:
         """The price for readers."""
         if self.figure.kind == Kind.PAPER:
             return "no guarantee, no price"
-        if self.nano is None:
+        if self.prices is None:
             return "after counting"
         return f"ε {show_nano(self.nano)}" if self.nano else "already paid"
 
@@ -76,28 +87,31 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """The price of a whole dashboard.
+    """The price of a whole dashboard: the sum of its questions' prices.
 
     Args:
         snapshot: What it would show.
         lines: One per figure, in order.
         size: What the number of records costs, in nano-epsilon, where it must be bought first; else none.
-        nano: The sum of all figures.
-        left: What is left of the audience's dashboards' budget; ``after`` when it is paid, none if it cannot pay.
-        whole_left: What is left of the data set's budget, for the owner's eyes; ``whole_after`` as above.
-        limit: The budget of the audience's dashboards.
+        own: What paying for all of it means for the budget of the audience's dashboards.
+        whole: The same for the data set's budget, for the owner's eyes.
     """
 
     snapshot: Snapshot
     lines: tuple[Line, ...]
     size: int | None
-    nano: int
-    left: Remaining
-    after: Remaining | None
-    whole_left: Remaining
-    whole_after: Remaining | None
-    limit: float
-    problems: tuple[str, ...] = field(default=())
+    own: Quote
+    whole: Quote
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why figures cannot be published."""
+        return tuple(line.problem for line in self.lines if line.problem)
+
+    @property
+    def nano(self) -> int:
+        """The sum of all figures, in nano-epsilon."""
+        return sum(line.nano for line in self.lines)
 
     @property
     def total(self) -> str:
@@ -110,12 +124,6 @@ class Bill:
         return show_nano(self.size or 0)
 
     @property
-    def bar(self) -> tuple[float, float, float]:
-        """Spent, asked and total of the audience's budget, for the bar."""
-        after = self.left.epsilon - self.after.epsilon if self.after is not None else self.nano / NANO
-        return self.limit - self.left.epsilon, after, self.limit
-
-    @property
     def can_publish(self) -> bool:
         """Whether the button is open."""
         return bool(self.lines) and not self.problems and self.size is None and self.affordable
@@ -123,7 +131,7 @@ class Bill:
     @property
     def affordable(self) -> bool:
         """Whether both budgets can pay."""
-        return self.after is not None and self.whole_after is not None
+        return self.own.affordable and self.whole.affordable
 
 
 def asked_by(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy], ...]:
@@ -208,31 +216,16 @@ def bill_for(dashboard: Dashboard) -> Bill:
     needs_size = session.size is None and any(
         not noise.options() for figure in figures for _, noise in _questions(figure, schema)
     )
-    state, limit = _account(session, session.recipient, dashboard.project.dashboard_budget(dashboard.audience) or 0.0)
-    whole, whole_limit = _account(session, None, dashboard.project.data_set_budget)
-    left, whole_left = remaining(state, limit), remaining(whole, whole_limit)
     seen: set[str] = set()
-    after: State | None = state
-    whole_after: State | None = whole
-    lines, nano = [], 0
-    for figure in figures:
-        line, prices = _line(dashboard, figure, session, seen, needs_size)
-        lines.append(line)
-        nano += line.nano or 0
-        for price in prices:
-            after = _paid(after, price, limit)
-            whole_after = _paid(whole_after, price, whole_limit)
+    lines = tuple(_line(dashboard, figure, session, seen, needs_size) for figure in figures)
+    costs = [price.cost for line in lines for price in line.prices or () if not price.free]
+    budget = dashboard.project.dashboard_budget(dashboard.audience) or 0.0
     return Bill(
         snapshot=snapshot,
-        lines=tuple(lines),
-        size=math.ceil((session.size_epsilon or 0) * NANO) if needs_size else None,
-        nano=nano,
-        left=left,
-        after=None if after is None else remaining(after, limit),
-        whole_left=whole_left,
-        whole_after=None if whole_after is None else remaining(whole_after, whole_limit),
-        limit=limit.nano_epsilon / NANO,
-        problems=tuple(line.problem for line in lines if line.problem),
+        lines=lines,
+        size=ceil_units(session.size_epsilon or Fraction(0), NANO) if needs_size else None,
+        own=Quote.of(*_account(session, session.recipient, budget), *costs),
+        whole=Quote.of(*_account(session, None, dashboard.project.data_set_budget), *costs),
     )
 
 
@@ -243,27 +236,22 @@ def _questions(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy
         return ()
 
 
-def _line(
-    dashboard: Dashboard, figure: Figure, session: Session, seen: set[str], needs_size: bool
-) -> tuple[Line, list[Price]]:
+def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str], needs_size: bool) -> Line:
     schema = session.table.schema
     facts: dict[str, Any] = {"figure": figure, "title": title_for(figure, schema), "label": label_for(figure)}
     if figure.kind == Kind.PAPER:
-        return Line(**facts, nano=0, problem=_paper_problem(dashboard, figure, schema)), []
+        return Line(**facts, problem=_paper_problem(dashboard, figure, schema))
     try:
         asked = asked_by(figure, schema)
         if not asked:
-            return Line(**facts, nano=0, problem=f"{facts['title']}: the snapshot has not its fields."), []
+            return Line(**facts, problem=f"{facts['title']}: the snapshot has not its fields.")
         if needs_size:
             for question, noise in asked if session.cap is not None else ():
                 session.price(question, **noise.options())  # whether the policy opens it can be told already
-            return Line(**facts, nano=None), []
-        new = list(_new_prices(asked, session, seen))
+            return Line(**facts, prices=None)
+        return Line(**facts, prices=tuple(_new_prices(asked, session, seen)))
     except PydplibError as error:
-        return Line(**facts, nano=0, problem=f"{facts['title']}: {plain(str(error))}"), []
-    paid = [price for price in new if not price.free]
-    words = tuple(dict.fromkeys(margin_words(price) for price in new)) or ("Drawn from the same answers as above.",)
-    return Line(**facts, nano=sum(price.cost.nano_epsilon or 0 for price in paid), margins=words), paid
+        return Line(**facts, problem=f"{facts['title']}: {plain(str(error))}")
 
 
 def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]:
@@ -292,13 +280,6 @@ def _account(session: Session, recipient: str | None, epsilon: float) -> tuple[S
         return State(), Limit.of(ApproxDP(epsilon, delta))
     limit = Limit.of(ApproxDP(epsilon, float(Fraction(account.limit.atto_delta, ATTO))))
     return account.state, limit
-
-
-def _paid(state: State | None, price: Price, limit: Limit) -> State | None:
-    if state is None:
-        return None
-    after = pay(state, price.cost, limit)
-    return None if isinstance(after, Refusal) else after
 
 
 def noise_words(audience: str) -> str:

@@ -128,19 +128,19 @@ def _check(bill: Bill, agreed: int) -> None:
         raise ParameterError("Prices need the number of records: count them for this audience first.")
     if bill.nano != agreed:
         raise ParameterError(f"The price is epsilon {bill.total} now, not what you agreed to. Look at it again.")
-    if bill.after is None:
+    if not bill.own.affordable:
         raise BudgetError(
             f"The budget of this audience's dashboards cannot pay for all figures: asked epsilon {bill.total}, left "
-            f"{bill.left}. Nothing was spent. Take figures off, or propose a larger budget to the other owners.",
+            f"{bill.own.left}. Nothing was spent. Take figures off, or propose a larger budget to the other owners.",
             asked=f"epsilon {bill.total}",
-            left=str(bill.left),
+            left=str(bill.own.left),
         )
-    if bill.whole_after is None:
+    if not bill.whole.affordable:
         raise BudgetError(
             f"The data set's own budget, shared by all recipients, cannot pay for all figures: asked epsilon "
-            f"{bill.total}, left {bill.whole_left}. Nothing was spent.",
+            f"{bill.total}, left {bill.whole.left}. Nothing was spent.",
             asked=f"epsilon {bill.total}",
-            left=str(bill.whole_left),
+            left=str(bill.whole.left),
         )
 
 

@@ -74,7 +74,7 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
     reader = Reader(row.batch, template)
     unknown = [name for name in fields if name not in reader.readers]
     if unknown:
-        raise DataError("A mended row has fields that the template does not know.")
+        raise DataError("A corrected row has fields that the template does not know.")
     own, special = split_fields(row.fields)
     merged = own | dict(fields)
     tried = reader.evaluated(row.number, merged, special)
@@ -90,7 +90,7 @@ def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:
 def decide(row: ImportRow, decision: str) -> None:
     """Leave a row out, or take it in all the same: possible for duplicates and warnings, not for errors."""
     if decision == _Decision.KEEP and any(each["severity"] == "error" for each in row.problems):
-        raise DataError(f"Row {row.number} breaks a rule of the template: mend it or leave it out.")
+        raise DataError(f"Row {row.number} breaks a rule of the template: correct it or leave it out.")
     row.decision = decision
     row.save(update_fields=["decision"])
 

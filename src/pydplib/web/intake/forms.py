@@ -101,7 +101,7 @@ class SizeForm(forms.Form):
         initial="private",
         widget=forms.RadioSelect,
         help_text="Noise factors speak of percent of the data, so prices need it. As long as it is private, they say "
-        "'at most', and the first question of every organisation buys a noisy number along.",
+        "'at most', and the first question of every organisation also buys a noisy number.",
     )
     people = forms.IntegerField(
         label="Public number of people",

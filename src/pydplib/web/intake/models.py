@@ -197,7 +197,7 @@ class ImportRow(models.Model):
         """What becomes of it."""
 
         LEAVE_OUT = "leave_out", "Leave out"
-        FIXED = "fixed", "Mended"
+        FIXED = "fixed", "Corrected"
         KEEP = "keep", "Take it in all the same"
 
     batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="problem_rows")

@@ -39,7 +39,7 @@ class UnsoundLedgerError(PausedLedgerError):
             f"When the ledger was verified last, it did not agree with itself. {why}\n\n"
             "Find out who changed it. Answers go on as soon as it agrees again: whoever runs this server restores the "
             f"database as it was and accepts the ledger, on the server: `{COMMAND}` (FOLDER is the server's own). Or "
-            "verify it again on the page of the budget, once it is mended.",
+            "verify it again on the page of the budget, once it is repaired.",
         )
 
 

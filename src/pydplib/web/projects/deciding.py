@@ -98,7 +98,7 @@ def _check_owner_long_enough(project: Project, actor: Any, request: AccessReques
     """An owner could otherwise name a second one and raise any budget alone."""
     became = Member.objects.get(project=project, user=actor).role_since
     if became > request.made and takes_two(project, request):
-        raise PolicyError("You became an owner after this was asked: owners of that time decide, or it is asked anew.")
+        raise PolicyError("You became an owner after this was asked: owners of that time decide, or it is asked again.")
 
 
 def _check_two_people(project: Project, actor: Any, request: AccessRequest) -> None:
@@ -156,7 +156,7 @@ def _check_unchanged(now: float | None, before: float) -> None:
         is_now = "not limited" if now is None else f"{now:g}"
         raise ParameterError(
             f"The policy changed since this was asked: the budget was {before:g} and is {is_now} now. "
-            "Refuse it, and let it be asked anew."
+            "Refuse it, and let it be asked again."
         )
 
 
@@ -183,7 +183,7 @@ def _apply_role(change: Change, request: AccessRequest) -> None:
         or member.role != asked["from"]
         or sorted(member.groups) != asked.get("from_groups", sorted(member.groups))
     ):
-        raise ParameterError("The member's role changed since this was asked. Refuse it, and let it be asked anew.")
+        raise ParameterError("The member's role changed since this was asked. Refuse it, and let it be asked again.")
     known = set(change.project.rules.values_list("audience", flat=True))
     if any(GROUP + name not in known and name not in member.groups for name in asked.get("groups", ())):
         raise ParameterError("The policy changed since this was asked: a group's row is gone. Refuse it.")

@@ -9,7 +9,7 @@ from typing import Annotated
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router
 
-from pydplib.errors import ParameterError, PolicyError
+from pydplib.errors import PolicyError
 from pydplib.release import Question
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import receiving
@@ -125,9 +125,7 @@ def _payer(request: HttpRequest, analysis: Analysis, names: Mapping[str, str]) -
 
 def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Accuracy]:
     """Return what was asked, with sizes that the platform answers."""
-    given = [name for name in ("epsilon", "noise_factor", "margin") if getattr(body, name) is not None]
-    if len(given) > 1:
-        raise ParameterError(f"Give one of epsilon, noise_factor and margin. Got {' and '.join(given)}.")
+    accuracy = Accuracy(body.epsilon, body.margin, body.noise_factor, confidence=body.confidence)
     question = read_question(body.question)
     try:
         offer = offer_for(request.project, request.member)
@@ -137,6 +135,4 @@ def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Accuracy]:
         record(request.user, "analysis.refuse", project=request.project, reason=str(refusal), role=request.member.role)
         raise
     check_cells(question, offer.schema)
-    return question, Accuracy(
-        epsilon=body.epsilon, margin=body.margin, noise_factor=body.noise_factor, confidence=body.confidence
-    )
+    return question, accuracy

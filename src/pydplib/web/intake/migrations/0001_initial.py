@@ -202,7 +202,11 @@ class Migration(migrations.Migration):
                 (
                     "decision",
                     models.CharField(
-                        choices=[("leave_out", "Leave out"), ("fixed", "Mended"), ("keep", "Take it in all the same")],
+                        choices=[
+                            ("leave_out", "Leave out"),
+                            ("fixed", "Corrected"),
+                            ("keep", "Take it in all the same"),
+                        ],
                         default="leave_out",
                         max_length=10,
                     ),
