@@ -17,7 +17,7 @@ holds on the same bytes alone: a source says by its ``stamp`` whether they are.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine.bounding import WEIGHT_UNIT
@@ -57,6 +57,7 @@ class Beyond:
         self._name = f"pydplib_beyond_{uuid.uuid4().hex}"
         self._made_of: Hashable | None = None
         self._limit: int | None = None  # whose rows are laid aside: persons with more rows than this
+        self._columns: frozenset[str] = frozenset()  # which of their columns
         self._too_many = 0  # with this limit, and so with any smaller one, too many rows are beyond it
 
     def queries(self, plan: Plan) -> list[Query]:
@@ -77,42 +78,49 @@ class Beyond:
             if stamp != self._made_of:
                 self._made_of, self._limit, self._too_many = stamp, None, 0
                 self._run(f"DROP TABLE IF EXISTS {self._name}")
-            if not self._lay_aside(plan.bound.max_rows):
+            if not self._lay_aside(plan):
                 return None
             found = [self._run(query.text) for query in self.queries(plan)]
         except EngineError:  # such as too little memory: the plain way says what is wrong, if anything is
             return None
         return found if self._stamp() == stamp else None
 
-    def _lay_aside(self, limit: int) -> bool:
-        """Lay aside the rows of persons with more rows than the limit; tell whether they are."""
+    def _lay_aside(self, plan: Plan) -> bool:
+        """Lay aside the rows of persons with more rows than the plan's limit; tell whether they are.
+
+        At first with the columns that are asked for; once that was not enough, with all of them.
+        """
+        limit, columns = plan.bound.max_rows, frozenset(plan.columns)
         if limit <= self._too_many:
             return False
-        if self._limit is not None and self._limit <= limit:  # persons with fewer rows weigh W all the same
-            return True
+        if self._limit is not None:
+            if self._limit <= limit and columns <= self._columns:  # persons with fewer rows weigh W all the same
+                return True
+            limit, columns = min(limit, self._limit), frozenset(_kept(self._compiler))
         before, self._too_many = self._too_many, limit  # should anything fail, the rows are weighed from now on
-        count, are_few, copy, forget = self.statements(limit)
+        count, are_few, copy, forget = self._statements(limit, columns)
         self._run(count)
         ((few,),) = self._run(are_few)
         if few:
             self._limit = None
             self._run(copy)
-            self._limit, self._too_many = limit, before
+            self._limit, self._columns, self._too_many = limit, columns, before
         self._run(forget)
         return bool(few)
 
-    def statements(self, limit: int) -> tuple[str, str, str, str]:
+    def _statements(self, limit: int, columns: Collection[str]) -> tuple[str, str, str, str]:
         """Return what lays rows aside: count persons, see that they are few, copy their rows, forget the persons."""
         compiler, persons = self._compiler, f"{self._name}_persons"
         source, person = compiler.source.text, compiler.person_sql()
-        columns = "".join(f"{compiler.column_sql(name)} AS {compiler.name(name)}, " for name in _kept(compiler))
+        key, rows = f"{persons}_p", f"{persons}_n"  # names that no column of the table has
+        kept = "".join(f"{compiler.column_sql(name)} AS {compiler.name(name)}, " for name in sorted(columns))
         return (
-            f"CREATE OR REPLACE TEMP TABLE {persons} AS\nSELECT p, COUNT(*) AS n FROM (SELECT {person} AS p "
-            f"FROM {source}) named GROUP BY p HAVING COUNT(*) > {limit} OR p IS NULL",
-            f"SELECT COALESCE(SUM(n), 0) <= GREATEST({FEW}, (SELECT COUNT(*) FROM {source}) // {LARGEST_SHARE}) "
+            f"CREATE OR REPLACE TEMP TABLE {persons} AS\nSELECT p AS {key}, COUNT(*) AS {rows} "
+            f"FROM (SELECT {person} AS p FROM {source}) named GROUP BY p HAVING COUNT(*) > {limit} OR p IS NULL",
+            f"SELECT COALESCE(SUM({rows}), 0) <= GREATEST({FEW}, (SELECT COUNT(*) FROM {source}) // {LARGEST_SHARE}) "
             f"FROM {persons}",
-            f"CREATE OR REPLACE TEMP TABLE {self._name} AS\nSELECT * FROM (SELECT {columns}{person} AS p "
-            f"FROM {source}) named\nSEMI JOIN {persons} ON named.p IS NOT DISTINCT FROM {persons}.p",
+            f"CREATE OR REPLACE TEMP TABLE {self._name} AS\nSELECT {kept}{person} AS p FROM {source}\n"
+            f"SEMI JOIN {persons} ON {person} IS NOT DISTINCT FROM {key}",
             f"DROP TABLE {persons}",
         )
 
@@ -120,7 +128,10 @@ class Beyond:
         """Return what a first question runs; nothing where the rows are weighed instead."""
         if not takes(self._compiler, plan):
             return []
-        return [*self.statements(plan.bound.max_rows), *(query.text for query in self.queries(plan))]
+        return [
+            *self._statements(plan.bound.max_rows, plan.columns),
+            *(query.text for query in self.queries(plan)),
+        ]
 
 
 def takes(compiler: Compiler, plan: Plan) -> bool:

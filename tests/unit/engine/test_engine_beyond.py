@@ -167,6 +167,17 @@ def test_list_serves_larger_limits_and_is_made_again_for_smaller_ones() -> None:
             assert limit_of(table) == made
 
 
+def test_columns_are_laid_aside_as_they_are_asked_for_then_all() -> None:
+    with dp.load(rows_of({"a": 5, "b": 1, None: 2}), SCHEMA) as table:
+        engine: Any = table.engine
+        for column, kept in (("x", {"x"}), ("x", {"x"}), ("g", {"x", "g", "day"}), ("day", {"x", "g", "day"})):
+            plan = Plan(SCHEMA, measures=[Measure("count", column)], bound=Bound("id", 3))
+            assert integers(table, plan) == weighed(table, plan)
+            assert engine._beyond._columns == kept and limit_of(table) == 3
+        assert integers(table, COUNT) == weighed(table, COUNT)
+        assert engine._beyond._columns == kept and limit_of(table) == 2
+
+
 def test_too_many_rows_beyond_the_limit_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beyond, "FEW", 0)
     with dp.load(rows_of({"a": 3, "b": 2, **{f"p{i}": 1 for i in range(8)}}), SCHEMA) as table:
