@@ -66,6 +66,7 @@ _BUDGET = "tests/unit/budget/"
 _NOISE = "tests/unit/noise/"
 _MECHANISMS = "tests/unit/mechanisms/"
 _ENGINE = "tests/unit/engine/test_engine_worst_person.py"
+_BEYOND = "tests/unit/engine/test_engine_beyond.py"
 _LINES = "tests/unit/tables/test_lines.py"
 _CSV = "tests/unit/engine/test_engine_csv_files.py"
 _SAMPLED = "tests/unit/engine/test_engine_sampled_sources.py"
@@ -256,10 +257,35 @@ MUTANTS = (
            _BUDGET + "test_budget_ledger_workflow.py",
            "a partner learns how much others have asked"),
     # -- bounds and clamping ----------------------------------------------------------------------
-    Mutant("weights beyond the person's bound", "pydplib.engine.sql.Compiler._bounding",
+    Mutant("weights beyond the person's bound", "pydplib.engine.sql.Compiler.weight_sql",
            'self.dialect.divide(str(most * WEIGHT_UNIT), "COUNT(*)")',
            'self.dialect.divide(str(most * WEIGHT_UNIT), "(COUNT(*) - 1)")', _ENGINE,
            "a person with many rows counts for more than the bound"),
+    Mutant("persons just beyond the limit are not weighed", "pydplib.engine.beyond.Beyond._statements",
+           "HAVING COUNT(*) > {limit} OR", "HAVING COUNT(*) > {limit} + 1 OR", _BEYOND,
+           "a person with one row more than the limit counts for more than the bound"),
+    Mutant("list of another file", "pydplib.engine.beyond.Beyond.answers",
+           "if stamp != self._made_of:", "if self._made_of is None:",
+           _BEYOND + "::test_file_that_changed_is_looked_at_again",
+           "persons that are beyond the limit since the file changed are not weighed"),
+    Mutant("file that changes while it is asked", "pydplib.engine.beyond.Beyond.answers",
+           "return found if self._stamp() == stamp else None", "return found",
+           _BEYOND + "::test_file_that_changes_during_a_question_is_weighed",
+           "the same, within one question"),
+    Mutant("file that was written just now has a stamp", "pydplib.engine.duckdb_engine.file_stamp",
+           "time.time() - _RACE", "time.time() + 1e9",
+           _BEYOND + "::test_file_written_just_now_or_gone_has_no_stamp",
+           "a second change within one tick of the clock goes unnoticed"),
+    Mutant("whole weight for a person beyond the limit", "pydplib.engine.beyond.bounding_sql",
+           "{compiler.weight_sql(plan)} AS w", "{WEIGHT_UNIT} AS w", _BEYOND,
+           "a person with many rows counts for more than the bound"),
+    Mutant("rows of nobody count", "pydplib.engine.beyond.bounding_sql",
+           "COALESCE(w, 0) - {WEIGHT_UNIT}", "COALESCE(w, {WEIGHT_UNIT}) - {WEIGHT_UNIT}", _BEYOND,
+           "rows without an id count, and nothing bounds them"),
+    Mutant("list of a larger limit", "pydplib.engine.beyond.Beyond._lay_aside",
+           "if self._limit <= limit and columns <= self._columns:", "if columns <= self._columns:",
+           _BEYOND + "::test_list_serves_larger_limits_and_is_made_again_for_smaller_ones",
+           "persons beyond a smaller limit are not weighed"),
     Mutant("values beyond the bounds are kept", "pydplib.engine.columns._clamped",
            "THEN {dialect.double(high)} ELSE {number} END", "THEN {number} ELSE {number} END", _ENGINE,
            "one absurd value moves a sum without limit"),

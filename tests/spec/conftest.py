@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
@@ -92,6 +93,7 @@ def _places(engine: str, request: pytest.FixtureRequest, folders: pytest.TempPat
         def put_parquet(data: pa.Table, schema: dp.Schema) -> Table:
             path = folder / f"{uuid.uuid4().hex}.parquet"
             pq.write_table(data, path)
+            os.utime(path, (1e9, 1e9))  # one that was written just now is not yet known to stay as it is
             # A relation of the caller, who knows nothing of NaN and statistics.
             return dp.load(path if engine == "parquet" else duckdb.sql(f"FROM '{path}'"), schema)
 

@@ -55,9 +55,9 @@ print(json.dumps({
 DYING = """
 import os, signal
 from pydplib.release.session import Session
-def die(self, purchase):
+def die(self, answer):
     os.kill(os.getpid(), signal.SIGKILL)  # the debit is on disk, nobody has looked yet
-Session._look = die
+Session.look = die
 """
 
 

@@ -6,15 +6,16 @@ import atexit
 import os
 import shutil
 import tempfile
+import time
 import uuid
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydplib._duckdb_files import connect, file_or_pattern, parquet_names, parquet_source
+from pydplib._duckdb_files import connect, file_or_pattern, parquet_names, parquet_source, sql_text
 from pydplib.engine.csv_files import csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
@@ -82,6 +83,7 @@ def from_file(
     """
     connection = open_connection(memory_limit, keep_to=keep_to)
     execute: Callable[[str], Any] = connection.execute
+    stamp: Callable[[], Hashable | None] = _unchanging
     try:
         if Path(path).suffix.lower() in (".parquet", ".pq"):
             names = guarded("DuckDB", lambda: parquet_names(connection, file_or_pattern(path)), opening=True)
@@ -89,12 +91,12 @@ def from_file(
                 check_unique(schema, found)
             # Parquet statistics know no NaN; without this, DuckDB leaves out the test for it.
             source = parquet_source(file_or_pattern(path), options="can_have_nan=true")
-            execute = _tolerant(connection, source, path, schema)
+            execute, stamp = _tolerant(connection, source, path, schema)
         elif Path(path).suffix.lower() == ".xlsx":
             source = _sheet(connection, Path(path), sheet, schema, options or CsvOptions())
         else:
             source = csv_table(connection, path, schema, options or CsvOptions(), spill_folder)
-        engine = _engine(execute, source, schema, close=connection.close, is_pinned="://" not in path)
+        engine = _engine(execute, source, schema, close=connection.close, is_pinned="://" not in path, stamp=stamp)
     except BaseException:
         connection.close()
         raise
@@ -102,11 +104,42 @@ def from_file(
     return engine
 
 
-def _tolerant(connection: Any, source: str, path: str, schema: Schema) -> Callable[[str], Any]:
+def _unchanging() -> Hashable:
+    """Return the stamp of what nobody can change: a table of a private connection, an Arrow table."""
+    return "unchanging"
+
+
+_RACE = 2.0  # seconds: a file that was written later than this ago may be written again with the same time
+
+
+def file_stamp(connection: Any, path: str) -> Hashable | None:
+    """Tell the bytes of a file, or of all files of a pattern, from any others; None where that cannot be told now.
+
+    A second change within one tick of the file system's clock leaves the time as it is: a file that was written just
+    now has no stamp yet.
+    """
+    if "://" in path:
+        return None
+    try:
+        found = connection.execute(f"SELECT file FROM glob({sql_text(file_or_pattern(path))}) ORDER BY file").fetchall()
+        files = [(file, os.stat(file)) for (file,) in found]
+    except Exception:  # no longer there, or unreadable: the question itself says so
+        return None
+    if not files or max(facts.st_mtime for _, facts in files) > time.time() - _RACE:
+        return None
+    return tuple((f, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for f, s in files)
+
+
+def _tolerant(
+    connection: Any, source: str, path: str, schema: Schema
+) -> tuple[Callable[[str], Any], Callable[[], Hashable | None]]:
     """Return how statements run on Parquet: where it lies or, once a cell was found that DuckDB cannot read, on a copy.
 
     DuckDB checks texts and converts points in time while it reads, so one such cell fails every statement that meets
     it. Few files have any: the copy, in which they are missing or "other", is made when a statement fails.
+
+    Returns:
+        What runs a statement, and the stamp of what it reads.
     """
     copy: list[str] = []
 
@@ -121,7 +154,7 @@ def _tolerant(connection: Any, source: str, path: str, schema: Schema) -> Callab
             copy.append(name)
         return connection.execute(statement.replace(source, copy[0]))
 
-    return execute
+    return execute, lambda: copy[0] if copy else file_stamp(connection, path)
 
 
 def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, options: CsvOptions) -> str:
@@ -134,14 +167,27 @@ def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, optio
 
 
 def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
-    """Read a pandas frame or an Arrow table in place."""
+    """Read a pandas frame or an Arrow table in place.
+
+    From pandas 3 on, a shallow copy keeps its cells when the caller writes into the frame; Arrow's never change.
+    """
     names = getattr(frame, "column_names", None)
     check_unique(schema, frame.columns if names is None else names)
     sound = sound_pandas if names is None else sound_arrow
     frame = guarded("DuckDB", lambda: sound(frame, schema), opening=True)
+    stamp: Callable[[], Hashable] | None = _unchanging
+    if names is None:
+        stamp = _unchanging if _copies_on_write() else None
+        frame = frame.copy(deep=False)
     connection = open_connection(memory_limit)
     guarded("DuckDB", lambda: connection.register("pydplib_frame", frame), opening=True)
-    return _engine(connection.execute, "pydplib_frame", schema, close=connection.close)
+    return _engine(connection.execute, "pydplib_frame", schema, close=connection.close, stamp=stamp)
+
+
+def _copies_on_write() -> bool:
+    import pandas as pd
+
+    return int(pd.__version__.split(".")[0]) >= 3
 
 
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
@@ -188,6 +234,7 @@ def _engine(
     close: Callable[[], None] | None = None,
     dialect: Dialect = _DIALECT,
     is_pinned: bool = True,
+    stamp: Callable[[], Hashable | None] | None = None,
 ) -> SqlEngine:
     def run(statement: str) -> Sequence[Sequence[Any]]:
         answer = execute(statement)
@@ -195,4 +242,4 @@ def _engine(
 
     described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"), opening=True)
     storages = {str(row[0]): _DIALECT.storage(str(row[1])) for row in described}
-    return SqlEngine("DuckDB", schema, dialect, Source(source, storages, is_pinned), run, close=close)
+    return SqlEngine("DuckDB", schema, dialect, Source(source, storages, is_pinned, stamp), run, close=close)

@@ -9,15 +9,17 @@ The shape, by weights::
 
 No sort and no window: two readings of the source and two hash tables. A source that may give other rows
 on a second reading is read once, into ``pydplib_read``: otherwise the weights would be of other rows than
-those they weigh. The sampling bound ranks rows by a keyed hash instead.
+those they weigh. The sampling bound ranks rows by a keyed hash instead. Where the bytes stay as they are, only the
+rows of persons beyond the limit are weighed: see ``beyond``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydplib.engine.beyond import bounding_sql
 from pydplib.engine.bounding import WEIGHT_UNIT
 from pydplib.engine.columns import check_keys, column_sql
 from pydplib.engine.conditions import Condition
@@ -50,11 +52,14 @@ class Source:
         storages: Column -> how it is stored.
         is_pinned: Whether two readings within a statement give the same rows, as a base table or a file does. A view,
             a relation or a sample need not: it is read once, before anything is computed from it.
+        stamp: Tells the bytes that questions meet now from any others, or says None where it cannot; none for a
+            source that may change unnoticed between two statements, such as a table of a database.
     """
 
     text: str
     storages: Mapping[str, Storage]
     is_pinned: bool = True
+    stamp: Callable[[], Hashable | None] | None = None
 
 
 class Compiler:
@@ -72,17 +77,20 @@ class Compiler:
         """Return the SELECT whose rows are bounded: normalised columns, weight, groups."""
         return f"{self._bounding(plan)}\nSELECT * FROM bounded"
 
-    def queries(self, plan: Plan, *, outer: Plan | None = None, bounded_table: str | None = None) -> list[Query]:
+    def queries(
+        self, plan: Plan, *, outer: Plan | None = None, bounded_table: str | None = None, aside: str | None = None
+    ) -> list[Query]:
         """Return the statements that answer a plan, from its source or from a bounded table.
 
         Args:
             plan: The plan.
             outer: The wider plan whose bounded rows are asked; by default the plan itself.
             bounded_table: A table made by ``bounded(outer)``; then nothing is bounded again.
+            aside: A table of the rows of persons beyond the limit; then only they are weighed.
         """
         if plan.measures[0].kind == "persons":
             return [Query(self._persons_by_rows(plan), (0,), True)]
-        head = self._bounding(outer or plan) if bounded_table is None else ""
+        head = self._bounding(outer or plan, aside) if bounded_table is None else ""
         extra = [condition for condition in plan.where if condition not in (outer or plan).where]
         origin = bounded_table or "bounded"
         if extra:
@@ -128,21 +136,26 @@ class Compiler:
 
     # -- rows and weights ------------------------------------------------------------------
 
-    def _bounding(self, plan: Plan) -> str:
+    def _bounding(self, plan: Plan, aside: str | None = None) -> str:
         if plan.bound.mode == "sample":
             return sampling_sql(self, plan)
+        if aside is not None:
+            return bounding_sql(self, plan, aside)
         rows = f"WITH {self.reading(plan)}rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)"
         columns = ", ".join(self.names(plan)) or "1 AS one"
         if plan.bound.person is None:
             return f"{rows},\nbounded AS {self.dialect.inline} (SELECT {columns} FROM rows_)"
-        most = plan.bound.max_rows
-        share = self.dialect.divide(str(most * WEIGHT_UNIT), "COUNT(*)")
         return (
-            f"{rows},\nweights AS (SELECT p, CASE WHEN COUNT(*) <= {most} THEN {WEIGHT_UNIT} ELSE {share} END AS w "
-            f"FROM rows_ GROUP BY p),\n"
+            f"{rows},\nweights AS (SELECT p, {self.weight_sql(plan)} AS w FROM rows_ GROUP BY p),\n"
             f"bounded AS {self.dialect.inline} (SELECT {columns}, w "
             "FROM rows_ JOIN weights ON rows_.p = weights.p)"
         )
+
+    def weight_sql(self, plan: Plan) -> str:
+        """Return what each row of a person weighs, among that person's rows."""
+        most = plan.bound.max_rows
+        share = self.dialect.divide(str(most * WEIGHT_UNIT), "COUNT(*)")
+        return f"CASE WHEN COUNT(*) <= {most} THEN {WEIGHT_UNIT} ELSE {share} END"
 
     def reading(self, plan: Plan) -> str:
         """Return the clause that reads the plan's columns once, where a second reading could give other rows."""
@@ -152,23 +165,23 @@ class Compiler:
         columns = ", ".join(self.dialect.quote(name) for name in looked_at if name is not None)
         return f"{_READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
 
-    def rows(self, plan: Plan) -> str:
-        """Return the rows that a plan looks at: normalised columns, person, row key."""
-        columns = [f"{self._column(name)} AS {self.name(name)}" for name in plan.columns]
-        person = plan.bound.person
-        kept = []
+    def rows(self, plan: Plan, *, with_person: bool = True) -> str:
+        """Return the rows that a plan looks at: normalised columns, person, row key; nobody's rows too without."""
+        columns = [f"{self.column_sql(name)} AS {self.name(name)}" for name in plan.columns]
+        person = plan.bound.person if with_person else None
         if person is not None:
             columns.append(f"{self._person(person)} AS p")
-            kept.append("p IS NOT NULL")  # a null person would have no weight, or a bound of its own
         if plan.bound.row_key is not None:
             columns.append(f"{self._row_key(plan.bound.row_key)} AS rk")
         origin = self.source.text if self.source.is_pinned else _READ
         text = f"SELECT {', '.join(columns) or '1 AS one'} FROM {origin}"
-        if plan.where:
-            kept.append(self._conditions(plan.where))
-        if not kept:
-            return text
-        return f"SELECT * FROM ({text}) normalised WHERE {' AND '.join(kept)}"
+        # A null person would have no weight, or a bound of its own.
+        return self.narrowed(text, plan.where, *(["p IS NOT NULL"] if person is not None else []))
+
+    def narrowed(self, text: str, where: Sequence[Condition], *more: str) -> str:
+        """Return the rows of a SELECT of normalised columns that meet all conditions."""
+        kept = [*more, *([self._conditions(where)] if where else [])]
+        return f"SELECT * FROM ({text}) normalised WHERE {' AND '.join(kept)}" if kept else text
 
     # -- columns ---------------------------------------------------------------------------------
 
@@ -193,13 +206,18 @@ class Compiler:
             raise SchemaError(f"The person column '{column}' must hold numbers or texts, not {storage}.")
         return storage
 
-    def _column(self, column: str) -> str:
+    def column_sql(self, column: str) -> str:
+        """Return a normalised column."""
         kind: Column = self.schema.column(column)
         storage, cell = self.storage(column), self.dialect.quote(column)
         if kind.cell.is_text:
             check_keys(column, storage)
             return self.dialect.id_text(cell)
         return column_sql(self.dialect, cell, kind, storage)
+
+    def person_sql(self) -> str:
+        """Return the normalised person of a table that has one; NULL for nobody."""
+        return self._person(self.schema.person or "")
 
     def _person(self, column: str) -> str:
         cell, storage = self.dialect.quote(column), self.storage(column)

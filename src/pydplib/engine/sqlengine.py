@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from pydplib.engine.beyond import Beyond
 from pydplib.engine.columns import check_storage
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.exact import ExactTable
@@ -55,6 +56,10 @@ class SqlEngine:
             check_storage(column, kind, source.storages[column], text_as_day=dialect.text_as_day)
         if schema.person is not None:
             self._compiler.person_storage(schema.person)
+        # Where the bytes stay as they are, only persons beyond the limit are weighed.
+        self._beyond = None
+        if source.stamp is not None and source.is_pinned and schema.person is not None:
+            self._beyond = Beyond(self._compiler, source.stamp, lambda statement: guarded(name, lambda: run(statement)))
 
     def __repr__(self) -> str:
         return f"<{self.name} engine, {len(self.schema.columns)} declared columns>"
@@ -62,6 +67,17 @@ class SqlEngine:
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key."""
         check_same_table(self.schema, plan)
+        if self._beyond is not None:
+            with self._lock:
+                found = self._beyond.answers(plan)
+            if found is not None:
+                queries = self._beyond.queries(plan)
+                answers = [Answer(rows, q.measures, q.is_cells) for rows, q in zip(found, queries, strict=True)]
+                return guarded(self.name, lambda: read_table(plan, answers))
+        return self._weighed(plan)
+
+    def _weighed(self, plan: Plan) -> ExactTable:
+        """Return the same integers with every row weighed: for sources that may change, and to compare with."""
         queries = self._compiler.queries(plan)
         if len(queries) > 1 and plan.bound.person is not None:
             # Bounding is the dear part: do it once for all statements of the plan.
@@ -90,8 +106,14 @@ class SqlEngine:
             guarded(self.name, lambda: self._run(statement), opening=True)
 
     def explain(self, plan: Plan) -> str:
-        """Return the SQL of a plan, for the audit trail."""
+        """Return the SQL of a plan, for the audit trail.
+
+        Rows that were laid aside by an earlier question are not laid aside again; where they are too many, or the file
+        has changed meanwhile, every row is weighed instead, with the same integers.
+        """
         check_same_table(self.schema, plan)
+        if self._beyond is not None and (statements := self._beyond.explain(plan)):
+            return ";\n\n".join(statements)
         return ";\n\n".join(query.text for query in self._compiler.queries(plan))
 
     def close(self) -> None:
