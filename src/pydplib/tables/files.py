@@ -437,6 +437,10 @@ def engine_errors(kind: str) -> Iterator[None]:
         raise DataError("There is not enough memory (or disk) for this file.") from None
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        if not isinstance(error, PydplibError) and "interrupt" in str(error).lower():
+            raise KeyboardInterrupt from None  # DuckDB's way of passing on Ctrl-C
+        raise
     except duckdb.Error:
         if kind == "parquet":
             raise DataError("The file cannot be read as Parquet. Check that it is complete.") from None
