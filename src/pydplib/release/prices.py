@@ -328,7 +328,7 @@ class Agreement:
         size: The number of rows as far as the recipient knows it.
         at_most: Whether the true price may be lower.
         notes: What else to know.
-        remarks: What was bought along just now, in words.
+        remarks: What was bought on the way, in words.
     """
 
     epsilon: Fraction

@@ -136,7 +136,7 @@ def find(model: type[Model], key: str) -> Any:
 
 
 def current_project(request: HttpRequest) -> Any:
-    """Return the project of ``?project=KEY``, else the one chosen last, else the first one of the own hospital."""
+    """Return the project of ``?project=KEY``, else the one chosen last, else the first one of their own hospital."""
     from pydplib.web.projects.models import Project
 
     mine = projects_of(request.user)
@@ -155,7 +155,7 @@ def current_project(request: HttpRequest) -> Any:
 
 
 def projects_of(user: Any) -> Any:
-    """Return the projects in which a user has a place, those of the own hospital first: others cannot push in front."""
+    """Return the projects in which a user has a place, those of their own hospital first: others cannot push in front."""
     from django.db.models import Case, IntegerField, Value, When
 
     from pydplib.web.projects.models import Project
