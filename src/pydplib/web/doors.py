@@ -155,7 +155,7 @@ def current_project(request: HttpRequest) -> Any:
 
 
 def projects_of(user: Any) -> Any:
-    """Return the projects in which a user has a place, those of their own hospital first: others cannot push in front."""
+    """Return the projects in which a user has a place; their own hospital first: others cannot push in front."""
     from django.db.models import Case, IntegerField, Value, When
 
     from pydplib.web.projects.models import Project
