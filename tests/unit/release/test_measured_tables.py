@@ -237,6 +237,23 @@ def test_tables_of_another_declaration_answer_nothing():
         session(age=dp.Number(18, 90)).release(ages)
 
 
+def test_persons_by_the_same_columns_in_another_order_are_answered(cohort):
+    questions = [dp.Count("persons", by=["bph", "pirads"]), dp.Count("persons", by=["pirads", "bph"])]
+    session = dp.Session(cohort, recipient="acme", budget=1.0)
+    assert session.price_all(questions, epsilon=1.0).epsilon == 1.0
+    one, other = session.release_all(questions, epsilon=1.0)
+    assert one.value.shape == other.value.T.shape and session.release(questions[1]).values == other.values
+
+
+@pytest.mark.parametrize("confidence", [0, 1.0, 1.5, -1, float("nan"), True, "often"])
+def test_a_free_answer_takes_no_confidence_that_a_paid_one_does_not(cohort, confidence):
+    session = dp.Session(cohort, recipient="acme", budget=1.0)
+    session.release_all([dp.Count(by="bph")], epsilon=0.5)
+    for ask in (session.release, session.price):
+        with pytest.raises(dp.ParameterError, match="confidence is a share"):
+            ask(dp.Count(by="bph"), confidence=confidence)
+
+
 # -- one estimate ----------------------------------------------------------------------------------
 
 
