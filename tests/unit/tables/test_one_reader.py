@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,18 @@ def test_blanks_around_a_cell_change_nothing_for_any_reader(tmp_path: Path, sepa
             assert found.values[0].tolist() == wanted, column
         total = Measure("sum", "psa", low=0, high=10, step=1, center=0)
         assert table.aggregate(Plan(schema, measures=[total])).values[0].tolist() == [6]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.CSV.GZ", "a.csv.zst", "a.txt"])
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_no_row_is_lost_to_the_name_of_a_packed_file(tmp_path: Path, name: str, is_packed: bool) -> None:
+    raw = b"id;psa\n1;0,5\n2;1\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(raw) if is_packed else raw)
+    with open_tables() as tables:
+        assert tables.open(path).relation.fetchall() == [(1, 0.5), (2, 1.0)]
+    with dp.load(path, dp.Schema({"psa": dp.Number(0, 10)})) as table:
+        assert table.check().rows == 2
 
 
 @pytest.mark.parametrize(("declared", "wanted"), [(None, ["text"]), (",", ["comma", 1234.0])])
