@@ -16,6 +16,7 @@ import gzip
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -343,7 +344,7 @@ class _Opened:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._file.close()
-        if kind is not None and issubclass(kind, OSError | EOFError):
+        if kind is not None and issubclass(kind, OSError | EOFError | zlib.error):
             raise DataError("The file cannot be read. Check that it is complete and that you may read it.") from None
 
 
