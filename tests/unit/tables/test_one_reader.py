@@ -177,6 +177,26 @@ def test_no_row_is_lost_to_the_name_of_a_packed_file(tmp_path: Path, name: str, 
         assert table.check().rows == 2
 
 
+def test_a_damaged_gzip_is_said_in_plain_words(tmp_path: Path) -> None:
+    raw = gzip.compress(b"")[:10] + b"\x07" + bytes(20)  # a block of a kind that there is not
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(raw)
+    with open_tables() as tables, pytest.raises(dp.DataError, match="cannot be read"):
+        tables.open(path)
+    with pytest.raises(dp.DataError, match="cannot be read"):
+        dp.load(path, dp.Schema({"psa": dp.Number(0, 10)}))
+
+
+@pytest.mark.parametrize("cell", ["1e400", "1e100", "1" * 101, "0." + "1" * 101])
+def test_a_number_that_load_finds_too_long_is_no_number_for_anybody(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(f"id,psa\n1,2\n2,{cell}\n")
+    with open_tables() as tables:
+        assert tables.open(path).columns["psa"] == "text"
+    with dp.load(path, dp.Schema({"psa": dp.Number(0, 10)})) as table:
+        assert table.check().misfits
+
+
 @pytest.mark.parametrize(("declared", "wanted"), [(None, ["text"]), (",", ["comma", 1234.0])])
 def test_point_that_may_group_thousands_is_never_read_as_two_numbers(
     tmp_path: Path, declared: str | None, wanted: list[Any]
