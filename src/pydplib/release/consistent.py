@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pydplib.engine import Bins, number_bounds, public_keys
 from pydplib.release.statistics.noise import margin_steps
 from pydplib.schema import Schema, same_scalar
+from pydplib.schema.cells import NumberCell
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = tuple[int, ...]
@@ -125,13 +126,16 @@ class Layout:
         ends = {cut: _ends(keys) for cut, keys in cuts.items()}
         points = {min(max(end, least), most) for pairs in ends.values() for pair in pairs for end in pair}
         between = list(pairwise(sorted(points | {least, most})))
+        cell = self.schema.column(name).cell
+        if isinstance(cell, NumberCell) and cell.whole:  # nobody is between two whole numbers
+            between = [(a, b) for a, b in between if ((math.floor(a[0]) + 1 if a[1] else math.ceil(a[0])), 1) <= b]
         found = {}
         for cut, pairs in ends.items():
             inside = [
                 next((i for i, (low, high) in enumerate(pairs) if low <= a and b <= high), len(pairs))
                 for a, b in between
             ]
-            found[cut] = (*inside, len(pairs))  # the last atom is "missing"
+            found[cut] = (*inside, _missing(cuts[cut]))  # the last atom is "missing"
         return found
 
     def _shared(
@@ -203,10 +207,18 @@ def _same(one: Any, other: Any) -> bool:
     return one is other if one is None or other is None else bool(same_scalar(one, other))
 
 
-def _ends(keys: Bins) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+def _ends(keys: Bins | Sequence[Any]) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+    """Return where each cell of a cut of numbers begins and ends; a key is a number by itself, "missing" is nowhere."""
+    if not isinstance(keys, Bins):
+        return [((at, 0), (at, 1)) for at in (math.inf if key is None else float(key) for key in keys)]
     numbers = keys.numbers
     last = len(numbers) - 2
     return [((a, 0), (b, 1 if i == last else 0)) for i, (a, b) in enumerate(pairwise(numbers))]
+
+
+def _missing(keys: Bins | Sequence[Any]) -> int:
+    """Return the cell of missing values: a key of its own where it is listed, else that of all other rows."""
+    return len(keys.keys) if isinstance(keys, Bins) else _place(None, keys)
 
 
 def _coarser(one: Labels, other: Labels) -> Labels:

@@ -79,12 +79,12 @@ class Block:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What makes two tables the same one: the rows, and how the columns are cut, in any order."""
+        """What makes two tables the same one: the rows, and how columns are cut; where tables agree, in any order."""
         cuts = [
             (name, "bins" if isinstance(keys, Bins) else "keys", keys.numbers if isinstance(keys, Bins) else repr(keys))
             for name, keys in self.keys.items()
         ]
-        return (self.group, tuple(sorted(cuts)))
+        return (self.group, tuple(sorted(cuts) if self.agrees else cuts))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -210,7 +210,7 @@ class Workload:
             if block.group != wanted.group or block.agrees != wanted.agrees:
                 continue
             if not block.agrees:
-                if list(block.keys.items()) == list(wanted.keys.items()):
+                if block.identity == wanted.identity:
                     return place, np.eye(block.cells)
                 continue
             found = Layout(self.schema, (block.keys,)).sums(0, wanted.keys)

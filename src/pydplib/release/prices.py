@@ -29,7 +29,7 @@ from pydplib.release.facts import Facts
 from pydplib.release.public import check_epsilon
 from pydplib.release.release import Release
 from pydplib.release.statistics.count import UNITS
-from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
+from pydplib.release.statistics.noise import COVERAGE, MarginUnit, check_confidence, confidence_words
 from pydplib.release.words import show_margin, words_of
 
 if TYPE_CHECKING:
@@ -310,6 +310,7 @@ class Accuracy:
         given = [name for name in ("epsilon", "margin", "noise_factor") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(f"Give one of epsilon, margin and noise_factor. Got {' and '.join(given)}.")
+        check_confidence(self.confidence)
 
     def options(self) -> dict[str, Any]:
         """Return what ``Session.price`` and ``Session.release`` take."""

@@ -39,16 +39,18 @@ Kind: TypeAlias = Literal["whole", "number", "comma", "date", "german date", "ti
 _GROUPED = r"[+-]?[1-9][0-9]{0,2}([.][0-9]{3})+(,[0-9]+)?"
 _DOTTED_DAY = r"[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}"
 # Codes such as 01067 are texts: as a number they would lose their zeros.
+# No number is longer than those of NUMBER_PATTERN.
 _PATTERNS: dict[Kind, str] = {
     "whole": r"-?(0|[1-9][0-9]{0,17})",
-    "number": r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?",
-    "comma": r"-?((0|[1-9][0-9]*)(,[0-9]+)?|[1-9][0-9]{0,2}(\.[0-9]{3})+,[0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3}){2,})",
+    "number": r"-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,2})?",
+    "comma": r"-?((0|[1-9][0-9]{0,99})(,[0-9]{1,100})?|[1-9][0-9]{0,2}(\.[0-9]{3})+,[0-9]+"
+    r"|[1-9][0-9]{0,2}(\.[0-9]{3}){2,})",
     "date": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
     "german date": _DOTTED_DAY,
     "time": r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?",
     "flag": f"(?i)({'|'.join(TRUE_WORDS + FALSE_WORDS)})",
 }
-_COMMA_ALONE = r"-?((0|[1-9][0-9]*)(,[0-9]+)?|[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?)"
+_COMMA_ALONE = r"-?((0|[1-9][0-9]{0,99})(,[0-9]{1,100})?|[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?)"
 _AMBIGUOUS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.][0-9]{3}")
 _WITH_COMMA = re.compile(r"[+-]?([0-9]+|[1-9][0-9]{0,2}([.][0-9]{3})+),[0-9]+")
 
@@ -139,16 +141,17 @@ def truth_of(cell: str) -> bool | None:
 
 def number_sql(cell: str, decimals: Decimals) -> str:
     """Return the SQL of ``number_text``; what is no number may become missing."""
+    word = f"trim({cell})"
     if decimals == ".":
-        return cell
+        return word
     grouped = (
-        f"CASE WHEN regexp_full_match(trim({cell}), {sql_text(_GROUPED)}) "
-        f"THEN replace(replace({cell}, '.', ''), ',', '.') END"
+        f"CASE WHEN regexp_full_match({word}, {sql_text(_GROUPED)}) "
+        f"THEN replace(replace({word}, '.', ''), ',', '.') END"
     )
     has_points = f"contains({cell}, '.')"
     if decimals == "either":
         has_points = f"({cell} LIKE '%.%.%' OR ({has_points} AND contains({cell}, ',')))"
-    return f"CASE WHEN {has_points} THEN {grouped} ELSE replace({cell}, ',', '.') END"
+    return f"CASE WHEN {has_points} THEN {grouped} ELSE replace({word}, ',', '.') END"
 
 
 def day_sql(cell: str) -> str:

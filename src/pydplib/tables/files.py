@@ -33,9 +33,11 @@ from pydplib.tables.lines import (
     Instead,
     check_head,
     head_of,
+    is_packed,
     is_sound,
     lines_as_rows,
     read_head,
+    unpack,
     write_pieces,
     write_sound,
 )
@@ -140,6 +142,8 @@ def open_texts(
     more: dict[str, Any] = {"instead": instead, "multiline": options.multiline}
     for file in found or [str(path)]:
         is_plain = bool(found) and not _is_zstd(Path(file))
+        if is_plain and _is_misnamed(Path(file)):
+            file = str(unpack(Path(file), copy()))
         unpacked = None if is_plain else _unpacked(connection, file)
         head = read_head(Path(file), **said) if unpacked is None else head_of(unpacked[: 2**20], **said)
         if first is None:
@@ -171,6 +175,14 @@ def _is_zstd(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(4) == b"\x28\xb5\x2f\xfd"
+    except OSError:
+        return False
+
+
+def _is_misnamed(path: Path) -> bool:
+    """Tell whether a file's name says another packing than its first bytes: DuckDB goes by the name."""
+    try:
+        return path.suffix != ".gz" if is_packed(path) else path.suffix.lower() in (".gz", ".zst")
     except OSError:
         return False
 

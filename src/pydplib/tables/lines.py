@@ -15,6 +15,8 @@ import codecs
 import gzip
 import os
 import re
+import shutil
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,6 +76,14 @@ def is_packed(path: Path) -> bool:
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file for reading, unpacked where it is packed by gzip."""
     return gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # type: ignore[return-value]
+
+
+def unpack(path: Path, target: Path) -> Path:
+    """Write a private copy of a file, unpacked where it is packed by gzip; return where it is."""
+    handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(handle, "wb") as out, _Opened(path) as file:
+        shutil.copyfileobj(file, out, _PIECE)
+    return target
 
 
 def guess_separator(line: str) -> str:
@@ -334,7 +344,7 @@ class _Opened:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._file.close()
-        if kind is not None and issubclass(kind, OSError | EOFError):
+        if kind is not None and issubclass(kind, OSError | EOFError | zlib.error):
             raise DataError("The file cannot be read. Check that it is complete and that you may read it.") from None
 
 

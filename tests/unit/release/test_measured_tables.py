@@ -13,10 +13,12 @@ from neighbours import CHOSEN, arrow, lost, schema_of
 
 import pydplib as dp
 from pydplib.budget.units import NANO
+from pydplib.engine import Measure
 from pydplib.experiments.sound_figures import load_cohort, sound_figure
 from pydplib.noise.testing import check_neighbours, record, replay, seeded
 from pydplib.receipt import Receipt, new_signing_key
 from pydplib.release.consistent import Layout, Term, estimator, fit_non_negative, sum_margin, terms_of
+from pydplib.release.facts import Facts
 from pydplib.release.measured import MeasuredTables, Measurement, Workload
 from pydplib.release.statistics.count import CountNoise
 
@@ -235,6 +237,49 @@ def test_tables_of_another_declaration_answer_nothing():
     assert session().release(ages).remarks
     with pytest.raises(dp.ParameterError, match="Choose epsilon="):
         session(age=dp.Number(18, 90)).release(ages)
+
+
+def test_persons_by_the_same_columns_in_another_order_are_answered(cohort):
+    questions = [dp.Count("persons", by=["bph", "pirads"]), dp.Count("persons", by=["pirads", "bph"])]
+    session = dp.Session(cohort, recipient="acme", budget=1.0)
+    assert session.price_all(questions, epsilon=1.0).epsilon == 1.0
+    one, other = session.release_all(questions, epsilon=1.0)
+    assert one.value.shape == other.value.T.shape and session.release(questions[1]).values == other.values
+
+
+@pytest.mark.parametrize("confidence", [0, 1.0, 1.5, -1, float("nan"), True, "often"])
+def test_a_free_answer_takes_no_confidence_that_a_paid_one_does_not(cohort, confidence):
+    session = dp.Session(cohort, recipient="acme", budget=1.0)
+    session.release_all([dp.Count(by="bph")], epsilon=0.5)
+    for ask in (session.release, session.price):
+        with pytest.raises(dp.ParameterError, match="confidence is a share"):
+            ask(dp.Count(by="bph"), confidence=confidence)
+
+
+WHOLE = dp.Schema({"mets": dp.Integer(0, 6), "bph": dp.Flag()}, name="reports")
+CUTS = [
+    dp.Count(by="mets"), dp.Count(by={"mets": [5, 2, None]}), dp.Histogram("mets", edges=[0, 2.5, 2.7, 6]),
+    dp.Histogram("mets", edges=[0, 3, 6], by="bph"), dp.Histogram("mets", edges=[-1, 1, 2.7]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bought", "asked"), list(product(CUTS, CUTS)))
+def test_whole_numbers_are_cut_by_keys_and_by_bins_in_one_purchase(bought, asked):
+    rows = pd.DataFrame({"mets": [0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 6, None], "bph": [True, False, None] * 4})
+    with dp.load(rows, WHOLE) as table:
+        measurement = Workload.of([bought, asked], WHOLE).at(1.0)
+        cells = np.concatenate(measurement.count(table)) / measurement.workload.blocks[0].facts.bound.scale
+        assert np.abs(measurement.workload.relations @ cells).max(initial=0.0) < 1e-9
+        facts = Facts.of(asked, WHOLE)
+        exact = table.aggregate(facts.plan([Measure("count")]))[0] / facts.bound.scale
+        assert (measurement.cells_of(facts)[1] @ cells).tolist() == exact.ravel().tolist()
+        session = dp.Session(table, recipient="acme", budget=2.0)
+        session.release_all([bought], epsilon=1.0)
+        paid = Workload.of([bought], WHOLE)
+        assert session.price(asked, epsilon=0.1).free == (paid.sums(facts) is not None)
+        if paid.sums(facts) is not None:
+            cells = np.concatenate(paid.at(1.0).count(table)) / facts.bound.scale
+            assert (paid.at(1.0).cells_of(facts)[1] @ cells).tolist() == exact.ravel().tolist()
 
 
 # -- one estimate ----------------------------------------------------------------------------------

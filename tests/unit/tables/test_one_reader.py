@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,64 @@ def test_the_platforms_import_reads_the_same_cells() -> None:
         assert day_text(text) == ("" if wanted is None else wanted.isoformat())
     for text, wanted in CELLS["bph"]:
         assert truth_of(text) is wanted
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_blanks_around_a_cell_change_nothing_for_any_reader(tmp_path: Path, separator: str) -> None:
+    from pydplib.engine import Measure, Plan
+
+    path = tmp_path / "blanks.csv"
+    cells = [
+        ("2", "2", "ja", "x"),
+        (" 2", " 2", " ja", "x"),
+        ("2\xa0", "2\xa0", "JA\xa0", " "),
+        (" ", "  ", " ", "\xa0"),
+    ]
+    lines = [separator.join(row) for row in [("score", "psa", "bph", "kind"), *cells]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with open_tables() as tables:
+        assert [row[:2] for row in tables.open(path).relation.fetchall()] == [(2, 2)] * 3 + [(None, None)]
+    schema = dp.Schema(
+        {"score": dp.Category([1, 2]), "psa": dp.Number(0, 10), "bph": dp.Flag(), "kind": dp.Category(["x"])}
+    )
+    with dp.load(path, schema) as table:
+        for column, wanted in (("score", [0, 3, 0]), ("bph", [0, 3]), ("kind", [2, 0])):
+            found = table.aggregate(Plan(schema, by=[column], measures=[Measure("count")]))
+            assert found.values[0].tolist() == wanted, column
+        total = Measure("sum", "psa", low=0, high=10, step=1, center=0)
+        assert table.aggregate(Plan(schema, measures=[total])).values[0].tolist() == [6]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.CSV.GZ", "a.csv.zst", "a.txt"])
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_no_row_is_lost_to_the_name_of_a_packed_file(tmp_path: Path, name: str, is_packed: bool) -> None:
+    raw = b"id;psa\n1;0,5\n2;1\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(raw) if is_packed else raw)
+    with open_tables() as tables:
+        assert tables.open(path).relation.fetchall() == [(1, 0.5), (2, 1.0)]
+    with dp.load(path, dp.Schema({"psa": dp.Number(0, 10)})) as table:
+        assert table.check().rows == 2
+
+
+def test_a_damaged_gzip_is_said_in_plain_words(tmp_path: Path) -> None:
+    raw = gzip.compress(b"")[:10] + b"\x07" + bytes(20)  # a block of a kind that there is not
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(raw)
+    with open_tables() as tables, pytest.raises(dp.DataError, match="cannot be read"):
+        tables.open(path)
+    with pytest.raises(dp.DataError, match="cannot be read"):
+        dp.load(path, dp.Schema({"psa": dp.Number(0, 10)}))
+
+
+@pytest.mark.parametrize("cell", ["1e400", "1e100", "1" * 101, "0." + "1" * 101])
+def test_a_number_that_load_finds_too_long_is_no_number_for_anybody(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(f"id,psa\n1,2\n2,{cell}\n")
+    with open_tables() as tables:
+        assert tables.open(path).columns["psa"] == "text"
+    with dp.load(path, dp.Schema({"psa": dp.Number(0, 10)})) as table:
+        assert table.check().misfits
 
 
 @pytest.mark.parametrize(("declared", "wanted"), [(None, ["text"]), (",", ["comma", 1234.0])])
