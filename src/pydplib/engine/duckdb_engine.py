@@ -105,7 +105,7 @@ def from_file(
 
 
 def _unchanging() -> Hashable:
-    """Return the stamp of what nobody can change: a table of a private connection, an Arrow table."""
+    """Return the stamp of what nobody can change: a table of a private connection."""
     return "unchanging"
 
 
@@ -175,19 +175,10 @@ def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -
     check_unique(schema, frame.columns if names is None else names)
     sound = sound_pandas if names is None else sound_arrow
     frame = guarded("DuckDB", lambda: sound(frame, schema), opening=True)
-    stamp: Callable[[], Hashable] | None = _unchanging
-    if names is None:
-        stamp = _unchanging if _copies_on_write() else None
-        frame = frame.copy(deep=False)
     connection = open_connection(memory_limit)
     guarded("DuckDB", lambda: connection.register("pydplib_frame", frame), opening=True)
-    return _engine(connection.execute, "pydplib_frame", schema, close=connection.close, stamp=stamp)
-
-
-def _copies_on_write() -> bool:
-    import pandas as pd
-
-    return int(pd.__version__.split(".")[0]) >= 3
+    # No stamp: whoever holds the memory below a frame can write into it between two questions.
+    return _engine(connection.execute, "pydplib_frame", schema, close=connection.close)
 
 
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
