@@ -15,7 +15,7 @@ from pydplib.engine.reading import check_present, check_unique
 from pydplib.engine.sound_cells import instead
 from pydplib.schema import Schema
 from pydplib.tables import CsvOptions, Texts, open_texts
-from pydplib.tables.cells import day_sql, number_sql, value_sql
+from pydplib.tables.cells import day_sql, number_sql
 
 
 def csv_table(connection: Any, path: str, schema: Schema, options: CsvOptions, folder: Callable[[], str]) -> str:
@@ -66,10 +66,8 @@ def _select(texts: Texts, schema: Schema) -> str:
 def _read(cell: str, texts: Texts, schema: Schema, name: str) -> str:
     """Return the SQL of a cell in the spelling that engines read; by the declared kind, never by the value."""
     column = schema.columns.get(name)
-    if column is None or name == schema.person:
+    if column is None or name == schema.person or column.spelling == "text":
         return cell
-    if column.spelling == "text":
-        return value_sql(cell, "text", texts.decimals)
     if column.spelling == "day":
         return day_sql(cell)
     return f"lower(trim({cell}))" if column.spelling == "truth" else number_sql(cell, texts.decimals)

@@ -141,17 +141,16 @@ def truth_of(cell: str) -> bool | None:
 
 def number_sql(cell: str, decimals: Decimals) -> str:
     """Return the SQL of ``number_text``; what is no number may become missing."""
-    word = f"trim({cell})"
     if decimals == ".":
-        return word
+        return cell
     grouped = (
-        f"CASE WHEN regexp_full_match({word}, {sql_text(_GROUPED)}) "
-        f"THEN replace(replace({word}, '.', ''), ',', '.') END"
+        f"CASE WHEN regexp_full_match(trim({cell}), {sql_text(_GROUPED)}) "
+        f"THEN replace(replace({cell}, '.', ''), ',', '.') END"
     )
     has_points = f"contains({cell}, '.')"
     if decimals == "either":
         has_points = f"({cell} LIKE '%.%.%' OR ({has_points} AND contains({cell}, ',')))"
-    return f"CASE WHEN {has_points} THEN {grouped} ELSE replace({word}, ',', '.') END"
+    return f"CASE WHEN {has_points} THEN {grouped} ELSE replace({cell}, ',', '.') END"
 
 
 def day_sql(cell: str) -> str:

@@ -139,32 +139,6 @@ def test_the_platforms_import_reads_the_same_cells() -> None:
         assert truth_of(text) is wanted
 
 
-@pytest.mark.parametrize("separator", [",", ";"])
-def test_blanks_around_a_cell_change_nothing_for_any_reader(tmp_path: Path, separator: str) -> None:
-    from pydplib.engine import Measure, Plan
-
-    path = tmp_path / "blanks.csv"
-    cells = [
-        ("2", "2", "ja", "x"),
-        (" 2", " 2", " ja", "x"),
-        ("2\xa0", "2\xa0", "JA\xa0", " "),
-        (" ", "  ", " ", "\xa0"),
-    ]
-    lines = [separator.join(row) for row in [("score", "psa", "bph", "kind"), *cells]]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with open_tables() as tables:
-        assert [row[:2] for row in tables.open(path).relation.fetchall()] == [(2, 2)] * 3 + [(None, None)]
-    schema = dp.Schema(
-        {"score": dp.Category([1, 2]), "psa": dp.Number(0, 10), "bph": dp.Flag(), "kind": dp.Category(["x"])}
-    )
-    with dp.load(path, schema) as table:
-        for column, wanted in (("score", [0, 3, 0]), ("bph", [0, 3]), ("kind", [2, 0])):
-            found = table.aggregate(Plan(schema, by=[column], measures=[Measure("count")]))
-            assert found.values[0].tolist() == wanted, column
-        total = Measure("sum", "psa", low=0, high=10, step=1, center=0)
-        assert table.aggregate(Plan(schema, measures=[total])).values[0].tolist() == [6]
-
-
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.CSV.GZ", "a.csv.zst", "a.txt"])
 @pytest.mark.parametrize("is_packed", [True, False])
 def test_no_row_is_lost_to_the_name_of_a_packed_file(tmp_path: Path, name: str, is_packed: bool) -> None:
