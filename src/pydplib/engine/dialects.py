@@ -83,6 +83,10 @@ class Dialect:
         """Return the days since 1970-01-01 of a date."""
         return f"({day} - DATE '1970-01-01')"
 
+    def ordered(self, value: str, *, descending: bool = False) -> str:
+        """Return what sorts rows by a value, with missing ones last in both directions."""
+        return f"{value} {'DESC' if descending else 'ASC'} NULLS LAST"
+
     def divide(self, one: str, other: str) -> str:
         """Divide positive integers, rounding down."""
         return f"({one} // {other})"

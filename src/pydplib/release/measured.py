@@ -222,8 +222,9 @@ class Workload:
 def block_of(facts: Facts) -> Block:
     """Return the table that a question asks for."""
     where = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions, facts.schema)]
-    group = canonical_json({"where": where, "bound": facts.bound.to_dict()})
-    return Block(facts, group, agrees=facts.bound.mode == "weight")
+    after = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions_after, facts.schema)]
+    group = canonical_json({"where": where, "bound": facts.bound.to_dict()} | ({"after": after} if after else {}))
+    return Block(facts, group, agrees=facts.bound.mode != "sample")
 
 
 def _check_table(facts: Facts) -> None:
@@ -506,7 +507,7 @@ def _outer(blocks: Sequence[Block]) -> Plan:
     facts = blocks[0].facts
     columns = sorted({name for block in blocks for name in block.keys})
     measures = [Measure("count"), *(Measure("count", name) for name in columns)]
-    return Plan(facts.schema, measures=measures, where=facts.question.conditions, bound=facts.bound)
+    return facts.plan(measures, by={})
 
 
 def _with_rest(engine: Any, block: Block, counted: dict[Any, Integers]) -> Integers:
@@ -522,9 +523,7 @@ def _with_rest(engine: Any, block: Block, counted: dict[Any, Integers]) -> Integ
         by = {names[i]: block.keys[names[i]] for i in some}
         text = repr(list(by.items()))
         if text not in counted:
-            plan = Plan(
-                facts.schema, measures=[Measure("count")], where=facts.question.conditions, by=by, bound=facts.bound
-            )
+            plan = facts.plan([Measure("count")], by=by)
             counted[text] = engine.aggregate(plan)[0]
         place = tuple(slice(0, sizes[i]) if i in some else sizes[i] for i in range(len(names)))
         cells[place] = counted[text].astype(object).reshape([sizes[i] for i in some])
