@@ -36,7 +36,7 @@ test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run 
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(KEPT) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(KEPT); }
 
 test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation tests, and the whole platform on PostgreSQL.
-	@scripts/setup_system.sh chromium postgresql java groff nginx
+	@scripts/setup_system.sh chromium postgresql mariadb java groff nginx
 	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS) || $(AGAIN) slow; }
 	@echo "The whole platform, on PostgreSQL:"
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 tests/web tests/acceptance $(PYTEST_ARGS) || $(AGAIN) "" tests/web tests/acceptance; }

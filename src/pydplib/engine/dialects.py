@@ -18,6 +18,7 @@ class Dialect:
     inline = "NOT MATERIALIZED"  # let the optimiser push columns and conditions into both readings
     step = ""  # what stands before a step whose columns the next one mentions several times
     text_as_day = True
+    nulls_first = " NULLS FIRST"  # what an order says about missing cells
 
     def quote(self, name: str) -> str:
         """Return a name that cannot be read as anything else."""
