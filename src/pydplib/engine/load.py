@@ -34,6 +34,7 @@ def load(
             a pandas, Polars or PyArrow frame; a DuckDB relation, or a DuckDB connection with ``table=``;
             ``postgresql://user@host/database`` or ``mariadb://user@host/database`` with ``table=`` (or ``?table=`` in
             the URL);
+            an Ibis table or expression on DuckDB, PostgreSQL or MariaDB;
             a Spark DataFrame, or ``spark://host:port`` with ``path=`` of Parquet on the cluster.
         schema: The public facts, or the path of a schema file.
         table: The table's name within a database (``schema.table`` works), or the sheet's within a workbook.
@@ -91,11 +92,15 @@ def _engine(
         from pydplib.engine import spark_engine
 
         return spark_engine.from_frame(source, schema)
+    if module == "ibis":
+        from pydplib.engine import ibis_tables
+
+        return ibis_tables.from_table(source, schema)
     if module in ("pandas", "pyarrow"):
         return duckdb_engine.from_frame(source, schema, memory_limit=memory_limit)
     raise DataError(
         f"load() cannot read a {module}.{kind}. It takes paths, pandas, Polars, PyArrow and Spark frames, DuckDB "
-        "relations and connections, and postgresql://, mariadb:// or spark:// URLs."
+        "relations and connections, Ibis tables, and postgresql://, mariadb:// or spark:// URLs."
     )
 
 

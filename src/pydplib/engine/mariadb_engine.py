@@ -35,7 +35,7 @@ JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_
 WHERE c.TABLE_SCHEMA = {database} AND c.TABLE_NAME = {table} ORDER BY c.ORDINAL_POSITION
 """
 
-_KINDS = {
+KINDS = {
     1040: "the server takes no more connections",
     1044: "the user may not use the database",
     1045: "the server refused the user or the password",
@@ -77,10 +77,10 @@ class _Connection:
                 for setting in SETTINGS:
                     self._session.query(setting)
             except pymysql.MySQLError as error:
-                self._session, number = None, _number(error)
+                self._session, number = None, number_of(error)
             if self._session is None:  # after the handler has ended: no context carries the server's words
                 raise EngineError(
-                    f"MariaDB could not be reached: {_KINDS.get(number or 0, 'the reason is not known')}. Its own "
+                    f"MariaDB could not be reached: {KINDS.get(number or 0, 'the reason is not known')}. Its own "
                     "message is withheld, because it may quote a password."
                 )
         try:
@@ -88,12 +88,12 @@ class _Connection:
                 cursor.execute(statement)
                 return cursor.fetchall() if cursor.description is not None else []
         except pymysql.MySQLError as error:
-            number = _number(error)
+            number = number_of(error)
         if number in _BROKEN:
             self.close()
-        if number in _KINDS:
+        if number in KINDS:
             raise EngineError(
-                f"MariaDB could not read the table: {_KINDS[number]}. Its own message is withheld, because it may "
+                f"MariaDB could not read the table: {KINDS[number]}. Its own message is withheld, because it may "
                 "quote data."
             )
         raise RuntimeError  # what is left may tell of the data: the guard makes it a sentence
@@ -104,7 +104,8 @@ class _Connection:
         self._session = None
 
 
-def _number(error: Exception) -> int:
+def number_of(error: Exception) -> int:
+    """Return the number of a driver's error; 0 where it has none."""
     first = error.args[0] if error.args else 0
     return first if isinstance(first, int) else 0
 
