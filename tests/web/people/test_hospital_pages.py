@@ -231,3 +231,37 @@ def test_refusals_behind_the_door_are_in_the_log(owner, sign_in, lines) -> None:
     assert lines().count("change.refuse") == 3
     line = Line.objects.filter(action="change.refuse").first()
     assert line.actor == "ada" and line.hospital == owner.hospital.key and "own rights" in line.facts["reason"]
+
+
+def test_a_chain_of_new_organisations_gives_no_more_tries(owner, stranger) -> None:
+    """Each new organisation would bring ten more names to try, and open the next one."""
+    from pydplib.errors import ParameterError, PolicyError
+    from pydplib.web.people import managing, rate_limits
+
+    partner, _ = managing.invite_partner(owner, "Acme", "anna", "")
+    tries, asked, manager = rate_limits.LIMITS["taken"][0].tries, 0, partner
+    with pytest.raises(PolicyError, match="Many names"):
+        for number in range(5):
+            for _ in range(tries // 2):
+                with pytest.raises(ParameterError):
+                    managing.invite(manager, "eve", "")
+                asked += 1
+            manager, _ = managing.invite_partner(manager, f"Sock {number}", f"sock{number}", "")
+    assert asked == tries
+    assert managing.family_of(manager.hospital) == partner.hospital.key == managing.family_of(partner.hospital)
+    with pytest.raises(PolicyError, match="Many names"):
+        managing.invite(partner, "somebody", "")
+    assert managing.family_of(owner.hospital) == owner.hospital.key
+    managing.invite(owner, "colleague", "")  # the hospital that invited Acme goes on
+
+
+def test_organisations_cannot_be_opened_without_end(owner) -> None:
+    from pydplib.errors import PolicyError
+    from pydplib.web.people import managing, rate_limits
+
+    manager, opened = owner, 0
+    with pytest.raises(PolicyError, match="Many organisations"):
+        for number in range(23):
+            made, _ = managing.invite_partner(manager, "Partner " + 2 * "abcdefghjkmnpqrstuvwxyz"[number], f"p{number}", "")
+            manager, opened = (made if number else manager), opened + 1
+    assert opened <= 2 * rate_limits.LIMITS["organisation"][0].tries + 1
