@@ -54,7 +54,7 @@ _EVERYDAY_LATIN = frozenset("ƏəƆɔƐɛƁɓƊɗƉɖƎǝƑƒƓɠƔɣƖƗƘƙƝ�
 phonetic writing) are drawn like plain letters or strokes."""
 
 _SIGNS = frozenset(" .,:;'\"&+-–/()#!|’‘“”„«»·・、「」")
-"""What may stand between letters and digits. Other signs are drawn like letters (℮, ×, ∣, ○), or replace them ($, @)."""
+"""What may stand between letters and digits. Other signs are drawn like letters (℮, ×, ∣, ○), or replace them ($)."""
 
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, marks and signs that show nothing, whatever their category says."""
