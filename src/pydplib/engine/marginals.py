@@ -1,6 +1,6 @@
 """Several tables of counts in one scan: the marginals of the same bounded rows, each row in one cell of each.
 
-Plans over the same rows (conditions and bound) are bounded once and added up together::
+Plans over the same rows (conditions, bound and what a chosen row must meet) are bounded once and added up together::
 
     read    AS (the columns that any plan looks at, from one scan of the source)
     bounded AS (normalised rows and their weights)                                     per set of rows
@@ -60,7 +60,7 @@ class Rows:
             return first
         columns = sorted({name for plan in self.plans for name in plan.by})
         measures = [Measure("count"), *(Measure("count", name) for name in columns)]
-        return Plan(first.table, measures=measures, where=first.where, bound=first.bound)
+        return Plan(first.table, measures=measures, where=first.where, bound=first.bound, after=first.after)
 
     @cached_property
     def cuts(self) -> tuple[tuple[str, Any], ...]:
@@ -132,7 +132,7 @@ def rows_of(plans: Sequence[Plan]) -> tuple[Rows, ...]:
                 "Tables in one scan are counts over public keys: Plan(..., measures=[Measure('count')])."
             )
         alone = place if plan.bound.mode == "sample" else None  # a sample of rows is one by the table's own groups
-        found.setdefault((plan.where, plan.bound, alone), []).append(place)
+        found.setdefault((plan.where, plan.after, plan.bound, alone), []).append(place)
     return tuple(Rows(tuple(places), tuple(plans[place] for place in places)) for places in found.values())
 
 
@@ -152,7 +152,7 @@ def columns_read(compiler: Compiler, groups: Sequence[Rows], *, with_person: boo
     looked_at: dict[str, None] = {}
     for group in groups:
         bound = group.outer.bound
-        names = [*group.outer.columns, *([bound.person] if with_person else []), bound.row_key]
+        names = [*group.outer.read, *([bound.person] if with_person else []), bound.row_key]
         looked_at.update(dict.fromkeys(name for name in names if name is not None))
     return ", ".join(compiler.dialect.quote(name) for name in looked_at) or "1 AS one"
 

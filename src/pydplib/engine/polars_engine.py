@@ -15,6 +15,7 @@ from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.marginals import Rows, read_tables, rows_of, size_of
+from pydplib.engine.persons import ordering_columns
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
 from pydplib.engine.reading import Answer, check_present, column_names, read_table
@@ -84,7 +85,7 @@ class PolarsEngine:
 
         looked_at: dict[str, None] = {}
         for group in groups:
-            names = [*group.outer.columns, group.outer.bound.person, group.outer.bound.row_key]
+            names = [*group.outer.read, group.outer.bound.person, group.outer.bound.row_key]
             looked_at.update(dict.fromkeys(name for name in names if name is not None))
         engine, width = self._read_once(looked_at), max(group.width for group in groups)
         parts = []
@@ -142,7 +143,7 @@ class PolarsEngine:
         if self._is_pinned:
             return self
         looked_at: Iterable[str | None] = (
-            dict.fromkeys([*plan.columns, plan.bound.person, plan.bound.row_key]) if isinstance(plan, Plan) else plan
+            dict.fromkeys([*plan.read, plan.bound.person, plan.bound.row_key]) if isinstance(plan, Plan) else plan
         )
         names = [name for name in looked_at if name is not None] or list(self._types)[:1]
         engine = copy(self)
@@ -159,8 +160,12 @@ class PolarsEngine:
     def _frames(self, plan: Plan, bounded: pl.LazyFrame) -> Iterator[tuple[pl.LazyFrame, tuple[int, ...], bool]]:
         import polars as pl
 
-        if plan.bound.mode == "weight":
-            bounded = bounded.with_columns(words.key_expr(plan.by, self.schema, self._names).alias("k"))
+        if plan.bound.mode != "sample":
+            unknown = {f"u{i}": self._names[name] for i, (name, keys) in enumerate(plan.by.items()) if keys is None}
+            bounded = bounded.with_columns(
+                words.key_expr(plan.by, self.schema, self._names).alias("k"),
+                *(pl.col(name).alias(key) for key, name in unknown.items()),
+            ).drop_nulls(list(unknown))
         weighed = bounded.filter(pl.col("k").is_not_null())
         groups = ["k", *(f"u{i}" for i, keys in enumerate(plan.by.values()) if keys is None)]
         scalars = [i for i, measure in enumerate(plan.measures) if measure.kind != "cells"]
@@ -190,6 +195,8 @@ class PolarsEngine:
         rows = self._rows(plan)
         if plan.bound.mode == "sample":
             return self._sampled(plan, rows)
+        if plan.bound.mode == "row":
+            return self._one_row(plan, rows)
         if plan.bound.person is None:
             return rows.with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
         most = plan.bound.max_rows
@@ -203,7 +210,7 @@ class PolarsEngine:
 
         columns = [
             words.column_expr(name, self.schema.column(name), self._types[name]).alias(self._names[name])
-            for name in plan.columns
+            for name in plan.read
         ]
         if plan.bound.person is not None:
             columns.append(self._identity(plan.bound.person, "person column").alias("p"))
@@ -235,6 +242,27 @@ class PolarsEngine:
         if storage not in allowed:
             raise SchemaError(f"The {what} '{column}' must hold {' or '.join(allowed)}, not {storage}.")
         return storage
+
+    def _one_row(self, plan: Plan, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return one row of each person, as ``persons`` says."""
+        import polars as pl
+
+        bound, keys, downwards = plan.bound, [pl.col("p")], [False]
+        texts = [name for name in plan.columns if self.schema.column(name).cell.is_text]
+        for column in dict.fromkeys([*bound.order, *ordering_columns(self.schema), *texts]):
+            cell, value = self.schema.column(column).cell, pl.col(self._names[column])
+            descending = bound.is_descending and column in bound.order
+            if descending and cell.other is not None:  # its code is the largest, and it is no largest value
+                keys.append(value == cell.other)
+                downwards.append(False)
+            # Some engines take -0.0 for less than 0.0.
+            keys.append(value if cell.is_code or cell.is_text else value + 0.0)
+            downwards.append(descending)
+        chosen = rows.sort(keys, descending=downwards, nulls_last=True).unique("p", keep="first", maintain_order=True)
+        met = [words.condition_expr(c, self.schema, self._names[c.column]) for c in plan.after]
+        names = [self._names[column] for column in plan.columns]
+        counted = (chosen.filter(*met) if met else chosen).with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
+        return counted.select(*names, "w")
 
     def _sampled(self, plan: Plan, rows: pl.LazyFrame) -> pl.LazyFrame:
         import polars as pl
@@ -311,8 +339,8 @@ class BoundedPolars:
         names = self._engine._names
         extra = [
             words.condition_expr(condition, self.schema, names[condition.column])
-            for condition in plan.where
-            if condition not in self._plan.where
+            for condition in (*plan.where, *plan.after)
+            if condition not in (*self._plan.where, *self._plan.after)
         ]
         return self._frame.filter(*extra) if extra else self._frame
 

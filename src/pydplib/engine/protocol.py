@@ -81,8 +81,13 @@ def check_narrower(outer: Plan, inner: Plan) -> None:
     if inner.bound != outer.bound:
         raise QuestionError("A bounded table keeps its bound; ask it with the same bound.")
     missing = [str(condition) for condition in outer.where if condition not in inner.where]
+    missing += [str(condition) for condition in outer.after if condition not in inner.after]
     if missing:
         raise QuestionError("A bounded table may only be narrowed: the plan leaves out " + " and ".join(missing) + ".")
+    if outer.bound.mode == "row" and inner.where != outer.where:
+        raise QuestionError(
+            "Each person's row is chosen already: narrow this table by after=, where= must stay the same."
+        )
     if outer.bound.mode == "sample" and dict(inner.by) != dict(outer.by):
         raise QuestionError("A sampled table keeps its groups: by= must stay the same.")
     absent = sorted(set(inner.columns) - set(outer.columns))

@@ -9,7 +9,8 @@ The shape, by weights::
 
 No sort and no window: two readings of the source and two hash tables. A source that may give other rows
 on a second reading is read once, into ``pydplib_read``: otherwise the weights would be of other rows than
-those they weigh. The sampling bound ranks rows by a keyed hash instead. Where the bytes stay as they are, only the
+those they weigh. The sampling bound ranks rows by a keyed hash instead, one row of each person by declared columns
+(``one_row``). Where the bytes stay as they are, only the
 rows of persons beyond the limit are weighed: see ``beyond``.
 """
 
@@ -26,6 +27,7 @@ from pydplib.engine.conditions import Condition
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.marginals import READ
 from pydplib.engine.measures import Measure, number_bounds
+from pydplib.engine.one_row import one_row_sql
 from pydplib.engine.plan import Bins, Keys, Plan
 from pydplib.engine.reading import column_names
 from pydplib.engine.sampling import sampling_sql
@@ -95,12 +97,15 @@ class Compiler:
             return [Query(self._persons_by_rows(plan), (0,), True)]
         head = self.bounding(outer or plan, aside) if bounded_table is None else ""
         extra = [condition for condition in plan.where if condition not in (outer or plan).where]
+        extra += [condition for condition in plan.after if condition not in (outer or plan).after]
         origin = bounded_table or "bounded"
         if extra:
-            origin = f"(SELECT * FROM {origin} WHERE {self._conditions(extra)}) narrowed"
+            origin = f"(SELECT * FROM {origin} WHERE {self.conditions(extra)}) narrowed"
         sampled = plan.bound.mode == "sample"
         key = "k" if sampled else self.key_sql(plan.by)
         unknown = [f"u{i}" for i, keys in enumerate(plan.by.values()) if keys is None]
+        if unknown and not sampled:
+            origin = self._named(plan, origin)
         weight = "w" if plan.scale > 1 else "1"
         groups = ["k", *unknown]
         scalars = [i for i, measure in enumerate(plan.measures) if measure.kind != "cells"]
@@ -143,6 +148,8 @@ class Compiler:
         """Return the WITH clauses whose last one, ``bounded``, holds normalised rows and what each weighs."""
         if plan.bound.mode == "sample":
             return sampling_sql(self, plan)
+        if plan.bound.mode == "row":
+            return one_row_sql(self, plan)
         if aside is not None:
             return bounding_sql(self, plan, aside)
         rows = f"WITH {self.reading(plan)}rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)"
@@ -165,13 +172,13 @@ class Compiler:
         """Return the clause that reads the plan's columns once, where a second reading could give other rows."""
         if self.source.is_pinned:
             return ""
-        looked_at = dict.fromkeys([*plan.columns, plan.bound.person, plan.bound.row_key])
+        looked_at = dict.fromkeys([*plan.read, plan.bound.person, plan.bound.row_key])
         columns = ", ".join(self.dialect.quote(name) for name in looked_at if name is not None)
         return f"{READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
 
     def rows(self, plan: Plan, *, with_person: bool = True) -> str:
         """Return the rows that a plan looks at: normalised columns, person, row key; nobody's rows too without."""
-        columns = [f"{self.column_sql(name)} AS {self.name(name)}" for name in plan.columns]
+        columns = [f"{self.column_sql(name)} AS {self.name(name)}" for name in plan.read]
         person = plan.bound.person if with_person else None
         if person is not None:
             columns.append(f"{self._person(person)} AS p")
@@ -184,7 +191,7 @@ class Compiler:
 
     def narrowed(self, text: str, where: Sequence[Condition], *more: str) -> str:
         """Return the rows of a SELECT of normalised columns that meet all conditions."""
-        kept = [*more, *([self._conditions(where)] if where else [])]
+        kept = [*more, *([self.conditions(where)] if where else [])]
         return f"SELECT * FROM ({text}) normalised WHERE {' AND '.join(kept)}" if kept else text
 
     # -- columns ---------------------------------------------------------------------------------
@@ -248,7 +255,8 @@ class Compiler:
 
     # -- conditions, keys, values ----------------------------------------------------------------
 
-    def _conditions(self, conditions: Sequence[Condition]) -> str:
+    def conditions(self, conditions: Sequence[Condition]) -> str:
+        """Return whether a row of normalised columns meets all conditions."""
         return " AND ".join(f"({self._condition(condition)})" for condition in conditions)
 
     def _condition(self, condition: Condition) -> str:
@@ -363,6 +371,13 @@ class Compiler:
 
     def _select(self, columns: Sequence[str], origin: str) -> str:
         return f"SELECT {', '.join(columns)} FROM {origin}"
+
+    def _named(self, plan: Plan, origin: str) -> str:
+        """Return rows with their unknown keys; a row that has none of them is in no group."""
+        keys = {f"u{i}": self.name(name) for i, (name, keys) in enumerate(plan.by.items()) if keys is None}
+        named = ", ".join(f"{name} AS {key}" for key, name in keys.items())
+        present = " AND ".join(f"{name} IS NOT NULL" for name in keys.values())
+        return f"(SELECT *, {named} FROM {origin} WHERE {present}) keyed"
 
     def _grouped(self, head: str, inner: str, groups: Sequence[str], sums: Sequence[str]) -> str:
         # No WHERE k IS NOT NULL: optimisers would evaluate the key twice. The reader drops that group.

@@ -124,7 +124,7 @@ class SqlEngine:
         """Bound the plan's rows once, in a temporary table that is dropped at the end."""
         check_same_table(self.schema, plan)
         name = f"pydplib_bounded_{uuid.uuid4().hex}"
-        self._answer(f"CREATE TEMP TABLE {name} AS\n{self._compiler.bounded(plan)}")
+        self._answer(f"CREATE TEMPORARY TABLE {name} AS\n{self._compiler.bounded(plan)}")
         try:
             yield BoundedEngine(self, plan, name)
         finally:

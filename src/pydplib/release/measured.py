@@ -262,8 +262,9 @@ class Workload:
 def block_of(facts: Facts) -> Block:
     """Return the table that a question asks for."""
     where = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions, facts.schema)]
-    group = canonical_json({"where": where, "bound": facts.bound.to_dict()})
-    return Block(facts, group, agrees=facts.bound.mode == "weight")
+    after = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions_after, facts.schema)]
+    group = canonical_json({"where": where, "bound": facts.bound.to_dict()} | ({"after": after} if after else {}))
+    return Block(facts, group, agrees=facts.bound.mode != "sample")
 
 
 def _check_table(facts: Facts) -> None:

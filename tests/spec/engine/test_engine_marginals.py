@@ -77,6 +77,26 @@ def test_tables_in_one_scan_hold_every_row_once_and_agree_with_asking_one_by_one
     assert int(found[4].sum()) == int(found[5].sum()) <= int(found[3])
 
 
+def test_tables_of_one_row_of_each_person_are_counted_together_and_apart_from_others(place):
+    table = place(arrow(PEOPLE), SCHEMA)
+    row = dp.Person("patient").last_row(order="age").bound(SCHEMA)
+    old = [dp.Where("age").at_least(60)]
+
+    def chosen(by: Any, *, where: Any = (), after: Any = ()) -> Plan:
+        return Plan(SCHEMA, measures=[Measure("count")], by=by, where=where, after=after, bound=row)
+
+    score, flag = {"pirads": (1, 2, 3, "other")}, {"bph": (True, None)}
+    plans = [chosen(score), chosen(flag), chosen(score, after=old), chosen(score, where=old), plan(score)]
+    assert [len(group.plans) for group in rows_of(plans)] == [2, 1, 1, 1]
+    found = table.tables(plans)
+    for cells, asked in zip(found, plans, strict=True):
+        assert cells[:-1].tolist() == table.aggregate(asked)[0].tolist()
+    people = [rows for rows in PEOPLE if rows]
+    assert int(found[0].sum()) == int(found[1].sum()) == len(people)
+    # Whoever's last row is of an old age has an old row; the other way round it need not be so.
+    assert 0 < int(found[2].sum()) <= int(found[3].sum()) <= len(people)
+
+
 def test_tables_without_persons_and_of_nobody_are_counted(place):
     schema = dp.Schema({"pirads": dp.Category([1, 2]), "bph": dp.Flag()})
     plans = [
