@@ -1,0 +1,1 @@
+"""Clinical statistics from noisy counts, with intervals that know the noise."""
