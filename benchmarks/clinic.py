@@ -35,7 +35,7 @@ from pydplib.clinic.survival_curves import (
 )
 
 RESULTS = Path(__file__).parent / "results" / "clinic.json"
-SIZES, EPSILONS = (200, 652, 1500, 5000), (0.3, 1.0, 3.0)
+SIZES, EPSILONS = (200, 400, 652, 1500, 5000), (0.3, 0.5, 1.0, 2.0, 3.0)
 
 Found = tuple[Estimate, Any]
 

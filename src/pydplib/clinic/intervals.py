@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, TypeAlias
 
@@ -56,14 +57,14 @@ def noise_quantile(confidence: float, variance: float) -> float:
     """Return how many standard deviations an interval of the noise alone reaches: those of a single Laplace variable.
 
     Sums of several have lighter tails, down to the normal ones: the interval covers at least as often. Integer noise
-    moves by whole steps, for which a tenth of a step is added.
+    moves by whole steps, for which a quarter of a step is added.
 
     Examples:
         >>> round(noise_quantile(0.95, 200.0), 3), round(noise_quantile(0.95, 0.2), 3)
-        (2.125, 2.341)
+        (2.136, 2.677)
     """
     laplace = max(normal_quantile(confidence), -math.log(1 - confidence) / math.sqrt(2))
-    return laplace + (min(0.1 / math.sqrt(variance), 1.0) if variance > 0 else 0.0)
+    return laplace + (min(0.25 / math.sqrt(variance), 1.0) if variance > 0 else 0.0)
 
 
 def laplace_variance(scale: float) -> float:
@@ -140,11 +141,13 @@ def share(
         (0.3, 0.239, 0.368)
     """
     other = variance if other_variance is None else other_variance
-    reach, largest = normal_quantile(confidence), float(np.max(variance))
+    reach = normal_quantile(confidence)
+    noises = [float(part) for side in (variance, other) for part in np.ravel(side) if part > 0]
+    finest = noise_quantile(confidence, min(noises, default=0.0))
     cut, rest = np.maximum(yes, 0.0), np.maximum(no, 0.0)
     value = np.where(cut + rest > 0, cut / np.where(cut + rest > 0, cut + rest, 1.0), 0.5)
     low, high = share_ends(yes, no, variance, other, reach, sampled=True)
-    inner, outer = share_ends(yes, no, variance, other, noise_quantile(confidence, largest), sampled=False)
+    inner, outer = share_ends(yes, no, variance, other, finest, sampled=False)
     return Estimate(value, *around(value, low, high), *around(value, inner, outer))
 
 
@@ -197,8 +200,13 @@ def poisson_draws(means: Floats, chances: Floats) -> Floats:
     return found.reshape(chances.shape)
 
 
+@lru_cache(maxsize=1)
+def _factorials(most: int) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, most + 1)))])
+
+
 def _log_factorials(start: int, stop: int) -> Floats:
-    return np.array([math.lgamma(number + 1.0) for number in range(start, stop + 1)])
+    return _factorials(1 << max(stop, 4096).bit_length())[start : stop + 1]
 
 
 def laplace_draws(scale: float, chances: Floats) -> Floats:

@@ -17,6 +17,7 @@ from pydplib.clinic.intervals import (
     Floats,
     around,
     bootstrap_p,
+    laplace_variance,
     noise_quantile,
     normal_quantile,
 )
@@ -245,30 +246,30 @@ def median_survival(curve: Curve, edges: Floats, *, level: float = 0.5) -> Estim
     return Estimate(crossing(found.value, edges, level), *ends)
 
 
-def log_rank(tables: Floats) -> Floats:
-    """Return the log-rank statistic of noisy counts.
+def log_rank(tables: Floats, variance: float = 0.0) -> Floats:
+    """Return the log-rank statistic of noisy counts; the noise of the excess of events is added to its variance.
 
     Args:
         tables: (..., groups, bins, 2): censored and events.
+        variance: The noise variance of one cell.
 
     Examples:
         >>> same = np.array([[[2.0, 3.0], [1.0, 4.0]], [[2.0, 3.0], [1.0, 4.0]]])
         >>> round(float(log_rank(same)), 6)
         0.0
     """
-    fitted = consistent(tables)
-    at_risk, events, _ = _parts(fitted)
-    size, gone = at_risk.sum(axis=-2), events.sum(axis=-2)
-    safe = np.where(size > 0, size, 1.0)
-    share = at_risk / safe[..., None, :]
-    expected = share * gone[..., None, :]
-    excess = (events - expected).sum(axis=-1)[..., :-1]
-    factor = np.where(size > 1, gone * (size - gone) / np.maximum(size - 1, 1e-9), 0.0)
     groups = tables.shape[-3] - 1
+    at_risk = np.maximum(np.cumsum(tables.sum(axis=-1)[..., ::-1], axis=-1)[..., ::-1], 0.0)
+    events = tables[..., 1]
+    size, gone = at_risk.sum(axis=-2), events.sum(axis=-2)
+    share = at_risk / np.where(size > 0, size, 1.0)[..., None, :]
+    excess = (events - share * gone[..., None, :]).sum(axis=-1)[..., :-1]
+    some = np.clip(gone, 0.0, size)
+    factor = np.where(size > 1, some * (size - some) / np.maximum(size - 1, 1e-9), 0.0)
     share = share[..., :groups, :]
-    spread = -np.einsum("...it,...jt,...t->...ij", share, share, factor)
-    spread[..., np.arange(groups), np.arange(groups)] += np.einsum("...it,...t->...i", share, factor)
-    spread = spread + 1e-12 * np.eye(groups)
+    spread = -np.einsum("...it,...jt,...t->...ij", share, share, factor + variance)
+    own = np.einsum("...it,...t->...i", share, factor) + variance * tables.shape[-2]
+    spread[..., np.arange(groups), np.arange(groups)] += own + 1e-12
     solved = np.linalg.solve(spread, excess[..., None])[..., 0]
     found: Floats = np.maximum((excess * solved).sum(axis=-1), 0.0)
     return found
@@ -299,7 +300,10 @@ def log_rank_test(table: Floats, scale: float, *, replicates: int = REPLICATES) 
         scale: The scale of their discrete Laplace noise.
         replicates: How often everything is repeated.
     """
-    observed = float(log_rank(table))
-    key = ("log-rank", table.tolist())
-    p = bootstrap_p(observed, no_difference(table), scale, log_rank, key=key, replicates=replicates)
+    variance = laplace_variance(scale)
+    observed = float(log_rank(table, variance))
+    p = bootstrap_p(
+        observed, no_difference(table), scale, lambda drawn: log_rank(drawn, variance),
+        key=("log-rank", table.tolist()), replicates=replicates,
+    )  # fmt: skip
     return Test(observed, table.shape[0] - 1, p)

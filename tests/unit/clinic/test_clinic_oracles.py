@@ -70,8 +70,8 @@ def test_correlation_is_numpys_on_binned_values(seeded: np.random.Generator) -> 
 
 def cohort(seeded: np.random.Generator, size: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     group = seeded.integers(0, 3, size)
-    times = np.minimum(seeded.geometric(0.08 + 0.03 * group) - 1, 11)
-    events = (seeded.random(size) < 0.6) & (times < 11)
+    times = np.minimum(seeded.geometric(0.16 + 0.03 * group) - 1, 11)
+    events = (seeded.random(size) < 0.8) & (times < 11)
     tables = np.zeros((3, 12, 2))
     np.add.at(tables, (group, times, events.astype(int)), 1)
     return group, times, events, tables
