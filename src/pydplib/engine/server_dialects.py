@@ -80,6 +80,7 @@ class SqliteDialect(Dialect):
 
     name = "sqlite"
     inline = "MATERIALIZED"  # inlined, SQLite joins persons without an index: quadratic in their number
+    grouping_sets = False
     step = "MATERIALIZED "  # inlined, SQLite computes a cell once per mention: a thousand times after five steps
 
     def __init__(self, mixed: Iterable[str] = ()) -> None:
