@@ -49,7 +49,7 @@ class Compared(Clinical):
 
 
 _SHARED: dict[str, Any] = {
-    "picture": "points", "about": "all", "needs_group": True, "most_groups": 1, "api_groups": (1, 1),
+    "picture": "forest", "about": "all", "needs_group": True, "most_groups": 1, "api_groups": (1, 1),
     "is_binned": True, "parts": BIN_PARTS,
 }  # fmt: skip
 

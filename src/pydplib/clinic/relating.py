@@ -182,7 +182,7 @@ class Correlation(Clinical):
     title="Logistic regression",
     hint="Odds ratios of a yes/no outcome, each covariate adjusted for the others.",
     example="logistic recurrence by arm",
-    picture="points",
+    picture="forest",
     about="all",
     needs_group=True,
     most_groups=2,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     title="Time to an event",
     hint="A Kaplan-Meier curve per group, with medians and the log-rank test.",
     example="survival months until recurrence by arm",
-    picture="points",
+    picture="curves",
     about="all",
     needs_group=True,
     most_groups=2,

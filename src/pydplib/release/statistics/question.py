@@ -37,8 +37,10 @@ Conditions: TypeAlias = Condition | Iterable[Condition]
 ROW_IS_PERSON = "each row counts as one person"
 """What a release counts where the schema names no person column."""
 
-Picture: TypeAlias = Literal["bars", "points", "boxes", "choices"]
-"""How a statistic is drawn: bars (colours for tables), points with intervals, boxes, or the values that were chosen."""
+Picture: TypeAlias = Literal["bars", "points", "boxes", "choices", "curves", "forest", "roc"]
+"""How a statistic is drawn: bars (colours for tables), points with intervals, boxes, the values that were chosen;
+survival curves, a forest plot or a ROC curve.
+"""
 
 PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges"]
 """What a part of a question holds: one of several words, a number, a whole number, quantiles, edges of bins."""
