@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+STATISTIC_MODULES: tuple[str, ...] = ("pydplib.clinic",)
+"""Packages above ``release`` that enter statistics into its registry; loaded when somebody first looks one up."""
+
 PUBLIC_MODULES: tuple[str, ...] = (
     "anonymity",
     "attack",
     "budget",
     "capture",
+    "clinic",
     "datasets",
     "engine",
     "errors",
