@@ -64,7 +64,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sum",
         "variance",
     ),
-    "pydplib.engine": ("Bins", "Table", "Where", "load"),
+    "pydplib.engine": ("Bins", "Person", "Table", "Where", "load"),
     "pydplib.anonymity": (
         "AlphaK",
         "AnonymizationResult",

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -82,7 +82,9 @@ class Facts:
         if question.about == "numbers":
             _check_measured(question, schema, groups)
         canonical = question.canonical(schema)
-        facts = cls(question, schema, canonical, groups, question.bound(schema, groups), question.axes(schema, groups))
+        rule = question.per_person
+        bound = question.bound(schema, groups) if rule is None else rule.bound(schema)
+        facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups))
         if facts.has_unknown_keys:
             _check_unknown(facts)
         facts.plan([Measure("count")])  # the engine's own checks of keys, conditions and sizes
@@ -115,7 +117,7 @@ class Facts:
     @property
     def bounds(self) -> tuple[float, float]:
         """The public bounds of the measured column, narrowed by the conditions on it."""
-        where = canonical_conditions(self.question.conditions, self.schema)
+        where = canonical_conditions((*self.question.conditions, *self.question.conditions_after), self.schema)
         return narrowed_bounds(self.column, self.question.measured[0], where)
 
     @property
@@ -126,7 +128,7 @@ class Facts:
     @property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
-        used = sorted(self.question.fields | self.question.filters)
+        used = sorted(self.question.fields | self.question.filters | set(self.plan([Measure("count")]).read))
         declared = self.schema.to_dict()
         facts = {
             "table": self.schema.name,
@@ -135,14 +137,22 @@ class Facts:
         }
         return sha256_hex(canonical_json(facts))
 
-    def plan(self, measures: Iterable[Measure]) -> Plan:
-        """Return the engine's plan of these measures."""
+    def plan(self, measures: Iterable[Measure], *, by: Mapping[str, Any] | None = None) -> Plan:
+        """Return the engine's plan of these measures; by the question's groups, or by others."""
         wanted = tuple(measures)
-        return Plan(self.schema, measures=wanted, where=self.question.conditions, by=self.groups, bound=self.bound)
+        question = self.question
+        return Plan(
+            self.schema,
+            measures=wanted,
+            where=question.conditions,
+            by=self.groups if by is None else by,
+            bound=self.bound,
+            after=question.conditions_after,
+        )
 
     def even_group(self, size: float | None) -> float | None:
         """Return the rows of an even group, where the size is known and no condition leaves rows out."""
-        return None if size is None or self.question.conditions else max(size, 1.0) / self.cells
+        return None if size is None or self.question.is_narrowed else max(size, 1.0) / self.cells
 
     def at(self, epsilon: Any, delta: Any = None, *, confidence: float = COVERAGE) -> Purchase:
         """Return the question with its plan, noise and cost at a given privacy loss.

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,7 +22,6 @@ from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json
 from pydplib.engine import Bins, Measure, Plan, Table
 from pydplib.engine.conditions import canonical_conditions
-from pydplib.engine.exact import integers
 from pydplib.errors import DataError, ParameterError, PydplibError, QuestionError
 from pydplib.guarantee import PureDP
 from pydplib.noise.tap import add_laplace
@@ -96,6 +94,11 @@ class Block:
     def cells(self) -> int:
         """How many cells there are."""
         return math.prod(self.shape)
+
+    @property
+    def plan(self) -> Plan:
+        """What the engine counts."""
+        return self.facts.plan([Measure("count")])
 
     @property
     def reach(self) -> int:
@@ -222,8 +225,9 @@ class Workload:
 def block_of(facts: Facts) -> Block:
     """Return the table that a question asks for."""
     where = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions, facts.schema)]
-    group = canonical_json({"where": where, "bound": facts.bound.to_dict()})
-    return Block(facts, group, agrees=facts.bound.mode == "weight")
+    after = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions_after, facts.schema)]
+    group = canonical_json({"where": where, "bound": facts.bound.to_dict()} | ({"after": after} if after else {}))
+    return Block(facts, group, agrees=facts.bound.mode != "sample")
 
 
 def _check_table(facts: Facts) -> None:
@@ -320,19 +324,11 @@ class Measurement:
     def count(self, table: Table) -> tuple[Integers, ...]:
         """Return the exact cells of all tables. Private: only ever called after the debit.
 
-        The rows of a group are bounded once and kept by the engine, so that all of its tables count one state.
+        Proof (sensitivity): one scan bounds the rows of each group once, and every row is in one cell of every table
+        of its group (``engine.marginals``): in the last of a column, if no key takes it.
         """
-        found: dict[int, Integers] = {}
-        for places in self.workload.groups:
-            blocks = [self.workload.blocks[place] for place in places]
-            if not blocks[0].agrees:
-                found[places[0]] = table.aggregate(blocks[0].facts.plan([Measure("count")]))[0]
-                continue
-            with table.engine.bounded(_outer(blocks)) as engine:
-                counted: dict[Any, Integers] = {}
-                for place, block in zip(places, blocks, strict=True):
-                    found[place] = _with_rest(engine, block, counted)
-        return tuple(found[place] for place in range(len(self.workload.blocks)))
+        plans = [block.plan for block in self.workload.blocks]
+        return tuple(cells.ravel() for cells in table.tables(plans))
 
     # -- margins ---------------------------------------------------------------------------------
 
@@ -499,39 +495,6 @@ class Measurement:
             text += f" (bought one by one: ± {show_margin(self.alone(facts), whole=True)})"
             found.append(text + ".")
         return tuple(found)
-
-
-def _outer(blocks: Sequence[Block]) -> Plan:
-    """Return the plan that bounds the rows of a group: with every column that its tables look at."""
-    facts = blocks[0].facts
-    columns = sorted({name for block in blocks for name in block.keys})
-    measures = [Measure("count"), *(Measure("count", name) for name in columns)]
-    return Plan(facts.schema, measures=measures, where=facts.question.conditions, bound=facts.bound)
-
-
-def _with_rest(engine: Any, block: Block, counted: dict[Any, Integers]) -> Integers:
-    """Return the cells of a table, with all other rows last in every column, from its sums over sets of columns.
-
-    Proof (sensitivity): all sums count one state of the bounded rows, so a cell of "all other rows" is the exact weight
-    of the rows that are in none of the others; each row is in one cell.
-    """
-    facts, names = block.facts, list(block.keys)
-    sizes = [size - 1 for size in block.shape]
-    cells = np.zeros(block.shape, dtype=object)
-    for some in chain.from_iterable(combinations(range(len(names)), n) for n in range(len(names) + 1)):
-        by = {names[i]: block.keys[names[i]] for i in some}
-        text = repr(list(by.items()))
-        if text not in counted:
-            plan = Plan(
-                facts.schema, measures=[Measure("count")], where=facts.question.conditions, by=by, bound=facts.bound
-            )
-            counted[text] = engine.aggregate(plan)[0]
-        place = tuple(slice(0, sizes[i]) if i in some else sizes[i] for i in range(len(names)))
-        cells[place] = counted[text].astype(object).reshape([sizes[i] for i in some])
-    for axis, size in enumerate(sizes):
-        moved = np.moveaxis(cells, axis, 0)
-        moved[size] -= moved[:size].sum(axis=0)
-    return integers(cells.ravel())
 
 
 @dataclass(frozen=True, repr=False)

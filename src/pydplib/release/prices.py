@@ -377,7 +377,7 @@ def delta_of(session: Session, facts: Facts, delta: float | None) -> float | Non
 def _by_margin(session: Session, facts: Facts, asked: Accuracy, *, buy: bool) -> Agreement:
     delta = delta_of(session, facts, asked.delta)
     wanted = parse_margin(asked.margin)
-    needs = facts.question.needs_size and not facts.question.conditions
+    needs = facts.question.needs_size and not facts.question.is_narrowed
     if buy and needs:
         _check_open(session, facts, "dp_high")
     size, remarks = _known_size(session, buy=buy and needs)
@@ -389,7 +389,7 @@ def _by_margin(session: Session, facts: Facts, asked: Accuracy, *, buy: bool) ->
 
 def _by_noise_factor(session: Session, facts: Facts, factor: NoiseFactor, *, buy: bool) -> Agreement:
     label = label_of_noise_factor(factor)
-    matching = (_MATCHING,) if facts.question.conditions else ()
+    matching = (_MATCHING,) if facts.question.is_narrowed else ()
     if buy:
         _check_open(session, facts, label)
     size, remarks = _known_size(session, buy=buy)
@@ -473,7 +473,7 @@ def margin_epsilon(
 ) -> Fraction:
     """Return the smallest epsilon whose expected margin is at most ``margin`` (in ranks for quantiles)."""
     if facts.question.needs_size:
-        if facts.question.conditions:
+        if facts.question.is_narrowed:
             raise CalibrationError(
                 f"The margin of a {facts.question.noun} under conditions depends on how many rows meet them, which "
                 "is not public: give epsilon instead, or count them first (the margin of a count is known)."

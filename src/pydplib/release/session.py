@@ -626,7 +626,7 @@ class Session(Shown):
     def _limit_words(self, purchase: Purchase) -> tuple[str, ...]:
         """Return what the bought histogram says about rows beyond the limit, for answers that the limit shapes."""
         bound = purchase.facts.bound
-        if bound.person is None or (bound.mode == "sample" and bound.max_groups is None):
+        if bound.person is None or (bound.mode != "weight" and bound.max_groups is None):
             return ()
         bought = None if isinstance(purchase.question, RowsPerPerson) else self.limit
         return () if bought is None else (beyond_words(bought),)

@@ -66,7 +66,7 @@ def _check_cost(release: Release) -> None:
 
 def _check_question(question: Any) -> None:
     _demand(isinstance(question, Mapping))
-    for part in ("by", "where"):
+    for part in ("by", "where", "after"):
         entries = question.get(part, ())
         _demand(isinstance(entries, list | tuple))
         _demand(all(isinstance(entry, Mapping) and isinstance(entry.get("column"), str) for entry in entries))
