@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import batched
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from pydplib.synthesis.domain import Variable
 from pydplib.synthesis.model import Integers
 from pydplib.synthesis.tree import Columns
 
-AT_ONCE = 64
+AT_ONCE = 512
 """Tables of one statement to an engine."""
 
 
@@ -74,7 +73,8 @@ class EngineCounter:
     def prepare(self, tables: Sequence[Columns]) -> None:
         """Count several tables in few scans."""
         missing = [columns for columns in tables if columns not in self._known]
-        for some in batched(missing, AT_ONCE, strict=False):
+        for begin in range(0, len(missing), AT_ONCE):
+            some = missing[begin : begin + AT_ONCE]
             found = self._table.tables([self.plan(columns) for columns in some])
             for columns, counted in zip(some, found, strict=True):
                 self._known[columns] = np.asarray(counted, dtype=np.int64)

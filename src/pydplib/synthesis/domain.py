@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,10 @@ class Variable:
         edges, step = self.keys.numbers, self._step
         if step is None or (edges[-1] - edges[0]) / step > _MOST_STEPS:
             return None
-        values, firsts, numbers = [], [], []
-        for place, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+        values: list[float] = []
+        firsts: list[int] = []
+        numbers: list[int] = []
+        for place, (low, high) in enumerate(pairwise(edges)):
             first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
             if place < len(edges) - 2 and last * step >= high - 1e-9 * step:
                 last -= 1  # [low, high), the last bin is closed
@@ -108,7 +111,8 @@ class Variable:
             return np.array([float(key) for key in self.cells])
         edges = np.array(self.keys.numbers)
         if self.grids is None:
-            return (edges[:-1] + edges[1:]) / 2
+            halves: Floats = (edges[:-1] + edges[1:]) / 2
+            return halves
         values, firsts, numbers = self.grids
         return np.array([values[f : f + n].mean() for f, n in zip(firsts, numbers, strict=True)])
 

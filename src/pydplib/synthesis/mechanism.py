@@ -212,7 +212,7 @@ class Measured:
         groups: Column -> the group of each value, as far as relations were measured on groups.
         relations: The noisy tables of relations, over groups.
         declared: How many of them were declared; the rest was found.
-        candidates: The number of relations that the first choice was made from.
+        candidates: The number of relations that any choice was made from.
         total: The noisy number of persons.
         model: The fitted model, over groups.
         quiet: Why no relation was searched for, or the search ended; empty where it did not end early.
@@ -277,7 +277,7 @@ class _Run:
         spending, shape = self.spending, self.counter.shape
         searching = self.settings.find and len(shape) > 1
         self.tell("columns", 0, 1)
-        share = FIRST_SHARE if searching or declared else Fraction(1)
+        share = FIRST_SHARE if searching else self._share_without_search(declared)
         self._measure_columns(spending.total * share)
         total = self._total()
         signal = total / math.sqrt(spending.variance(spending.total))
@@ -295,7 +295,7 @@ class _Run:
         groups = [np.arange(size) for size in shape]
         if steps:
             part = spending.left / steps * (1 - (settings.choice or 0) if rounds else 1)
-            groups = self._groups(math.sqrt(spending.variance(part)), total, possible)
+            groups = self._groups(math.sqrt(spending.variance(part)), total, [*possible, *declared])
         elif spending.left > 0:
             self._measure_columns(spending.left)
             total = self._total()
@@ -307,7 +307,7 @@ class _Run:
             # Nothing is left over: without a search the declared relations share all that the columns left.
             found.append(self._measure_relation(counter, columns, spending.left / (steps - place)))
         model = self._fit(groups, found, total, None, possible, settings.last_iterations if not rounds else None)
-        candidates = 0
+        candidates: set[Columns] = set()
         for turn in range(rounds):
             self.tell("relations", len(declared) + turn, steps)
             part = spending.left / (rounds - turn)
@@ -316,7 +316,7 @@ class _Run:
             cap = int(settings.cells_cap * min(1.0, 2 * (turn + 1) / rounds))
             open_ones = self._candidates(counter.shape, found, possible, part - pay, total, cap)
             counter.prepare(open_ones)
-            candidates = max(candidates, len(open_ones))
+            candidates.update(open_ones)
             chosen = self._choose(counter, model, open_ones, pay, part - pay, total)
             if chosen is None:
                 quiet = "stop"
@@ -330,7 +330,7 @@ class _Run:
             model = self._fit(groups, found, total, model, possible, settings.last_iterations)
         self.tell("done", steps, steps)
         return Measured(
-            tuple(self.one_ways), tuple(groups), tuple(found), len(declared), candidates, total, model, quiet
+            tuple(self.one_ways), tuple(groups), tuple(found), len(declared), len(candidates), total, model, quiet
         )
 
     # -- columns by themselves -----------------------------------------------------------------------
@@ -358,10 +358,18 @@ class _Run:
         wanted = FIRST_SHARE * Fraction(self._expected_distance(total) / COLUMN_GOAL) ** 2
         return max(FIRST_SHARE, min(LAST_SHARE, wanted.limit_denominator(1000)))
 
+    def _share_without_search(self, declared: Sequence[Columns]) -> Fraction:
+        """Return the part of the columns where nothing is searched for: half of an equal share for those left out."""
+        if not declared:
+            return Fraction(1)
+        alone = len(self.counter.shape) - len({column for columns in declared for column in columns})
+        return max(Fraction(1, 20), Fraction(alone, 2 * (alone + len(declared))))
+
     # -- groups of values ----------------------------------------------------------------------------
 
-    def _groups(self, sigma: float, total: float, possible: Mapping[Columns, Floats]) -> list[Integers]:
-        kept = {column for columns in possible for column in columns}
+    def _groups(self, sigma: float, total: float, whole: Iterable[Columns]) -> list[Integers]:
+        """Return the group of each value; columns of declared relations and of rules keep every value."""
+        kept = {column for columns in whole for column in columns}
         least = (self.settings.merge or 0.0) * math.sqrt(total * sigma)
         found = []
         for table, ordered in zip(self.one_ways, self.ordered, strict=True):
@@ -466,7 +474,7 @@ def merge_values(counts: Floats, least: float, *, ordered: bool) -> Integers:
             rare = np.zeros(counts.size, dtype=bool) if rare.sum() < 2 else rare
         names = np.where(rare, -1, np.arange(counts.size))
         found = np.unique(names, return_inverse=True)[1].astype(np.int64)
-    first = {}
+    first: dict[int, int] = {}
     return np.array([first.setdefault(int(g), len(first)) for g in found], dtype=np.int64)
 
 
@@ -474,5 +482,5 @@ def merge_table(table: NoisyTable, groups: Sequence[Integers]) -> NoisyTable:
     """Return a one-way table over groups; its variance is that of the average group."""
     (column,) = table.columns
     size = int(groups[column].max()) + 1
-    counts = np.bincount(groups[column], weights=table.counts, minlength=size)
+    counts: Floats = np.bincount(groups[column], weights=table.counts, minlength=size)  # type: ignore[assignment]
     return NoisyTable(table.columns, counts, table.variance * table.counts.size / size)

@@ -1,7 +1,7 @@
 """What noisy tables say about the population: draws of probabilities that know the noise and the sampling.
 
-A draw starts from the *noisy* table, never from the fitted model, which has already spent the noise. Per cell, the exact
-count x given the noisy one y has weights Gamma(x + 1/2) / x! times the probability of the noise y - x, on the whole
+A draw starts from the *noisy* table, never from the fitted model, which has already spent the noise. Per cell, the
+exact count x given the noisy one y has weights Gamma(x + 1/2) / x! times the probability of the noise y - x, on the whole
 numbers; given x, the rate of the cell is Gamma(x + 1/2). Probabilities are the rates divided by their sum.
 """
 
@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from pydplib.noise.randomness import Source
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace
 from pydplib.synthesis.drawing import uniforms
-from pydplib.synthesis.model import Columns, Floats, JunctionTree, Model, NoisyTable, lift, sum_to
+from pydplib.synthesis.model import Floats, Model, NoisyTable, lift, sum_to
+from pydplib.synthesis.tree import Columns, JunctionTree
 
 WINDOW = 8.0
 """Standard deviations of noise to each side in which an exact count is looked for."""
@@ -117,7 +119,8 @@ class Estimate:
 def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> Estimate:
     """Return the interval of one number from draws of it, on a scale on which it is about normal.
 
-    The variance is (1 + 1/m) b with b the variance between m draws, the quantile Student's with m - 1 degrees of freedom.
+    The variance is (1 + 1/m) b with b the variance between m draws, the quantile Student's with m - 1 degrees of
+    freedom.
     """
     m = len(draws)
     centre, spread = float(np.mean(draws)), float(np.std(draws, ddof=1)) * math.sqrt(1 + 1 / m)
@@ -160,9 +163,7 @@ def student_quantile(share: float, freedom: int) -> float:
 # -- independence ----------------------------------------------------------------------------------------
 
 
-def independence_p_value(
-    table: NoisyTable, *, pure: bool, repeats: int = 999, source: Source | None = None
-) -> float:
+def independence_p_value(table: NoisyTable, *, pure: bool, repeats: int = 999, source: Source | None = None) -> float:
     """Return the p-value of independence of the two columns of a noisy table.
 
     A parametric bootstrap that repeats everything: sampling, noise, margins, statistic. p = (1 + hits) / (repeats + 1).
@@ -173,12 +174,8 @@ def independence_p_value(
     sampled = _multinomials(max(1, round(float(total[0]))), chance, repeats, source)
     scale = math.sqrt(table.variance)
     if pure:
-        from fractions import Fraction
-
         noise = discrete_laplace(Fraction(max(scale / math.sqrt(2), 1e-3)), sampled.size, source=source)
     else:
-        from fractions import Fraction
-
         noise = discrete_gaussian(Fraction(max(table.variance, 1e-6)), sampled.size, source=source)
     again = (sampled + noise.reshape(sampled.shape)).reshape(repeats, *table.counts.shape)
     hits = int((_distance_from_independence(again, table.variance)[0] >= statistic[0]).sum())

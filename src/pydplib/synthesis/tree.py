@@ -40,7 +40,8 @@ class JunctionTree:
         """Return a tree whose cliques hold all of these tables, and every column."""
         found = _triangulate(tuple(shape), tables)
         cliques = sorted((_places(mask) for mask in found), key=lambda c: (-_cells(shape, c), c))
-        order, parents, separators = [cliques[0]], [-1], [()]
+        order, parents = [cliques[0]], [-1]
+        separators: list[Columns] = [()]
         left = cliques[1:]
         while left:  # the largest separator first: a maximum spanning tree has the running intersection
             pairs = ((len(set(c) & set(o)), -i, -j) for i, c in enumerate(left) for j, o in enumerate(order))
