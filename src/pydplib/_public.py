@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+STATISTIC_MODULES: tuple[str, ...] = ("pydplib.clinic",)
+"""Packages above ``release`` that enter statistics into its registry; loaded when somebody first looks one up."""
+
 PUBLIC_MODULES: tuple[str, ...] = (
     "anonymity",
     "attack",
     "budget",
     "capture",
+    "clinic",
     "datasets",
     "engine",
     "errors",
@@ -64,7 +68,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sum",
         "variance",
     ),
-    "pydplib.engine": ("Bins", "Table", "Where", "load"),
+    "pydplib.engine": ("Bins", "Person", "Table", "Where", "load"),
     "pydplib.anonymity": (
         "AlphaK",
         "AnonymizationResult",

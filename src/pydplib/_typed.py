@@ -32,6 +32,7 @@ from pydplib.budget import MemoryLedger as MemoryLedger
 from pydplib.budget import SqliteLedger as SqliteLedger
 from pydplib.client import Client as Client
 from pydplib.engine import Bins as Bins
+from pydplib.engine import Person as Person
 from pydplib.engine import Table as Table
 from pydplib.engine import Where as Where
 from pydplib.engine import load as load

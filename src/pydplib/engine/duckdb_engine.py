@@ -183,9 +183,19 @@ def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -
 
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
     """Read a table of an open DuckDB connection, which stays the caller's."""
-    name = ".".join(_DIALECT.quote(part) for part in table.split("."))
-    is_pinned = guarded("DuckDB", lambda: _is_base_table(connection, table.split(".")), opening=True)
+    return from_parts(connection, schema, table.split("."))
+
+
+def from_parts(connection: Any, schema: Schema, parts: Sequence[str]) -> SqlEngine:
+    """Read a table of an open DuckDB connection by the parts of its name."""
+    name = ".".join(_DIALECT.quote(part) for part in parts)
+    is_pinned = guarded("DuckDB", lambda: _is_base_table(connection, parts), opening=True)
     return _engine(connection.execute, name, schema, dialect=_FOREIGN, is_pinned=is_pinned)
+
+
+def from_query(connection: Any, schema: Schema, query: str) -> SqlEngine:
+    """Read what a query of the caller gives, on the caller's connection: once in every statement."""
+    return _engine(connection.execute, query, schema, dialect=_FOREIGN, is_pinned=False)
 
 
 def _is_base_table(connection: Any, parts: Sequence[str]) -> bool:

@@ -32,7 +32,9 @@ def load(
             a path to CSV or Parquet (a pattern such as ``reports/*.parquet`` too), to an Excel workbook
             (``.xlsx``; several sheets: ``table=``) or to a SQLite file;
             a pandas, Polars or PyArrow frame; a DuckDB relation, or a DuckDB connection with ``table=``;
-            ``postgresql://user@host/database`` with ``table=`` (or ``?table=`` in the URL);
+            ``postgresql://user@host/database`` or ``mariadb://user@host/database`` with ``table=`` (or ``?table=`` in
+            the URL);
+            an Ibis table or expression on DuckDB, PostgreSQL or MariaDB;
             a Spark DataFrame, or ``spark://host:port`` with ``path=`` of Parquet on the cluster.
         schema: The public facts, or the path of a schema file.
         table: The table's name within a database (``schema.table`` works), or the sheet's within a workbook.
@@ -90,11 +92,15 @@ def _engine(
         from pydplib.engine import spark_engine
 
         return spark_engine.from_frame(source, schema)
+    if module == "ibis":
+        from pydplib.engine import ibis_tables
+
+        return ibis_tables.from_table(source, schema)
     if module in ("pandas", "pyarrow"):
         return duckdb_engine.from_frame(source, schema, memory_limit=memory_limit)
     raise DataError(
         f"load() cannot read a {module}.{kind}. It takes paths, pandas, Polars, PyArrow and Spark frames, DuckDB "
-        "relations and connections, and postgresql:// or spark:// URLs."
+        "relations and connections, Ibis tables, and postgresql://, mariadb:// or spark:// URLs."
     )
 
 
@@ -105,12 +111,18 @@ def _from_text(
         from pydplib.engine import postgres_engine
 
         return postgres_engine.from_url(source, schema, table=table)
+    if source.startswith(("mariadb://", "mysql://")):
+        from pydplib.engine import mariadb_engine
+
+        return mariadb_engine.from_url(source, schema, table=table)
     if source.startswith("spark://"):
         from pydplib.engine import spark_engine
 
         return spark_engine.from_url(source, schema, path=_needed(path, "A Spark cluster", "path='reports.parquet'"))
     if "://" in source and not source.startswith(("file://", "s3://", "https://", "http://")):
-        raise ParameterError(f"Unknown address '{source.split('://')[0]}://...'. Known are postgresql:// and spark://.")
+        raise ParameterError(
+            f"Unknown address '{source.split('://')[0]}://...'. Known are postgresql://, mariadb:// and spark://."
+        )
     if Path(source).is_dir():
         raise ParameterError("This is a folder. Name a file in it, or several by a pattern such as 'reports/*.csv'.")
     suffix = Path(source).suffix.lower()

@@ -373,12 +373,13 @@ class Session(Shown):
         error is smallest; sums that two tables share are made to agree, which makes both more accurate. The same
         questions again, in any order, cost nothing; a question that the tables tell costs nothing in this session.
 
-        Proof: ``measured.Measurement.scales``.
+        Proof: ``measured.Measurement.scales``; with a delta, ``measured.Measurement.squares``.
 
         Args:
             questions: The questions.
             epsilon: The privacy loss of all of them together.
-            delta: Refused: these tables are pure.
+            delta: The chance that epsilon may fail, where the budget has one (``ApproxDP``): then the noise is
+                discrete Gaussian if that has the smaller margins, which many tables need. None: pure.
             confidence: How often margins and intervals cover.
 
         Raises:
@@ -403,7 +404,7 @@ class Session(Shown):
         Args:
             questions: The questions.
             epsilon: The privacy loss of all of them together.
-            delta: Refused: these tables are pure.
+            delta: As for ``release_all``; the margins without it are shown next to the others.
             confidence: How often margins cover.
         """
         from pydplib.release.measured import price_tables
@@ -412,13 +413,17 @@ class Session(Shown):
 
     @property
     def bought(self) -> tuple[MeasuredTables, ...]:
-        """The tables that this recipient has paid for, of this snapshot, oldest first."""
-        from pydplib.release.measured import LEDGER_WORD, MeasuredTables
+        """The tables that this recipient has paid for, of this snapshot: Laplace before Gaussian, oldest first."""
+        from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD, MeasuredTables
 
         if self._bought is None:
-            stored = self.ledger.received(
-                lineage=self.lineage, snapshot=self.snapshot, recipient=self.recipient, mechanism=LEDGER_WORD
-            )
+            stored = [
+                payload
+                for word in (LEDGER_WORD, GAUSSIAN_WORD)
+                for payload in self.ledger.received(
+                    lineage=self.lineage, snapshot=self.snapshot, recipient=self.recipient, mechanism=word
+                )
+            ]
             self._bought = [MeasuredTables.from_json(payload) for payload in stored]
         return tuple(self._bought)
 
@@ -626,7 +631,7 @@ class Session(Shown):
     def _limit_words(self, purchase: Purchase) -> tuple[str, ...]:
         """Return what the bought histogram says about rows beyond the limit, for answers that the limit shapes."""
         bound = purchase.facts.bound
-        if bound.person is None or (bound.mode == "sample" and bound.max_groups is None):
+        if bound.person is None or (bound.mode != "weight" and bound.max_groups is None):
             return ()
         bought = None if isinstance(purchase.question, RowsPerPerson) else self.limit
         return () if bought is None else (beyond_words(bought),)
