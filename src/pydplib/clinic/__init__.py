@@ -13,6 +13,7 @@ from pydplib.clinic.intervals import holm
 from pydplib.clinic.relating import Association, Correlation, Logistic, Trend
 from pydplib.clinic.series import Series
 from pydplib.clinic.survival import Survival
+from pydplib.clinic.table_one import TableOne, table_one
 
 __all__ = [
     "Association",
@@ -25,7 +26,9 @@ __all__ = [
     "Series",
     "StandardError",
     "Survival",
+    "TableOne",
     "Top",
     "Trend",
     "holm",
+    "table_one",
 ]

@@ -445,6 +445,7 @@ class Measurement:
             unit=facts.unit,
             confidence=self.confidence,
             counted=facts.question.counted(facts),
+            persons=facts.is_one_row_each,
             notes=(*self._together_words(), *self._rest_words(rest, linear, fitted, facts), *self._person_words(block)),
         )
 
