@@ -20,6 +20,7 @@ PUBLIC_MODULES: tuple[str, ...] = (
     "plot",
     "policy",
     "release",
+    "synthesis",
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
@@ -69,6 +70,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sum",
         "variance",
     ),
+    "pydplib.synthesis": ("SyntheticTable", "synthesize"),
     "pydplib.engine": ("Bins", "Person", "Table", "Where", "load"),
     "pydplib.anonymity": (
         "AlphaK",

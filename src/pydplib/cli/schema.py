@@ -188,7 +188,7 @@ _STORAGES: dict[Kind, Storage] = {
 def _describe(file: str, sheet: str | None, options: CsvOptions) -> list[tuple[str, tuple[str, ...]]]:
     """Return every column's name and the lines that propose its kind."""
     suffix = Path(file).suffix.lower()
-    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
+    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx", ".ndjson", ".jsonl"):
         raise ParameterError(f"schema init reads .csv, .parquet and .xlsx files. Got '{Path(file).name}'.")
     with open_tables() as tables:
         table = tables.open(file, sheet=sheet, options=options, skips_ragged=True)

@@ -19,6 +19,7 @@ class Dialect:
     step = ""  # what stands before a step whose columns the next one mentions several times
     grouping_sets = True  # whether one pass adds up by several sets of columns
     text_as_day = True
+    nulls_first = " NULLS FIRST"  # what an order says about missing cells
 
     def quote(self, name: str) -> str:
         """Return a name that cannot be read as anything else."""

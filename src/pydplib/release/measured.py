@@ -18,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib._shown import Shown
+from pydplib.budget.conversion import most_nano_rho
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json
+from pydplib.budget.units import ATTO, NANO, exact, floor_units
 from pydplib.engine import Bins, Measure, Plan, Table
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import DataError, ParameterError, PydplibError, QuestionError
-from pydplib.guarantee import PureDP
-from pydplib.noise.tap import add_laplace
+from pydplib.guarantee import ApproxDP, PureDP, guarantee_dict, read_guarantee
 from pydplib.policy import check_spend
+from pydplib.release.cell_noise import CellNoise, GaussianCells, LaplaceCells
 from pydplib.release.consistent import Layout, best_shares, estimator, fit_non_negative, sum_margin, terms_of
 from pydplib.release.facts import Facts
 from pydplib.release.frames import build_frame
@@ -35,7 +37,16 @@ from pydplib.release.release import Release
 from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.noise import COVERAGE, check_confidence, margin_steps
 from pydplib.release.statistics.question import Question
-from pydplib.release.words import MEASURED, fact_line, show_margin, show_number, table_lines, words_of
+from pydplib.release.stored import costs_as_said
+from pydplib.release.words import (
+    MEASURED,
+    MEASURED_GAUSSIAN,
+    fact_line,
+    show_margin,
+    show_number,
+    table_lines,
+    words_of,
+)
 from pydplib.release.words import facts as facts_of
 from pydplib.schema import Schema
 
@@ -48,8 +59,14 @@ Floats: TypeAlias = NDArray[np.float64]
 FORMAT = "pydplib-tables/1"
 """The first word of stored tables: readers refuse what they do not know."""
 
+FORMAT_WITH_DELTA = "pydplib-tables/2"
+"""The first word of stored tables with Gaussian noise, which readers of the first format would read wrongly."""
+
 LEDGER_WORD = "laplace_tables"
 """What the ledger calls the noise: by it, a recipient's tables are found again."""
+
+GAUSSIAN_WORD = "gaussian_tables"
+"""What the ledger calls Gaussian noise."""
 
 MOST_CELLS = 2_000
 """Most cells of all tables of one purchase together, those of all other rows included."""
@@ -195,11 +212,31 @@ class Workload:
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
         """The part of epsilon that each table gets (``best_shares``)."""
-        return best_shares(self.relations, self.tables.tolist(), [float(block.facts.rows) for block in self.blocks])
+        return self._best_shares(power=2)
 
-    def at(self, epsilon: Any, *, confidence: float = COVERAGE) -> Measurement:
-        """Return the questions with their noise and cost at a given privacy loss of all of them together."""
-        return Measurement(self, check_epsilon(epsilon), self.shares, check_confidence(confidence))
+    @cached_property
+    def gaussian_shares(self) -> tuple[Fraction, ...]:
+        """The part of rho that each table gets with Gaussian noise."""
+        return self._best_shares(power=1)
+
+    def _best_shares(self, *, power: int) -> tuple[Fraction, ...]:
+        rows = [float(block.facts.rows) for block in self.blocks]
+        return best_shares(self.relations, self.tables.tolist(), rows, power=power)
+
+    def at(self, epsilon: Any, delta: Any = None, *, confidence: float = COVERAGE) -> Measurement:
+        """Return the questions with their noise and cost at a given privacy loss of all of them together.
+
+        Args:
+            epsilon: The privacy loss of all tables together.
+            delta: The chance that epsilon may fail; then the noise is Gaussian if that has the smaller margins.
+            confidence: How often margins and intervals cover.
+        """
+        loss, sure = check_epsilon(epsilon), check_confidence(confidence)
+        pure = Measurement(self, loss, self.shares, sure)
+        if delta is None:
+            return pure
+        gaussian = Measurement(self, loss, self.gaussian_shares, sure, check_delta(delta))
+        return min(pure, gaussian, key=lambda made: made.widest)
 
     def sums(self, facts: Facts) -> tuple[int, Floats] | None:
         """Return the first table that tells a question's cells, and the matrix from its cells; None where none does.
@@ -259,12 +296,14 @@ class Measurement:
         epsilon: The privacy loss of all tables together, exactly.
         shares: The part of it that each table gets; they sum to 1.
         confidence: How often margins and intervals cover.
+        delta: The chance that epsilon may fail: then the noise is discrete Gaussian; None for discrete Laplace.
     """
 
     workload: Workload
     epsilon: Fraction
     shares: tuple[Fraction, ...]
     confidence: float = COVERAGE
+    delta: Fraction | None = None
 
     @classmethod
     def of_stored(cls, stored: MeasuredTables, schema: Schema) -> Measurement | None:
@@ -275,7 +314,8 @@ class Measurement:
         except (PydplibError, KeyError, TypeError):
             return None
         shares = tuple(Fraction(share) for share in stored.shares)
-        found = cls(workload, Fraction(stored.exact_epsilon), shares, stored.confidence)
+        delta = None if stored.exact_delta is None else Fraction(stored.exact_delta)
+        found = cls(workload, Fraction(stored.exact_epsilon), shares, stored.confidence, delta)
         sizes = [block.cells for block in workload.blocks]
         same = sizes == [len(cells) for cells in stored.noisy] and len(shares) == len(sizes)
         return found if same and found.declared == stored.declared else None
@@ -287,18 +327,41 @@ class Measurement:
 
     @property
     def cost(self) -> Cost:
-        """What will be debited, once."""
-        return Cost.pure(self.epsilon, mechanism=LEDGER_WORD)
+        """What will be debited, once: epsilon, or the rho of all Gaussian tables together."""
+        if self.delta is None:
+            return Cost.pure(self.epsilon, mechanism=LEDGER_WORD)
+        return Cost.gaussian(sensitivity_squared=2 * self.rho, variance=1, mechanism=GAUSSIAN_WORD)
 
     @property
-    def guarantee(self) -> PureDP:
+    def guarantee(self) -> PureDP | ApproxDP:
         """What all tables together will guarantee."""
-        return PureDP(float(self.epsilon))
+        if self.delta is None:
+            return PureDP(float(self.epsilon))
+        return ApproxDP(float(self.epsilon), float(self.delta))
+
+    @cached_property
+    def rho(self) -> Fraction:
+        """The zero-concentrated loss of all Gaussian tables: the largest that (epsilon, delta) allows, in whole units.
+
+        Proof: ``budget.conversion.most_nano_rho``, the tight conversion, rounded down.
+        """
+        assert self.delta is not None
+        units = most_nano_rho(floor_units(self.epsilon, NANO), floor_units(self.delta, ATTO))
+        if units < 1:
+            raise ParameterError("This epsilon and delta are too small for Gaussian noise: leave delta= out.")
+        return Fraction(units, NANO)
+
+    @property
+    def mechanism(self) -> str:
+        """The noise in words."""
+        return MEASURED if self.delta is None else MEASURED_GAUSSIAN
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What else decides the answer, for the key of the release."""
         parameters: dict[str, Any] = {"declared": list(self.declared), "epsilon": str(self.epsilon), "version": 1}
+        if self.delta is not None:
+            parameters["delta"] = str(self.delta)
         return parameters if self.confidence == COVERAGE else parameters | {"confidence": str(self.confidence)}
 
     @cached_property
@@ -313,6 +376,24 @@ class Measurement:
         """
         pairs = zip(self.workload.blocks, self.shares, strict=True)
         return tuple(block.reach / (share * self.epsilon) for block, share in pairs)
+
+    @cached_property
+    def squares(self) -> tuple[Fraction, ...]:
+        """Sigma squared of each table's Gaussian noise, in squared steps.
+
+        Proof: with D(A) as in ``scales``, one person moves table A by at most D(A) in L2 as well. Discrete Gaussian
+        noise of sigma^2 = D(A)^2 / (2 share(A) rho) makes it share(A) rho-zCDP (``noise.tap.add_gaussian``). Losses add
+        up, the shares sum to 1: all together are rho-zCDP, and so (epsilon, delta)-DP.
+        """
+        pairs = zip(self.workload.blocks, self.shares, strict=True)
+        return tuple(block.reach**2 / (2 * share * self.rho) for block, share in pairs)
+
+    @cached_property
+    def noises(self) -> tuple[CellNoise, ...]:
+        """The noise of each table's cells, in steps."""
+        if self.delta is None:
+            return tuple(LaplaceCells(scale) for scale in self.scales)
+        return tuple(GaussianCells(square) for square in self.squares)
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -335,11 +416,29 @@ class Measurement:
     @cached_property
     def _matrix(self) -> Floats:
         """The matrix from noisy cells to consistent ones, by the variances of the noise."""
-        variances = [
-            0.5 / math.sinh(min(0.5 / float(scale), 300.0)) ** 2 / block.facts.bound.scale**2
-            for scale, block in zip(self.scales, self.workload.blocks, strict=True)
-        ]
-        return estimator(self.workload.relations, np.asarray(variances)[self.workload.tables])
+        return estimator(self.workload.relations, self.variances)
+
+    @cached_property
+    def variances(self) -> Floats:
+        """The variance of the noise of every cell, in squared rows; cells of all tables, one after the other."""
+        pairs = zip(self.noises, self.workload.blocks, strict=True)
+        found = [noise.variance / block.facts.bound.scale**2 for noise, block in pairs]
+        return np.asarray(found)[self.workload.tables]
+
+    @property
+    def widest(self) -> float:
+        """The largest margin of a cell, relative to the most rows of one person."""
+        return max(float(self.margins_of(facts)[0].max()) / facts.rows for facts in self.workload.distinct)
+
+    def covariance(self, weights: Floats) -> Floats:
+        """Return the covariance of sums of consistent cells, a row of weights each, in squared rows.
+
+        Args:
+            weights: For each sum the weight of every cell, of all tables one after the other (``cells_of``).
+        """
+        linear = np.atleast_2d(weights) @ self._matrix
+        found: Floats = (linear * self.variances) @ linear.T
+        return found
 
     def margins(self, weights: Floats, miss: float) -> Floats:
         """Return margins of weighted sums of noisy cells, a row each, that miss with a chance of at most ``miss``."""
@@ -347,13 +446,13 @@ class Measurement:
         rows = np.abs(weights).round(7)
         for table in range(len(blocks)):  # tables have one scale each: the order of their cells tells nothing
             rows[:, tables == table] = np.sort(rows[:, tables == table], axis=1)
-        scales = [self.scales[table] for table in tables]
+        noises = [self.noises[table] for table in tables]
         steps = [blocks[table].facts.bound.scale for table in tables]
         known: dict[bytes, float] = {}
         for row in rows:
             text = row.tobytes()
             if text not in known:
-                known[text] = sum_margin(terms_of(row, scales, steps), miss)
+                known[text] = sum_margin(terms_of(row, noises, steps), miss)
         return np.array([known[row.tobytes()] for row in rows])
 
     def cells_of(self, facts: Facts) -> tuple[int, Floats, Floats]:
@@ -373,6 +472,16 @@ class Measurement:
 
     def margins_of(self, facts: Facts) -> tuple[Floats, float]:
         """Return the margins of a question's cells, each by itself, and the one that all of them keep at once."""
+        name = canonical_json(facts.canonical)
+        if name not in self._known_margins:
+            self._known_margins[name] = self._margins_of(facts)
+        return self._known_margins[name]
+
+    @cached_property
+    def _known_margins(self) -> dict[str, tuple[Floats, float]]:
+        return {}
+
+    def _margins_of(self, facts: Facts) -> tuple[Floats, float]:
         _, weights, _ = self.cells_of(facts)
         linear, miss = weights @ self._matrix, 1 - self.confidence
         each = self.margins(linear, miss)
@@ -385,11 +494,12 @@ class Measurement:
     def answer(self, exact: Sequence[Integers]) -> MeasuredTables:
         """Return the tables of exact cells. Only ever called after the debit.
 
-        Proof: noise by ``scales`` on cells whose sensitivity is ``Block.reach``; all else follows from noisy numbers.
+        Proof: noise by ``scales`` or ``squares`` on cells whose sensitivity is ``Block.reach``; all else follows
+        from noisy numbers.
         """
         noisy = [
-            add_laplace(cells, scale, sensitivity=block.reach).astype(np.float64) / block.facts.bound.scale
-            for cells, scale, block in zip(exact, self.scales, self.workload.blocks, strict=True)
+            noise.add(cells, reach=block.reach).astype(np.float64) / block.facts.bound.scale
+            for cells, noise, block in zip(exact, self.noises, self.workload.blocks, strict=True)
         ]
         whole = MeasuredTables(
             question=self.workload.canonical,
@@ -398,6 +508,7 @@ class Measurement:
             shares=tuple(str(share) for share in self.shares),
             declared=self.declared,
             exact_epsilon=str(self.epsilon),
+            exact_delta=None if self.delta is None else str(self.delta),
             guarantee=self.guarantee,
             cost=self.cost,
             confidence=self.confidence,
@@ -433,8 +544,8 @@ class Measurement:
             values=values,  # type: ignore[arg-type]
             guarantee=self.guarantee,
             cost=self.cost,
-            mechanism=MEASURED,
-            scale=float(self.scales[place]) / steps,
+            mechanism=self.mechanism,
+            scale=self.noises[place].spread / steps,
             sensitivity=float(block.facts.rows),
             axes=facts.axes,
             low=np.minimum(_floor(low), values),  # type: ignore[arg-type]
@@ -446,7 +557,12 @@ class Measurement:
             confidence=self.confidence,
             counted=facts.question.counted(facts),
             persons=facts.is_one_row_each,
-            notes=(*self._together_words(), *self._rest_words(rest, linear, fitted, facts), *self._person_words(block)),
+            notes=(
+                *self._together_words(),
+                *self.delta_words(facts),
+                *self._rest_words(rest, linear, fitted, facts),
+                *self._person_words(block),
+            ),
         )
 
     def _together_words(self) -> tuple[str, ...]:
@@ -456,6 +572,21 @@ class Measurement:
         return (
             f"One of {number} tables that were measured together: the cost is for all of them, once. Sums that two of "
             "them share agree.",
+        )
+
+    @cached_property
+    def pure(self) -> Measurement:
+        """The same tables at the same epsilon without a delta."""
+        return self if self.delta is None else replace(self, shares=self.workload.shares, delta=None)
+
+    def delta_words(self, facts: Facts) -> tuple[str, ...]:
+        """Return what the margin of a question would be without a delta, where the noise is Gaussian."""
+        if self.delta is None:
+            return ()
+        margin = show_margin(float(self.pure.margins_of(facts)[0].max()), whole=True)
+        return (
+            "Gaussian noise, because it has the smaller margins at this epsilon and delta. Without a delta, the margin "
+            f"of one cell would be ± {margin}.",
         )
 
     def _person_words(self, block: Block) -> tuple[str, ...]:
@@ -494,7 +625,7 @@ class Measurement:
             if len(each) > 1:
                 text += f", all {len(each)} cells at once ± {show_margin(together, whole=True)}"
             text += f" (bought one by one: ± {show_margin(self.alone(facts), whole=True)})"
-            found.append(text + ".")
+            found.append(" ".join([text + ".", *self.delta_words(facts)]))
         return tuple(found)
 
 
@@ -513,6 +644,7 @@ class MeasuredTables(Shown):
         cost: What was paid, once, for all of them.
         confidence: How often margins and intervals cover.
         key: The name of the release in the ledger.
+        exact_delta: Delta as it was asked for, where the noise is Gaussian; None where it is Laplace.
         remarks: What this recipient must know about this one ask, e.g. that it was paid before; never stored.
         entry: The number of the ledger entry.
 
@@ -532,10 +664,11 @@ class MeasuredTables(Shown):
     shares: tuple[str, ...]
     declared: tuple[str, ...]
     exact_epsilon: str
-    guarantee: PureDP
+    guarantee: PureDP | ApproxDP
     cost: Cost
     confidence: float = COVERAGE
     key: str | None = None
+    exact_delta: str | None = None
     remarks: tuple[str, ...] = field(default=(), compare=False)
     entry: int | None = field(default=None, compare=False)
     backend: str | None = field(default=None, compare=False)
@@ -553,12 +686,17 @@ class MeasuredTables(Shown):
     @property
     def epsilon(self) -> float:
         """The privacy loss of all tables together."""
-        return self.cost.epsilon
+        return self.guarantee.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The chance that epsilon may fail; 0 where the noise is Laplace."""
+        return 0.0 if self.exact_delta is None else float(Fraction(self.exact_delta))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tables as plain values, ready for JSON."""
-        return {
-            "format": FORMAT,
+        plain = {
+            "format": FORMAT if self.exact_delta is None else FORMAT_WITH_DELTA,
             "question": json.loads(canonical_json(dict(self.question))),
             "noisy": [list(cells) for cells in self.noisy],
             "releases": [release.to_dict() for release in self.releases],
@@ -566,10 +704,11 @@ class MeasuredTables(Shown):
             "declared": list(self.declared),
             "epsilon": self.exact_epsilon,
             "cost": self.cost.to_dict(),
-            "guarantee": {"kind": "PureDP", "epsilon": self.guarantee.epsilon, "sentence": self.guarantee.sentence},
+            "guarantee": guarantee_dict(self.guarantee),
             "confidence": self.confidence,
             "key": self.key,
         }
+        return plain if self.exact_delta is None else plain | {"delta": self.exact_delta}
 
     def to_json(self) -> str:
         """Return the tables as JSON text: the same text for the same tables."""
@@ -580,12 +719,15 @@ class MeasuredTables(Shown):
         """Read tables from JSON text."""
         try:
             values = json.loads(text)
-            if values["format"] != FORMAT:
+            delta = str(Fraction(values["delta"])) if values["format"] == FORMAT_WITH_DELTA else None
+            if values["format"] not in (FORMAT, FORMAT_WITH_DELTA):
                 raise ValueError
             cost = Cost.from_dict(values["cost"])
-            guarantee = PureDP(values["guarantee"]["epsilon"])
+            guarantee = read_guarantee(values["guarantee"])
             releases = tuple(Release.from_dict(plain) for plain in values["releases"])
-            if abs(guarantee.epsilon - cost.epsilon) > 2e-9 or any(release.cost != cost for release in releases):
+            if not isinstance(guarantee, PureDP if delta is None else ApproxDP) or not costs_as_said(guarantee, cost):
+                raise ValueError
+            if any(release.cost != cost for release in releases):
                 raise ValueError
             return cls(
                 question=dict(values["question"]),
@@ -598,6 +740,8 @@ class MeasuredTables(Shown):
                 cost=cost,
                 confidence=check_confidence(values["confidence"]),
                 key=values["key"],
+                exact_delta=delta,
+                mechanism=MEASURED if delta is None else MEASURED_GAUSSIAN,
             )
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError):
             raise DataError(f"These are no stored tables ('{FORMAT}'). Use what MeasuredTables.to_json gave.") from None
@@ -657,10 +801,7 @@ def _agreed(
 ) -> Measurement:
     """Return questions at a price, if the role's cap and the policy let such answers out; by public facts alone."""
     if delta is not None:
-        raise ParameterError(
-            "Tables that are bought together get discrete Laplace noise and are pure: leave delta= out. Unknown keys, "
-            "which need it, are bought by themselves: session.release(..., delta=...)."
-        )
+        _check_budget_has(session, check_delta(delta))
     if epsilon is None:
         raise ParameterError("Choose epsilon=: what all tables together may cost. There is no default.")
     loss = check_epsilon(epsilon)
@@ -668,7 +809,31 @@ def _agreed(
     workload = Workload.of(questions, session.table.schema)
     for facts in workload.asked:
         _check_policy(session, facts, float(loss))
-    return workload.at(loss, confidence=confidence)
+    return workload.at(loss, delta, confidence=confidence)
+
+
+def check_delta(delta: Any) -> Fraction:
+    """Return a delta as the exact number that it must be."""
+    found = exact(delta, name="delta")
+    if not 0 < found < 1:
+        raise ParameterError(f"delta must lie strictly between 0 and 1. Got {float(found):g}.")
+    return found
+
+
+def _check_budget_has(session: Session, delta: Fraction) -> None:
+    """Refuse a delta that the recipient's budget cannot pay for: a pure one never does."""
+    limit = session.remaining.limit
+    if limit.is_pure:
+        raise ParameterError(
+            "This budget is pure: it has no delta, and tables get discrete Laplace noise. Leave delta= out, or open a "
+            "budget with a delta: Session(..., budget=dp.ApproxDP(2.0, 1e-6))."
+        )
+    kept = Fraction(limit.atto_conversion, ATTO)
+    if delta > kept:
+        raise ParameterError(
+            f"This budget keeps a delta of {float(kept):g} for Gaussian noise, half of its own unless it was opened "
+            f"otherwise. Ask for at most that: delta={float(kept):g}."
+        )
 
 
 def _check_policy(session: Session, facts: Facts, epsilon: float) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pydplib.budget.costs import Cost
 from pydplib.errors import DataError, ParameterError, did_you_mean
-from pydplib.guarantee import Guarantee, Relation, guarantee_dict, read_guarantee
+from pydplib.guarantee import ApproxDP, Guarantee, Relation, guarantee_dict, read_guarantee
 from pydplib.release.axes import Axis
 from pydplib.release.findings import Finding, population_of
 from pydplib.release.frames import release_frame
@@ -269,11 +269,15 @@ class Release:
     @property
     def epsilon(self) -> float:
         """The privacy loss of this release."""
+        if self.cost.nano_epsilon is None and isinstance(self.guarantee, ApproxDP):  # paid in rho
+            return self.guarantee.epsilon
         return self.cost.epsilon
 
     @property
     def delta(self) -> float:
         """The chance that the guarantee may fail."""
+        if self.cost.nano_epsilon is None and isinstance(self.guarantee, ApproxDP):
+            return self.guarantee.delta
         return self.cost.delta
 
     @property

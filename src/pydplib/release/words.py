@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MEASURED = "discrete Laplace, tables measured together"
 """The mechanism of tables that are made to agree: a value need not lie in the middle of its interval."""
 
+MEASURED_GAUSSIAN = "discrete Gaussian, tables measured together"
+"""The same with Gaussian noise."""
+
 MOST_ROWS = 40
 """Rows of a table that are written out; the rest is in ``to_frame``."""
 
@@ -122,7 +125,8 @@ def _ends(release: Release, place: int) -> str | None:
     low, high = release.low[place], release.high[place]
     if release.is_count:
         # Agreeing tables move numbers away from the middle; others are only cut at 0, which ± still covers.
-        moved = release.mechanism == MEASURED and (value - low > margin + 0.5 or high - value > margin + 0.5)
+        agrees = release.mechanism in (MEASURED, MEASURED_GAUSSIAN)
+        moved = agrees and (value - low > margin + 0.5 or high - value > margin + 0.5)
         return f"{math.floor(low)} to {math.ceil(high)}" if moved else None
     if abs((high - value) - (value - low)) <= 0.1 * margin:
         return None

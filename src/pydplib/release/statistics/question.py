@@ -491,8 +491,7 @@ class Registry(dict[str, type[Question]]):
         self._waiting = modules
 
     def _load(self) -> None:
-        modules, self._waiting = self._waiting, ()
-        for module in modules:
+        for module in self._waiting:  # loaded once; another thread that is loading one is waited for
             import_module(module)
 
     def __contains__(self, ask: object) -> bool:
