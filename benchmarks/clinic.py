@@ -25,6 +25,7 @@ from pydplib.clinic.accuracy import accuracy, area
 from pydplib.clinic.association import correlation, independence_test, trend_test
 from pydplib.clinic.contrasts import compare_means, compare_shares, standard_errors
 from pydplib.clinic.intervals import Estimate, laplace_variance
+from pydplib.clinic.planner import plan
 from pydplib.clinic.regression import design, logistic
 from pydplib.clinic.survival_curves import (
     crossing,
@@ -174,6 +175,67 @@ def false_alarms(
     return float(np.mean([p_value(table, scale) <= 0.05 for table in noisy]))
 
 
+def _two_groups(design: dict[str, Any], n: int, epsilon: float, runs: int, measure: Any) -> float:
+    first, effect = design["baseline"], design["effect"]
+    odds = _odds(first) * effect
+    second = first + effect if measure == "difference" else odds / (1 + odds)
+    shares, split = np.array([first, second]), np.array([1 - design.get("split", 0.5), design.get("split", 0.5)])
+    chances = np.stack([split * (1 - shares), split * shares], axis=1)
+    generator = seeds(f"plan {measure}", n, epsilon)
+    tables = generator.multinomial(n, chances.ravel(), runs).reshape(runs, 2, 2)
+    noisy = tables + add_noise(generator, epsilon, tables.shape)
+    found = compare_shares(noisy, laplace_variance(1 / epsilon), measure=measure)
+    nothing = 0.0 if measure == "difference" else 1.0
+    return float(((found.low > nothing) | (found.high < nothing)).mean())
+
+
+def _two_means(design: dict[str, Any], n: int, epsilon: float, runs: int) -> float:
+    wide, bins = design["range"], design["bins"]
+    edges = np.linspace(-wide / 2, wide / 2, bins + 1)
+    generator = seeds("plan means", n, epsilon)
+    second = generator.random((runs, n)) < 0.5
+    values = generator.normal(0, design["deviation"], (runs, n)) + np.where(second, 0.5, -0.5) * design["effect"]
+    places = np.clip(np.digitize(values, edges) - 1, 0, bins - 1)
+    tables = np.zeros((runs, 2, bins))
+    np.add.at(tables, (np.arange(runs)[:, None], second.astype(int), places), 1)
+    noisy = tables + add_noise(generator, epsilon, tables.shape)
+    found = compare_means(noisy, (edges[1:] + edges[:-1]) / 2, laplace_variance(1 / epsilon))
+    return float(((found.low > 0) | (found.high < 0)).mean())
+
+
+def _two_curves(design: dict[str, Any], n: int, epsilon: float, runs: int) -> float:
+    bins = design["bins"]
+    lost = 1 - (1 - design["lost"]) ** (1 / bins)
+    ends = design["baseline"], design["baseline"] ** design["effect"]
+    chances = np.stack([0.5 * cohort(1 - end ** (1 / bins), lost, bins) for end in ends])
+    generator = seeds("plan survival", n, epsilon)
+    tables = generator.multinomial(n, chances.ravel(), runs).reshape(runs, *chances.shape)
+    noisy = tables + add_noise(generator, epsilon, tables.shape)
+    return float(np.mean([log_rank_test(table, 1 / epsilon).p <= 0.05 for table in noisy]))
+
+
+PLANS: dict[str, tuple[Any, dict[str, Any], int, float]] = {
+    "two shares": ("proportions", {"baseline": 0.3, "effect": 0.15}, 300, 0.5),
+    "two rare shares": ("proportions", {"baseline": 0.1, "effect": 0.08}, 652, 0.3),
+    "odds ratio": ("odds ratio", {"baseline": 0.3, "effect": 2.0}, 400, 1.0),
+    "two means": ("means", {"effect": 0.35, "deviation": 1.0, "range": 6.0, "bins": 10}, 300, 1.0),
+    "two means, much noise": ("means", {"effect": 0.25, "deviation": 1.0, "range": 6.0, "bins": 8}, 652, 0.5),
+    "two curves": ("survival", {"baseline": 0.6, "effect": 0.6, "bins": 12, "lost": 0.2}, 500, 1.0),
+}
+"""Design -> its kind, its parts, persons and epsilon."""
+
+
+def planned(name: str, runs: int) -> tuple[float, float]:
+    """Return the power that the planner predicts, and that of so many simulated studies."""
+    kind, design, n, epsilon = PLANS[name]
+    predicted = plan(kind, n=n, epsilon=epsilon, **design).power or 0.0
+    if kind == "means":
+        return predicted, _two_means(design, n, epsilon, runs)
+    if kind == "survival":
+        return predicted, _two_curves(design, n, epsilon, runs)
+    return predicted, _two_groups(design, n, epsilon, runs, "difference" if kind == "proportions" else kind)
+
+
 def grid(runs: int, test_runs: int) -> dict[str, Any]:
     """Return coverage and type I error of every statistic in every setting."""
     started = time.process_time()
@@ -191,9 +253,13 @@ def grid(runs: int, test_runs: int) -> dict[str, Any]:
                 rate = false_alarms(name, size, epsilon, runs=few, seed=1)
                 alarms.append({"test": name, "n": size, "epsilon": epsilon, "runs": few, "type_1": rate})
                 print(alarms[-1], flush=True)
+    plans = [
+        {"design": name, "predicted": predicted, "realised": realised, "runs": 2000}
+        for name in PLANS for predicted, realised in [planned(name, 2000)]
+    ]  # fmt: skip
     return {
         "numpy": np.__version__, "python": platform.python_version(), "cpu_seconds": time.process_time() - started,
-        "coverage": coverage, "type_1": alarms,
+        "coverage": coverage, "type_1": alarms, "plans": plans,
     }  # fmt: skip
 
 

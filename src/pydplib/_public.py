@@ -45,6 +45,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "pydplib.budget": ("Cost", "MemoryLedger", "SqliteLedger"),
     "pydplib.client": ("Client",),
+    "pydplib.clinic": ("plan",),
     "pydplib.policy": ("Policy", "PolicyRule"),
     "pydplib.release": (
         "Count",
