@@ -32,13 +32,12 @@ from pydplib.tables.lines import (
     Head,
     Instead,
     check_head,
-    head_of,
     is_packed,
     is_sound,
     lines_as_rows,
+    private_file,
     read_head,
     unpack,
-    write_pieces,
     write_sound,
 )
 from pydplib.tables.ndjson import file_lines, is_ndjson, ndjson_to_csv
@@ -125,7 +124,7 @@ def open_texts(
     """Look at a CSV file, or a pattern of them, and copy what has unsound lines.
 
     Args:
-        connection: A DuckDB connection, for files that only DuckDB can open: addresses, and Zstandard.
+        connection: A DuckDB connection, for addresses, which only DuckDB can open.
         path: A file, packed or not, a pattern, or an address.
         options: What the owner says.
         copy: Returns where a copy may be written.
@@ -140,28 +139,25 @@ def open_texts(
     first: Head | None = None
     texts: list[Path] = []
     said = {"separator": options.separator, "encoding": options.encoding}
-    more: dict[str, Any] = {"instead": instead, "multiline": options.multiline}
     for file in found or [str(path)]:
-        is_plain = bool(found) and not _is_zstd(Path(file))
-        if is_plain and _is_misnamed(Path(file)):
-            file = str(unpack(Path(file), copy()))
-        unpacked = None if is_plain else _unpacked(connection, file)
-        head = read_head(Path(file), **said) if unpacked is None else head_of(unpacked[: 2**20], **said)
+        place = Path(file) if found else _fetched(connection, file, copy())
+        if _is_zstd(place):
+            place = _unpack_zstd(place, copy())
+        elif _is_misnamed(place):
+            place = unpack(place, copy())
+        head = read_head(place, **said)
         if first is None:
             check(head.names)
             first = head
         elif (head.names, head.separator) != (first.names, first.separator):
             raise DataError("The files of the pattern begin with different lines. Load files of the same columns.")
-        if unpacked is not None:
-            texts.append(copy())
-            write_pieces(_reader(unpacked), head, texts[-1], **more)
-        elif is_strict:
-            texts.append(lines_as_rows(Path(file), head, copy, multiline=options.multiline))
-        elif is_sound(Path(file), head, multiline=options.multiline):
-            texts.append(Path(file))
+        if is_strict:
+            texts.append(lines_as_rows(place, head, copy, multiline=options.multiline))
+        elif is_sound(place, head, multiline=options.multiline):
+            texts.append(place)
         else:
             texts.append(copy())
-            write_sound(Path(file), head, texts[-1], **more)
+            write_sound(place, head, texts[-1], instead=instead, multiline=options.multiline)
     assert first is not None
     return Texts(first, tuple(texts), decimals_of(first.separator, options.decimal))
 
@@ -225,39 +221,31 @@ def _is_misnamed(path: Path) -> bool:
         return False
 
 
-def _unpacked(connection: Any, path: str) -> bytes:
-    """Return the lines of a file that only DuckDB can open: an address, or one packed by Zstandard."""
-    packing = ", compression='zstd'" if os.path.exists(path) else ""
-    name = exact_name(path) if os.path.exists(path) else path
-    # Latin-1 has a letter for every byte: nothing is lost, and nothing can be wrong. With new_line, every return and
-    # every feed ends a line, so that both together leave an empty one.
-    scan = (
-        f"SELECT line FROM read_csv({sql_text(name)}, auto_detect=false, header=false, columns={{'line': 'VARCHAR'}}, "
-        f"delim='\x1c\x1d\x1e\x1f', quote='', escape='', comment='', skip=0, encoding='latin-1', new_line='\\n', "
-        f"strict_mode=false, ignore_errors=true, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}{packing})"
-    )
-    found: list[bytes] = []
+def _unpack_zstd(path: Path, target: Path) -> Path:
+    """Write a private copy of a file that Zstandard packed, unpacked; return where it is."""
+    arrow = import_extra("pyarrow", what="Reading a file that Zstandard packed", extra="tables")
     failed = False
     try:
-        rows = connection.execute(scan)
-        while lines := rows.fetchmany(100_000):
-            found.extend(line.encode("latin-1", "replace") for (line,) in lines if line)
-    except Exception:  # its text may quote the file
+        with arrow.input_stream(str(path), compression="zstd") as file, private_file(target) as out:
+            while piece := file.read(2**20):
+                out.write(piece)
+    except (OSError, ValueError):  # its text may quote the file
         failed = True
     if failed:
         raise DataError("The file cannot be read. Check that it is complete and that you may read it.")
-    return b"\n".join([*found, b""])
+    return target
 
 
-def _reader(data: bytes) -> Callable[[int], bytes]:
-    at = 0
-
-    def read(size: int) -> bytes:
-        nonlocal at
-        at += size
-        return data[at - size : at]
-
-    return read
+def _fetched(connection: Any, address: str, target: Path) -> Path:
+    """Write a private copy of what is at an address, byte by byte as it is there; return where it is."""
+    found: list[tuple[bytes]] = []
+    with suppress(Exception):  # its text may quote the file
+        found = connection.execute(f"SELECT content FROM read_blob({sql_text(address)})").fetchall()
+    if len(found) != 1:
+        raise DataError("The file cannot be read. Check that it is complete and that you may read it.")
+    with private_file(target) as out:
+        out.write(found[0][0])
+    return target
 
 
 # -- Tables with typed columns ------------------------------------------------------------------------

@@ -79,10 +79,14 @@ def open_bytes(path: Path, *, packed: bool | None = None) -> IO[bytes]:
     return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
 
 
+def private_file(path: Path) -> IO[bytes]:
+    """Open a new file for writing, readable by nobody else."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+
+
 def unpack(path: Path, target: Path) -> Path:
     """Write a private copy of a file, unpacked where it is packed by gzip; return where it is."""
-    handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(handle, "wb") as out, _Opened(path) as file:
+    with private_file(target) as out, _Opened(path) as file:
         shutil.copyfileobj(file, out, _PIECE)
     return target
 
@@ -237,10 +241,9 @@ def write_pieces(
     replaced = [("" if instead is None else instead(name) or "") for name in head.names]
     if head.encoding == "utf-16":
         read = _from_utf16(read)
-    handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     head = replace(head, end="\n")
     is_open = False
-    with os.fdopen(handle, "wb") as out:
+    with private_file(target) as out:
         for piece in _pieces(read):
             lines, is_open = _with_feeds(piece, is_open, multiline)
             if head.encoding == "cp1252":
