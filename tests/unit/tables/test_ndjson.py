@@ -43,6 +43,10 @@ def counted(path: Path) -> list[list[Any]]:
 
 def write(path: Path, lines: list[bytes]) -> Path:
     data = b"\n".join(lines) + b"\n"
+    if path.suffix == ".zst":
+        import pyarrow as pa
+
+        data = bytes(pa.compress(data, codec="zstd", asbytes=True))
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
@@ -57,7 +61,7 @@ def run(*arguments: object) -> int:
     return int(caught.value.code or 0)
 
 
-@pytest.mark.parametrize("name", ["t.ndjson", "t.jsonl", "t.NDJSON", "t.ndjson.gz"])
+@pytest.mark.parametrize("name", ["t.ndjson", "t.jsonl", "t.NDJSON", "t.ndjson.gz", "t.ndjson.zst"])
 def test_load_reads_keys_as_columns(tmp_path: Path, name: str) -> None:
     # pirads: 1, 2, 3, other; age in half years; bph: no, yes
     counts = [W, W, W, W]
