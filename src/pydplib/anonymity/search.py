@@ -19,8 +19,8 @@ from pydplib.anonymity.problem import Problem
 _CLIMBED = 50_000
 """Nodes of a lattice above which it pays to look for the highest node that fails."""
 _TOGETHER = (32, 256)
-"""Nodes that are counted together, in a small and in such a lattice: each spares the others work, but one's "no" may rule
-out the next."""
+"""Nodes that are counted together, in a smaller and in such a lattice: they spare each other work, but a node that
+fails may rule out the next."""
 Progress = Callable[["SearchInfo"], None]
 
 
