@@ -4,8 +4,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests that take long are behind a marker; `make test-slow` runs them too.
+# Tests that take long are behind a marker; `make test-slow` runs them, or some: LONG_ARGS="engines --minutes 10".
 PYTEST_ARGS ?=
+LONG_ARGS ?=
 
 .PHONY: help run test test-slow test-mutants test-versions check docs man format bench bench-quick lock sbom package clean
 
@@ -35,11 +36,9 @@ test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run 
 	@echo "What the database must keep, again on PostgreSQL:"
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(KEPT) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(KEPT); }
 
-test-slow: $(VENV)/.ready-dev ## Run the long statistical, load and installation tests, and the whole platform on PostgreSQL.
-	@scripts/setup_system.sh chromium postgresql java groff nginx
-	@$(BIN)/python -m pytest -n 2 -m slow $(PYTEST_ARGS) || $(AGAIN) slow; }
-	@echo "The whole platform, on PostgreSQL:"
-	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 tests/web tests/acceptance $(PYTEST_ARGS) || $(AGAIN) "" tests/web tests/acceptance; }
+test-slow: $(VENV)/.ready-dev ## Run the long tests in parts: statistics, engines, installations, the platform on PostgreSQL, versions, planted bugs.
+	@scripts/setup_system.sh chromium postgresql mariadb java groff nginx
+	@$(BIN)/python scripts/long_tests.py $(LONG_ARGS)
 
 test-mutants: $(VENV)/.ready-dev ## Plant privacy bugs one by one and check that the tests notice each (some 15 minutes).
 	@$(BIN)/python scripts/mutants.py

@@ -55,6 +55,15 @@ COUNT = [Measure("count")]
 COUNT_AGE = [Measure("count", "age")]
 SUM_AGE = [Measure("sum", "age", low=0, high=100, step=1)]
 
+DAYS = {"day": dp.Date("2017-01-01", "2018-12-31")}
+DAY = [dt.date(2017, 1, 1 + i) for i in range(4)]
+
+
+def row(rule: str, *order: str) -> Bound:
+    """Return the bound of one row of each person."""
+    return Bound("id", 1, mode="row", rule=rule, order=order)
+
+
 CASES = [
     Case("Every row of a person with few rows counts in full", "Up to the most rows, the weight is one whole row.",
          {"id": ["a", "a", "b"], "age": [10.0, 20.0, 30.0]}, AGE, {"measures": COUNT + SUM_AGE},
@@ -194,6 +203,43 @@ CASES = [
          "Rows without a row key are bounded like all others.",
          {"id": ["a"] * 5 + ["b"], "report": [None] * 5 + [1], "age": [1.0] * 6}, AGE,
          {"measures": COUNT, "bound": Bound("id", 2, mode="sample", row_key="report", salt="s")}, [[3]]),
+    Case("One row of each person counts: the first by a day", "The person's other rows are not looked at.",
+         {"id": ["a", "a", "b", "b"], "day": [DAY[2], DAY[1], DAY[1], DAY[3]], "age": [10.0, 20.0, 40.0, 80.0]},
+         {**AGE, **DAYS}, {"measures": COUNT + SUM_AGE, "bound": row("first", "day")}, [[2], [60]], most=3),
+    Case("The last row by a day", "Rows without a day come after all others, in both directions.",
+         {"id": ["a", "a", "b", "b"], "day": [DAY[2], None, DAY[1], DAY[3]], "age": [10.0, 20.0, 40.0, 80.0]},
+         {**AGE, **DAYS}, {"measures": SUM_AGE, "bound": row("last", "day")}, [[90]], most=3),
+    Case("The highest score of each person", "Other follows all declared scores, and a missing score follows other.",
+         {"id": ["a", "a", "a", "b", "b", "c"], "pirads": [2, 9, 3, None, 9, None]}, {"pirads": dp.Category([1, 2, 3])},
+         {"measures": COUNT, "by": {"pirads": (1, 2, 3, "other", None)}, "bound": row("highest", "pirads")},
+         [[0, 0, 1, 1, 1]], keys=[(1,), (2,), (3,), ("other",), (None,)]),
+    Case("Rows of one day are told apart by their values, never by their place",
+         "By every declared column that can be asked, in declared order, ascending, missing values last.",
+         {"id": ["a"] * 3 + ["b"] * 2, "day": [DAY[1]] * 5, "age": [None, 7.0, 5.0, None, None],
+          "pirads": [1, 1, 3, 2, 1]}, {**DAYS, **AGE, "pirads": dp.Category([1, 2, 3])},
+         {"measures": SUM_AGE, "by": ["pirads"], "bound": row("last", "day")}, [[0, 0, 5, 0]],
+         keys=[(1,), (2,), (3,), ("other",)]),
+    Case("Minus zero and zero are one value", "Otherwise engines would tell rows apart that no question can.",
+         {"id": ["a", "a"], "score": [-0.0, 0.0], "age": [9.0, 4.0]}, {"score": dp.Number(-1, 1), **AGE},
+         {"measures": SUM_AGE, "bound": row("last", "score")}, [[4]]),
+    Case("Values beyond the bounds are equal to the bound when rows are ordered", "A clamped value is what counts.",
+         {"id": ["a", "a"], "score": [1e300, 5.0], "age": [9.0, 4.0]}, {"score": dp.Number(-1, 1), **AGE},
+         {"measures": SUM_AGE, "bound": row("highest", "score")}, [[4]]),
+    Case("Conditions come before the row is chosen", "Of the rows that meet them, the first counts.",
+         {"id": ["a", "a", "b"], "day": [DAY[1], DAY[2], DAY[1]], "age": [10.0, 60.0, 20.0]}, {**AGE, **DAYS},
+         {"measures": COUNT + SUM_AGE, "where": [Where("age").at_least(50)], "bound": row("first", "day")},
+         [[1], [60]]),
+    Case("Conditions after the row is chosen only leave persons out", "The first row counts, or the person does not.",
+         {"id": ["a", "a", "b"], "day": [DAY[1], DAY[2], DAY[1]], "age": [10.0, 60.0, 70.0]}, {**AGE, **DAYS},
+         {"measures": COUNT + SUM_AGE, "after": [Where("age").at_least(50)], "bound": row("first", "day")},
+         [[1], [70]]),
+    Case("Nobody's rows are nobody's row", "Null and empty ids would be one more person.",
+         {"id": [None, "", "a"], "day": [DAY[1]] * 3, "age": [10.0, 20.0, 30.0]}, {**AGE, **DAYS},
+         {"measures": COUNT + SUM_AGE, "bound": row("first", "day")}, [[1], [30]]),
+    Case("Unknown keys of one row of each person", "One row is in one group; a person without a key is in none.",
+         {"id": ["a", "a", "b", "c"], "day": [DAY[1], DAY[2], DAY[1], DAY[1]], "site": ["x", "y", "y", None]},
+         {**DAYS, "site": dp.Text()}, {"measures": COUNT, "by": {"site": None}, "bound": row("last", "day")},
+         [[2]], keys=[("y",)]),
     Case("Unknown keys: persons per group, each in at most so many groups",
          "Only sampling can bound groups that are not public.",
          {"id": ["a", "a", "b", "c"], "site": ["north", "north", "north", None]}, {"site": dp.Text()},
@@ -212,6 +258,7 @@ def render() -> str:
             shown = ["" if cell is None else str(cell) for cell in row]
             lines += [f"| {' | '.join(shown)} |"]
         lines += ["", *(f"- where {condition}" for condition in case.plan.where)]
+        lines += [f"- after {condition}" for condition in case.plan.after]
         lines.append(f"- bound: {case.plan.bound!r}")
         for measure, numbers in zip(case.plan.measures, case.answer, strict=True):
             asked = ", ".join(f"{k}={v}" for k, v in measure.to_dict().items() if k != "kind")

@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import pydplib as dp
-from pydplib.engine import ExactTable, Plan
+from pydplib.engine import Bound, ExactTable, Plan
 from pydplib.noise.testing import Trace, check_neighbours, record, replay
 from pydplib.release.facts import Purchase
 
@@ -92,6 +92,24 @@ QUESTIONS = [
     dp.StandardDeviation("age", by="bph"),
     dp.Mode("pirads"),
     dp.Mode("age", edges=[18, 40, 60, 100], by="bph", where=[dp.Where("psa").is_present()]),
+    dp.clinic.Survival("psa", "bph", by="pirads", edges=[0, 10, 20, 30]),
+    dp.clinic.Difference("age", by="bph", edges=[18, 40, 60, 100]),
+    dp.clinic.RiskRatio("bph", by="pirads"),
+    dp.clinic.OddsRatio("bph", by="pirads", where=[dp.Where("age").at_least(40)]),
+    dp.clinic.Association("pirads", "bph"),
+    dp.clinic.Trend("bph", by="pirads"),
+    dp.clinic.Correlation("age", edges=[18, 40, 60, 100], by={"psa": dp.Bins([0, 10, 50])}),
+    dp.clinic.Roc("pirads", "bph"),
+    dp.clinic.Logistic("bph", by="pirads"),
+    dp.clinic.StandardError("age", edges=[18, 40, 60, 100], by="bph"),
+    dp.clinic.Top("pirads", places=2),
+    dp.clinic.Series("day", every="quarter"),
+    dp.Count(by="pirads", per_person=dp.Person("patient").highest_row("pirads")),
+    dp.Mean("psa", by="bph", per_person=dp.Person().first_row(order="day"), after=[dp.Where("pirads").is_in([1, 2])]),
+    dp.Sum("lesions", where=[dp.Where("age").at_least(40)], per_person=dp.Person().last_row(order=["day", "psa"])),
+    dp.Variance("age", per_person=dp.Person().first_row(order="bph")),
+    dp.Median("psa", by="pirads", per_person=dp.Person().last_row(order="day")),
+    dp.Mode("pirads", per_person=dp.Person().first_row(order="age")),
 ]
 UNKNOWN = [
     dp.Count(by={"city": None}),
@@ -99,6 +117,7 @@ UNKNOWN = [
     dp.Sum("psa", by={"city": None}),
     dp.Mean("age", by={"city": None}),
     dp.Variance("age", by={"city": None}),
+    dp.Count(by={"city": None}, per_person=dp.Person().last_row(order="day")),
 ]
 """The questions about keys that nobody declared."""
 
@@ -167,7 +186,7 @@ class Pairs:
     def plan(self, plan: Plan) -> Plan:
         """Return the plan of all examples at once."""
         by = {"example": tuple(range(self.count)), **plan.by}
-        return Plan(self.schema, where=plan.where, by=by, bound=plan.bound, measures=plan.measures)
+        return Plan(self.schema, where=plan.where, by=by, bound=plan.bound, measures=plan.measures, after=plan.after)
 
     def split(self, exact: ExactTable, plan: Plan) -> list[ExactTable]:
         """Return the integers of every example, as if it had been asked alone."""
@@ -212,5 +231,8 @@ def _same_keys(few: ExactTable, many: ExactTable) -> tuple[ExactTable, ExactTabl
 
 def unbounded(plan: Plan) -> Plan:
     """Return the planted fault: the same plan, but a person may do a thousand times as much."""
-    bound = replace(plan.bound, max_rows=1000, max_groups=None if plan.bound.max_groups is None else 1000)
+    if plan.bound.mode == "row":
+        bound = Bound(plan.bound.person, 1000, mode="sample", max_groups=1000 if plan.by else None, salt="s")
+    else:
+        bound = replace(plan.bound, max_rows=1000, max_groups=None if plan.bound.max_groups is None else 1000)
     return Plan(plan.table, where=plan.where, by=plan.by, bound=bound, measures=plan.measures)

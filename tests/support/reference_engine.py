@@ -26,7 +26,7 @@ def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], 
         person = None if plan.bound.person is None else cells[plan.bound.person]
         if plan.bound.person is not None and (person is None or person == "" or person != person):
             continue
-        values = {name: read_cell(cells[name], plan.table.column(name)) for name in plan.columns}
+        values = {name: read_cell(cells[name], plan.table.column(name)) for name in plan.read}
         if all(meets(values[c.column], c, plan.table.column(c.column)) for c in plan.where):
             row_key = cells[plan.bound.row_key] if plan.bound.row_key else None
             rows.append({"person": person, "row_key": row_key, "key": key_of(values, plan), "v": values})
@@ -171,7 +171,37 @@ def weights(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
     if bound.mode == "weight":
         counts = Counter(row["person"] for row in rows)
         return [min(2**16, bound.max_rows * 2**16 // counts[row["person"]]) for row in rows]
-    return _sampled(rows, plan)
+    return _one_each(rows, plan) if bound.mode == "row" else _sampled(rows, plan)
+
+
+def _one_each(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
+    """Give weight 1 to the one row of each person that the rule chooses, if it meets the conditions on it."""
+    order, columns = plan.bound.order, plan.table.columns
+    ties = [n for n, c in columns.items() if not isinstance(c, Text) and n not in order and n != plan.bound.person]
+    ties += [n for n in plan.columns if isinstance(columns[n], Text)]
+
+    def rank(i: int) -> list[Any]:
+        found: list[Any] = []
+        for name in order:
+            value = rows[i]["v"][name]
+            is_other = isinstance(columns[name], Category) and value == "other" and "other" not in columns[name].values
+            place = code(value, columns[name])
+            sign = 1 if plan.bound.rule == "first" else -1
+            found.append((2, 0) if place is None else (1, 0) if is_other else (0, sign * place))
+        for name in ties:
+            place = code(rows[i]["v"][name], columns[name])
+            found.append((1, "") if place is None else (0, place))
+        return found
+
+    best: dict[Any, int] = {}
+    for i, row in enumerate(rows):
+        if row["person"] not in best or rank(i) < rank(best[row["person"]]):
+            best[row["person"]] = i
+    kept = [0] * len(rows)
+    for i in best.values():
+        met = (meets(rows[i]["v"][c.column], c, columns[c.column]) for c in plan.after)
+        kept[i] = int(all(met))
+    return kept
 
 
 def _sampled(rows: list[dict[str, Any]], plan: Plan) -> list[int]:

@@ -95,10 +95,20 @@ def pirads(n: int = 920, seed: int = 2018, backend: str | None = None) -> Any:
         >>> bool(60 < reports["age"].mean() < 70), str(reports["physician_name"][0])[:13]
         (True, 'Dr. Synthetic')
     """
+    check_size_and_seed(n, seed)
+    return to_frame(make_cohort(int(n), int(seed)), backend, SYNTHETIC_NOTE)
+
+
+def check_size_and_seed(n: int, seed: int) -> None:
+    """Raise ParameterError unless ``n`` reports can be made from ``seed``."""
     for name, value, low, high in (("n", n, 1, MOST_REPORTS), ("seed", seed, 0, 2**63 - 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
             raise ParameterError(f"{name} must be a whole number from {low} to {high}. Got {shown(value)}.")
-    return to_frame(_make_columns(int(n), np.random.default_rng(int(seed))), backend, SYNTHETIC_NOTE)
+
+
+def make_cohort(n: int, seed: int) -> Columns:
+    """Return the cohort's columns, before they become a table of some library."""
+    return _make_columns(n, np.random.default_rng(seed))
 
 
 def _make_columns(n: int, rng: np.random.Generator) -> Columns:

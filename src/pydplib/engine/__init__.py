@@ -7,6 +7,7 @@ from pydplib.engine.conditions import Condition, Where, day_number
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.load import load
 from pydplib.engine.measures import Measure, number_bounds
+from pydplib.engine.persons import OneRow, Person
 from pydplib.engine.plan import Bins, Key, Plan, public_keys
 from pydplib.engine.protocol import Engine
 from pydplib.engine.sensitivity import Sensitivity, sensitivity
@@ -21,6 +22,8 @@ __all__ = [
     "ExactTable",
     "Key",
     "Measure",
+    "OneRow",
+    "Person",
     "Plan",
     "Sensitivity",
     "Table",

@@ -72,7 +72,18 @@ class Beyond:
 
         What a question looks at is what the rows were laid aside from: the stamp is the same before and after.
         """
-        if not takes(self._compiler, plan):
+        return self.run_aside([plan], lambda aside: [query.text for query in self.queries(plan)])
+
+    def run_aside(
+        self, plans: Sequence[Plan], statements: Callable[[str], Sequence[str]]
+    ) -> list[Sequence[Sequence[Any]]] | None:
+        """Return what statements answer that name the table of rows laid aside; None where rows must be weighed.
+
+        Args:
+            plans: The plans whose rows are weighed with it.
+            statements: Makes the statements, given the name of that table.
+        """
+        if not all(takes(self._compiler, plan) for plan in plans):
             return None
         stamp = self._stamp()
         if stamp is None:
@@ -81,9 +92,9 @@ class Beyond:
             if stamp != self._made_of:
                 self._made_of, self._limit, self._too_many = stamp, None, 0
                 self._run(f"DROP TABLE IF EXISTS {self._name}")
-            if not self._lay_aside(plan):
+            if not all(self._lay_aside(plan) for plan in plans):  # what is laid aside only ever widens
                 return None
-            found = [self._run(query.text) for query in self.queries(plan)]
+            found = [self._run(statement) for statement in statements(self._name)]
         except EngineError:  # such as too little memory: the plain way says what is wrong, if anything is
             return None
         return found if self._stamp() == stamp else None

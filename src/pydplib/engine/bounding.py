@@ -1,16 +1,16 @@
-"""How much of one person counts: by weights, or by a keyed sample of that person's rows and groups."""
+"""How much of one person counts: by weights, by one row of each person, or by a keyed sample of rows and groups."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydplib.errors import QuestionError, did_you_mean, shown
 from pydplib.schema import Schema
 
-Mode: TypeAlias = Literal["weight", "sample"]
-"""Weights count every row a little; a sample counts some rows wholly."""
+Mode: TypeAlias = Literal["weight", "row", "sample"]
+"""Weights count every row a little; one row of each person, or a sample of rows, counts wholly."""
 
 WEIGHT_UNIT = 2**16
 """The integer weight of a whole row."""
@@ -38,10 +38,13 @@ class Bound:
         person: The column that says whose row it is; None where every row is another person.
         max_rows: Most rows of a person that count (with ``max_groups``: per group).
         mode: ``"weight"``: a row of a person with c rows weighs min(1, max_rows/c), in units of 2^-16, so
-            nothing is thrown away. ``"sample"``: a keyed hash picks whole rows.
+            nothing is thrown away. ``"row"``: one row of each person counts wholly, see ``rule``. ``"sample"``: a
+            keyed hash picks whole rows.
         max_groups: Sampling only: most groups of ``by`` that one person may count in.
         row_key: Sampling only: a column that names a row for good (a report id), never a position.
         salt: Sampling only: the key of the hash; the same salt picks the same rows on every engine.
+        rule: One row only: ``first`` takes the smallest values of the order columns, the others the largest.
+        order: One row only: the columns that order a person's rows; ``persons`` says how ties are settled.
 
     Examples:
         >>> Bound("patient_id", 3).scale
@@ -56,24 +59,45 @@ class Bound:
     max_groups: int | None = None
     row_key: str | None = None
     salt: str | None = None
+    rule: str | None = None
+    order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.mode not in ("weight", "sample"):
-            raise QuestionError(f"Unknown bound '{self.mode}'.{did_you_mean(self.mode, ('weight', 'sample'))}")
+        if self.mode not in get_args(Mode):
+            raise QuestionError(f"Unknown bound '{self.mode}'.{did_you_mean(self.mode, get_args(Mode))}")
         for name in ("max_rows", "max_groups"):
             value = getattr(self, name)
             if name == "max_groups" and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
                 raise QuestionError(f"{name} must be a whole number of at least 1. Got {shown(value)}.")
-        if self.person is None and (self.mode == "sample" or self.max_rows != 1):
+        if self.person is None and (self.mode != "weight" or self.max_rows != 1):
             raise QuestionError("Without a person column every row is another person: Bound(None).")
-        if self.mode == "weight":
+        if self.mode == "row":
+            self._check_row()
+        elif self.rule is not None or self.order:
+            raise QuestionError("rule and order belong to one row of each person; use Bound(..., mode='row').")
+        if self.mode != "sample":
             for name in ("max_groups", "row_key", "salt"):
                 if getattr(self, name) is not None:
                     raise QuestionError(f"{name} belongs to sampling; use Bound(..., mode='sample').")
         elif not isinstance(self.salt, str) or not self.salt:
             raise QuestionError("Sampling needs a salt: a secret text, fixed per table, Bound(..., salt='...').")
+
+    def _check_row(self) -> None:
+        if self.max_rows != 1:
+            raise QuestionError(f"One row of each person counts: max_rows is 1. Got {shown(self.max_rows)}.")
+        if self.rule not in ("first", "last", "highest"):
+            raise QuestionError("One row of each person needs its rule: rule='first', 'last' or 'highest'.")
+        order: Any = self.order
+        object.__setattr__(self, "order", (order,) if isinstance(order, str) else tuple(order))
+        if not self.order or len(set(self.order)) != len(self.order):
+            raise QuestionError("One row of each person needs its order: order=('day',), each column once.")
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the row with the largest values of the order columns counts."""
+        return self.rule in ("last", "highest")
 
     @classmethod
     def from_schema(cls, schema: Schema) -> Bound:
@@ -84,7 +108,7 @@ class Bound:
 
     @property
     def scale(self) -> int:
-        """Integer units per whole row: 2^16 with weights, 1 with samples or without a person column."""
+        """Integer units per whole row: 2^16 with weights; 1 for whole rows, and without a person column."""
         return WEIGHT_UNIT if self.mode == "weight" and self.person is not None else 1
 
     def coefficients(self, purpose: str) -> tuple[int, int, int, int]:
@@ -108,9 +132,14 @@ class Bound:
         if self.mode == "sample":
             values |= {"max_groups": self.max_groups, "row_key": self.row_key}
             values["salt_fingerprint"] = hashlib.sha256(f"fingerprint\0{self.salt}".encode()).hexdigest()[:16]
+        if self.mode == "row":
+            values |= {"rule": self.rule, "order": list(self.order)}
         return values
 
     def __repr__(self) -> str:
         parts = [repr(self.person), str(self.max_rows), f"mode={self.mode!r}"]
-        parts += [f"{n}={getattr(self, n)!r}" for n in ("max_groups", "row_key") if getattr(self, n) is not None]
+        parts += [
+            f"{n}={getattr(self, n)!r}" for n in ("max_groups", "row_key", "rule") if getattr(self, n) is not None
+        ]
+        parts += [f"order={self.order!r}"] if self.order else []
         return f"Bound({', '.join(parts)})"

@@ -17,7 +17,9 @@ class Dialect:
     name = "duckdb"
     inline = "NOT MATERIALIZED"  # let the optimiser push columns and conditions into both readings
     step = ""  # what stands before a step whose columns the next one mentions several times
+    grouping_sets = True  # whether one pass adds up by several sets of columns
     text_as_day = True
+    nulls_first = " NULLS FIRST"  # what an order says about missing cells
 
     def quote(self, name: str) -> str:
         """Return a name that cannot be read as anything else."""
@@ -82,6 +84,10 @@ class Dialect:
     def days(self, day: str) -> str:
         """Return the days since 1970-01-01 of a date."""
         return f"({day} - DATE '1970-01-01')"
+
+    def ordered(self, value: str, *, descending: bool = False) -> str:
+        """Return what sorts rows by a value, with missing ones last in both directions."""
+        return f"{value} {'DESC' if descending else 'ASC'} NULLS LAST"
 
     def divide(self, one: str, other: str) -> str:
         """Divide positive integers, rounding down."""

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from pydplib.engine.bounding import Bound
 from pydplib.engine.conditions import Condition, canonical_conditions
 from pydplib.engine.measures import Measure
+from pydplib.engine.persons import ordering_columns
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.schema import Scalar, Schema, number_of_text, same_scalar
 
@@ -97,6 +98,8 @@ class Plan:
             dates; None for unknown keys. A list of names takes the declared values.
         bound: How the contribution of a person is bounded; by default by weights, as the schema says.
         measures: What to add up.
+        after: Conditions on the one row of each person, all of which must hold; they leave persons out, and choose no
+            other row.
 
     Examples:
         >>> from pydplib.schema import Category, Number
@@ -111,6 +114,7 @@ class Plan:
     by: Mapping[str, Keys]
     bound: Bound
     measures: tuple[Measure, ...]
+    after: tuple[Condition, ...] = ()
 
     def __init__(
         self,
@@ -120,6 +124,7 @@ class Plan:
         where: Iterable[Condition] = (),
         by: Mapping[str, Any] | Iterable[str] = (),
         bound: Bound | None = None,
+        after: Iterable[Condition] = (),
     ) -> None:
         if not isinstance(table, Schema):
             raise QuestionError("A plan is made for a declared table: Plan(schema, ...).")
@@ -129,6 +134,7 @@ class Plan:
         keys = {name: _check_keys(table, name, given) for name, given in named.items()}
         object.__setattr__(self, "by", MappingProxyType(keys))
         object.__setattr__(self, "bound", bound or Bound.from_schema(table))
+        object.__setattr__(self, "after", canonical_conditions(after, table))
         object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
         self._check_bound()
         self._check_measures()
@@ -140,7 +146,17 @@ class Plan:
                 f"The bound protects '{self.bound.person}', the schema says that a person is "
                 f"'{self.table.person}'. They must be the same column."
             )
-        if self.has_unknown_keys and (self.bound.mode != "sample" or self.bound.max_groups is None):
+        for name in self.bound.order:
+            if name not in ordering_columns(self.table):
+                raise QuestionError(
+                    f"Column '{name}' cannot order a person's rows.{did_you_mean(name, self.table.columns)}"
+                )
+        if self.after and self.bound.mode != "row":
+            raise QuestionError(
+                "after= looks at the one row of each person: say which one counts, per_person=, or use where=."
+            )
+        is_limited = self.bound.mode == "row" or self.bound.max_groups is not None
+        if self.has_unknown_keys and not is_limited:
             raise QuestionError(
                 "Unknown keys need a sampling bound with a most number of groups per person: "
                 "Bound(person, max_rows, mode='sample', max_groups=...)."
@@ -154,7 +170,9 @@ class Plan:
         for measure in self.measures:
             if not isinstance(measure, Measure):
                 raise QuestionError(f"measures= takes Measure values. Got {type(measure).__name__}.")
-            if measure.kind == "persons" and (len(self.measures) > 1 or self.by or self.table.person is None):
+            if measure.kind == "persons" and (
+                len(self.measures) > 1 or self.by or self.table.person is None or self.bound.mode == "row"
+            ):
                 raise QuestionError(
                     "Persons by their number of rows are counted alone: no by=, no other measure, and a person column."
                 )
@@ -217,9 +235,15 @@ class Plan:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the plan looks at, besides the person, sorted."""
-        used = {condition.column for condition in self.where} | set(self.by)
+        used = {condition.column for condition in (*self.where, *self.after)} | set(self.by)
         used |= {measure.column for measure in self.measures if measure.column is not None}
         return tuple(sorted(used))
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns that are read, sorted: those looked at and, for one row of each person, all that settle which."""
+        ordering = ordering_columns(self.table) if self.bound.mode == "row" else ()
+        return tuple(sorted({*self.columns, *ordering}))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values: canonical, fit for hashing and for the audit trail."""
@@ -231,13 +255,16 @@ class Plan:
             else:
                 entry["keys"] = None if given is None else list(given)
             by.append(entry)
-        return {
+        plain: dict[str, Any] = {
             "table": self.table.name,
             "where": [condition.to_dict() for condition in self.where],
             "by": by,
             "bound": self.bound.to_dict(),
             "measures": [measure.to_dict() for measure in self.measures],
         }
+        if self.after:
+            plain["after"] = [condition.to_dict() for condition in self.after]
+        return plain
 
     def to_json(self) -> str:
         """Return the plan as canonical JSON."""

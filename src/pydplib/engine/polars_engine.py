@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from pydplib.engine import polars_columns as words
 from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
 from pydplib.engine.exact import ExactTable
+from pydplib.engine.marginals import Rows, read_tables, rows_of, size_of
+from pydplib.engine.persons import ordering_columns
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
 from pydplib.engine.reading import Answer, check_present, column_names, read_table
-from pydplib.errors import SchemaError
+from pydplib.errors import QuestionError, SchemaError
 from pydplib.schema import Schema, Storage
 
 if TYPE_CHECKING:
@@ -65,6 +69,45 @@ class PolarsEngine:
                 return engine.aggregate(plan)
         return self._ask(plan, self._read_once(plan)._bounded(plan))
 
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Return several tables of counts from one collection, in which what they share is computed once."""
+        for plan in plans:
+            check_same_table(self.schema, plan)
+        groups = rows_of(plans)
+        if not groups:
+            return ()
+        rows = guarded(self.name, lambda: _collected(self.tables_frame(groups)))
+        return guarded(self.name, lambda: read_tables(groups, rows))
+
+    def tables_frame(self, groups: Sequence[Rows]) -> pl.LazyFrame:
+        """Return the lazy frame of all tables: (group, places ..., sum)."""
+        import polars as pl
+
+        looked_at: dict[str, None] = {}
+        for group in groups:
+            names = [*group.outer.read, group.outer.bound.person, group.outer.bound.row_key]
+            looked_at.update(dict.fromkeys(name for name in names if name is not None))
+        engine, width = self._read_once(looked_at), max(group.width for group in groups)
+        parts = []
+        for number, group in enumerate(groups):
+            bounded = engine._bounded(group.outer)
+            if group.has_rest:
+                places = [
+                    words.key_expr({name: keys}, self.schema, self._names).fill_null(size_of(keys)).alias(f"x{i}")
+                    for i, (name, keys) in enumerate(group.cuts)
+                ]
+            else:
+                places = [pl.col("k").cast(pl.Int64).alias("x0")]
+            placed = bounded.select(*places, pl.col("w").cast(pl.Int64))
+            for cuts in sorted({tuple(sorted(cuts)) for cuts in group.sets}):
+                names = [f"x{i}" for i in cuts]
+                total = pl.col("w").cast(pl.Int128).sum()
+                added = placed.group_by(names).agg(total) if names else placed.select(total)
+                empty = pl.lit(None, dtype=pl.Int64)
+                own = [pl.col(f"x{i}") if i in cuts else empty.alias(f"x{i}") for i in range(width)]
+                parts.append(added.select(pl.lit(number).alias("g"), *own, pl.col("w")))
+        return pl.concat(parts)
+
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:
         """Bound the plan's rows once and keep them in memory."""
@@ -95,11 +138,13 @@ class PolarsEngine:
         persons = self.rows_per_person(plan).select(pl.lit(0).alias("k"), place.alias("cell"))
         return persons.group_by("k", "cell").agg(pl.len())
 
-    def _read_once(self, plan: Plan) -> PolarsEngine:
-        """Return the engine over what the plan looks at, read once, where a second reading could give other rows."""
+    def _read_once(self, plan: Plan | Iterable[str]) -> PolarsEngine:
+        """Return the engine over what is looked at, read once, where a second reading could give other rows."""
         if self._is_pinned:
             return self
-        looked_at = dict.fromkeys([*plan.columns, plan.bound.person, plan.bound.row_key])
+        looked_at: Iterable[str | None] = (
+            dict.fromkeys([*plan.read, plan.bound.person, plan.bound.row_key]) if isinstance(plan, Plan) else plan
+        )
         names = [name for name in looked_at if name is not None] or list(self._types)[:1]
         engine = copy(self)
         engine._frame = guarded(self.name, lambda: self._frame.select(names).collect(engine="streaming")).lazy()
@@ -115,8 +160,12 @@ class PolarsEngine:
     def _frames(self, plan: Plan, bounded: pl.LazyFrame) -> Iterator[tuple[pl.LazyFrame, tuple[int, ...], bool]]:
         import polars as pl
 
-        if plan.bound.mode == "weight":
-            bounded = bounded.with_columns(words.key_expr(plan.by, self.schema, self._names).alias("k"))
+        if plan.bound.mode != "sample":
+            unknown = {f"u{i}": self._names[name] for i, (name, keys) in enumerate(plan.by.items()) if keys is None}
+            bounded = bounded.with_columns(
+                words.key_expr(plan.by, self.schema, self._names).alias("k"),
+                *(pl.col(name).alias(key) for key, name in unknown.items()),
+            ).drop_nulls(list(unknown))
         weighed = bounded.filter(pl.col("k").is_not_null())
         groups = ["k", *(f"u{i}" for i, keys in enumerate(plan.by.values()) if keys is None)]
         scalars = [i for i, measure in enumerate(plan.measures) if measure.kind != "cells"]
@@ -146,6 +195,8 @@ class PolarsEngine:
         rows = self._rows(plan)
         if plan.bound.mode == "sample":
             return self._sampled(plan, rows)
+        if plan.bound.mode == "row":
+            return self._one_row(plan, rows)
         if plan.bound.person is None:
             return rows.with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
         most = plan.bound.max_rows
@@ -159,7 +210,7 @@ class PolarsEngine:
 
         columns = [
             words.column_expr(name, self.schema.column(name), self._types[name]).alias(self._names[name])
-            for name in plan.columns
+            for name in plan.read
         ]
         if plan.bound.person is not None:
             columns.append(self._identity(plan.bound.person, "person column").alias("p"))
@@ -191,6 +242,27 @@ class PolarsEngine:
         if storage not in allowed:
             raise SchemaError(f"The {what} '{column}' must hold {' or '.join(allowed)}, not {storage}.")
         return storage
+
+    def _one_row(self, plan: Plan, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return one row of each person, as ``persons`` says."""
+        import polars as pl
+
+        bound, keys, downwards = plan.bound, [pl.col("p")], [False]
+        texts = [name for name in plan.columns if self.schema.column(name).cell.is_text]
+        for column in dict.fromkeys([*bound.order, *ordering_columns(self.schema), *texts]):
+            cell, value = self.schema.column(column).cell, pl.col(self._names[column])
+            descending = bound.is_descending and column in bound.order
+            if descending and cell.other is not None:  # its code is the largest, and it is no largest value
+                keys.append(value == cell.other)
+                downwards.append(False)
+            # Some engines take -0.0 for less than 0.0.
+            keys.append(value if cell.is_code or cell.is_text else value + 0.0)
+            downwards.append(descending)
+        chosen = rows.sort(keys, descending=downwards, nulls_last=True).unique("p", keep="first", maintain_order=True)
+        met = [words.condition_expr(c, self.schema, self._names[c.column]) for c in plan.after]
+        names = [self._names[column] for column in plan.columns]
+        counted = (chosen.filter(*met) if met else chosen).with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
+        return counted.select(*names, "w")
 
     def _sampled(self, plan: Plan, rows: pl.LazyFrame) -> pl.LazyFrame:
         import polars as pl
@@ -246,6 +318,10 @@ class BoundedPolars:
         """Return the integers of a narrower plan, from the rows as they were bounded."""
         return self._engine._ask(plan, self._narrowed(plan))
 
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Refuse: a table whose rows are bounded is asked one plan at a time."""
+        raise QuestionError("Several tables are counted from the table itself: table.tables(plans).")
+
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:
         """Return this table: it is bounded already."""
@@ -263,8 +339,8 @@ class BoundedPolars:
         names = self._engine._names
         extra = [
             words.condition_expr(condition, self.schema, names[condition.column])
-            for condition in plan.where
-            if condition not in self._plan.where
+            for condition in (*plan.where, *plan.after)
+            if condition not in (*self._plan.where, *self._plan.after)
         ]
         return self._frame.filter(*extra) if extra else self._frame
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from numpy.typing import NDArray
 
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.plan import Plan
@@ -23,6 +25,14 @@ class Engine(Protocol):
 
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key, zeros where nothing was found."""
+        ...
+
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Return several tables of counts from one scan: integers by column, one more cell in each for all other rows.
+
+        Tables over the same rows (conditions and bound) count the same bounded rows, each in one cell of each table.
+        Samples of rows by a table's own groups have no such cell.
+        """
         ...
 
     def bounded(self, plan: Plan) -> AbstractContextManager[Engine]:
@@ -71,8 +81,13 @@ def check_narrower(outer: Plan, inner: Plan) -> None:
     if inner.bound != outer.bound:
         raise QuestionError("A bounded table keeps its bound; ask it with the same bound.")
     missing = [str(condition) for condition in outer.where if condition not in inner.where]
+    missing += [str(condition) for condition in outer.after if condition not in inner.after]
     if missing:
         raise QuestionError("A bounded table may only be narrowed: the plan leaves out " + " and ".join(missing) + ".")
+    if outer.bound.mode == "row" and inner.where != outer.where:
+        raise QuestionError(
+            "Each person's row is chosen already: narrow this table by after=, where= must stay the same."
+        )
     if outer.bound.mode == "sample" and dict(inner.by) != dict(outer.by):
         raise QuestionError("A sampled table keeps its groups: by= must stay the same.")
     absent = sorted(set(inner.columns) - set(outer.columns))

@@ -9,14 +9,15 @@ The shape, by weights::
 
 No sort and no window: two readings of the source and two hash tables. A source that may give other rows
 on a second reading is read once, into ``pydplib_read``: otherwise the weights would be of other rows than
-those they weigh. The sampling bound ranks rows by a keyed hash instead. Where the bytes stay as they are, only the
+those they weigh. The sampling bound ranks rows by a keyed hash instead, one row of each person by declared columns
+(``one_row``). Where the bytes stay as they are, only the
 rows of persons beyond the limit are weighed: see ``beyond``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydplib.engine.beyond import bounding_sql
@@ -24,14 +25,14 @@ from pydplib.engine.bounding import WEIGHT_UNIT
 from pydplib.engine.columns import check_keys, column_sql
 from pydplib.engine.conditions import Condition
 from pydplib.engine.dialects import Dialect
+from pydplib.engine.marginals import READ
 from pydplib.engine.measures import Measure, number_bounds
+from pydplib.engine.one_row import one_row_sql
 from pydplib.engine.plan import Bins, Keys, Plan
 from pydplib.engine.reading import column_names
 from pydplib.engine.sampling import sampling_sql
 from pydplib.errors import SchemaError, column_hint
 from pydplib.schema import Column, Scalar, Schema, Storage
-
-_READ = "pydplib_read"  # what was read once
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,15 @@ class Compiler:
         self.source = source
         self._columns = column_names(schema)
 
+    def on(self, text: str) -> Compiler:
+        """Return the compiler for a copy of the source's columns that stays as it is."""
+        return Compiler(self.dialect, self.schema, replace(self.source, text=text, is_pinned=True))
+
     # -- the two public texts ------------------------------------------------------------------
 
     def bounded(self, plan: Plan) -> str:
         """Return the SELECT whose rows are bounded: normalised columns, weight, groups."""
-        return f"{self._bounding(plan)}\nSELECT * FROM bounded"
+        return f"{self.bounding(plan)}\nSELECT * FROM bounded"
 
     def queries(
         self, plan: Plan, *, outer: Plan | None = None, bounded_table: str | None = None, aside: str | None = None
@@ -90,14 +95,17 @@ class Compiler:
         """
         if plan.measures[0].kind == "persons":
             return [Query(self._persons_by_rows(plan), (0,), True)]
-        head = self._bounding(outer or plan, aside) if bounded_table is None else ""
+        head = self.bounding(outer or plan, aside) if bounded_table is None else ""
         extra = [condition for condition in plan.where if condition not in (outer or plan).where]
+        extra += [condition for condition in plan.after if condition not in (outer or plan).after]
         origin = bounded_table or "bounded"
         if extra:
-            origin = f"(SELECT * FROM {origin} WHERE {self._conditions(extra)}) narrowed"
+            origin = f"(SELECT * FROM {origin} WHERE {self.conditions(extra)}) narrowed"
         sampled = plan.bound.mode == "sample"
         key = "k" if sampled else self.key_sql(plan.by)
         unknown = [f"u{i}" for i, keys in enumerate(plan.by.values()) if keys is None]
+        if unknown and not sampled:
+            origin = self._named(plan, origin)
         weight = "w" if plan.scale > 1 else "1"
         groups = ["k", *unknown]
         scalars = [i for i, measure in enumerate(plan.measures) if measure.kind != "cells"]
@@ -136,9 +144,12 @@ class Compiler:
 
     # -- rows and weights ------------------------------------------------------------------
 
-    def _bounding(self, plan: Plan, aside: str | None = None) -> str:
+    def bounding(self, plan: Plan, aside: str | None = None) -> str:
+        """Return the WITH clauses whose last one, ``bounded``, holds normalised rows and what each weighs."""
         if plan.bound.mode == "sample":
             return sampling_sql(self, plan)
+        if plan.bound.mode == "row":
+            return one_row_sql(self, plan)
         if aside is not None:
             return bounding_sql(self, plan, aside)
         rows = f"WITH {self.reading(plan)}rows_ AS {self.dialect.inline} (\n{self.rows(plan)}\n)"
@@ -161,26 +172,26 @@ class Compiler:
         """Return the clause that reads the plan's columns once, where a second reading could give other rows."""
         if self.source.is_pinned:
             return ""
-        looked_at = dict.fromkeys([*plan.columns, plan.bound.person, plan.bound.row_key])
+        looked_at = dict.fromkeys([*plan.read, plan.bound.person, plan.bound.row_key])
         columns = ", ".join(self.dialect.quote(name) for name in looked_at if name is not None)
-        return f"{_READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
+        return f"{READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
 
     def rows(self, plan: Plan, *, with_person: bool = True) -> str:
         """Return the rows that a plan looks at: normalised columns, person, row key; nobody's rows too without."""
-        columns = [f"{self.column_sql(name)} AS {self.name(name)}" for name in plan.columns]
+        columns = [f"{self.column_sql(name)} AS {self.name(name)}" for name in plan.read]
         person = plan.bound.person if with_person else None
         if person is not None:
             columns.append(f"{self._person(person)} AS p")
         if plan.bound.row_key is not None:
             columns.append(f"{self._row_key(plan.bound.row_key)} AS rk")
-        origin = self.source.text if self.source.is_pinned else _READ
+        origin = self.source.text if self.source.is_pinned else READ
         text = f"SELECT {', '.join(columns) or '1 AS one'} FROM {origin}"
         # A null person would have no weight, or a bound of its own.
         return self.narrowed(text, plan.where, *(["p IS NOT NULL"] if person is not None else []))
 
     def narrowed(self, text: str, where: Sequence[Condition], *more: str) -> str:
         """Return the rows of a SELECT of normalised columns that meet all conditions."""
-        kept = [*more, *([self._conditions(where)] if where else [])]
+        kept = [*more, *([self.conditions(where)] if where else [])]
         return f"SELECT * FROM ({text}) normalised WHERE {' AND '.join(kept)}" if kept else text
 
     # -- columns ---------------------------------------------------------------------------------
@@ -244,7 +255,8 @@ class Compiler:
 
     # -- conditions, keys, values ----------------------------------------------------------------
 
-    def _conditions(self, conditions: Sequence[Condition]) -> str:
+    def conditions(self, conditions: Sequence[Condition]) -> str:
+        """Return whether a row of normalised columns meets all conditions."""
         return " AND ".join(f"({self._condition(condition)})" for condition in conditions)
 
     def _condition(self, condition: Condition) -> str:
@@ -359,6 +371,13 @@ class Compiler:
 
     def _select(self, columns: Sequence[str], origin: str) -> str:
         return f"SELECT {', '.join(columns)} FROM {origin}"
+
+    def _named(self, plan: Plan, origin: str) -> str:
+        """Return rows with their unknown keys; a row that has none of them is in no group."""
+        keys = {f"u{i}": self.name(name) for i, (name, keys) in enumerate(plan.by.items()) if keys is None}
+        named = ", ".join(f"{name} AS {key}" for key, name in keys.items())
+        present = " AND ".join(f"{name} IS NOT NULL" for name in keys.values())
+        return f"(SELECT *, {named} FROM {origin} WHERE {present}) keyed"
 
     def _grouped(self, head: str, inner: str, groups: Sequence[str], sums: Sequence[str]) -> str:
         # No WHERE k IS NOT NULL: optimisers would evaluate the key twice. The reader drops that group.

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -82,7 +82,9 @@ class Facts:
         if question.about == "numbers":
             _check_measured(question, schema, groups)
         canonical = question.canonical(schema)
-        facts = cls(question, schema, canonical, groups, question.bound(schema, groups), question.axes(schema, groups))
+        rule = question.per_person
+        bound = question.bound(schema, groups) if rule is None else rule.bound(schema)
+        facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups))
         if facts.has_unknown_keys:
             _check_unknown(facts)
         facts.plan([Measure("count")])  # the engine's own checks of keys, conditions and sizes
@@ -100,6 +102,11 @@ class Facts:
         return self.bound.max_rows * (self.bound.max_groups or 1)
 
     @property
+    def is_one_row_each(self) -> bool:
+        """Whether every row that counts is another person's: only then can a table stand for a population."""
+        return self.bound.person is None or self.bound.max_rows == 1
+
+    @property
     def cells(self) -> int:
         """How many groups (cells, for counts) the answer has; 1 where they are unknown."""
         found = 1
@@ -115,7 +122,7 @@ class Facts:
     @property
     def bounds(self) -> tuple[float, float]:
         """The public bounds of the measured column, narrowed by the conditions on it."""
-        where = canonical_conditions(self.question.conditions, self.schema)
+        where = canonical_conditions((*self.question.conditions, *self.question.conditions_after), self.schema)
         return narrowed_bounds(self.column, self.question.measured[0], where)
 
     @property
@@ -126,7 +133,7 @@ class Facts:
     @property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
-        used = sorted(self.question.fields | self.question.filters)
+        used = sorted(self.question.fields | self.question.filters | set(self.plan([Measure("count")]).read))
         declared = self.schema.to_dict()
         facts = {
             "table": self.schema.name,
@@ -135,14 +142,22 @@ class Facts:
         }
         return sha256_hex(canonical_json(facts))
 
-    def plan(self, measures: Iterable[Measure]) -> Plan:
-        """Return the engine's plan of these measures."""
+    def plan(self, measures: Iterable[Measure], *, by: Mapping[str, Any] | None = None) -> Plan:
+        """Return the engine's plan of these measures; by the question's groups, or by others."""
         wanted = tuple(measures)
-        return Plan(self.schema, measures=wanted, where=self.question.conditions, by=self.groups, bound=self.bound)
+        question = self.question
+        return Plan(
+            self.schema,
+            measures=wanted,
+            where=question.conditions,
+            by=self.groups if by is None else by,
+            bound=self.bound,
+            after=question.conditions_after,
+        )
 
     def even_group(self, size: float | None) -> float | None:
         """Return the rows of an even group, where the size is known and no condition leaves rows out."""
-        return None if size is None or self.question.conditions else max(size, 1.0) / self.cells
+        return None if size is None or self.question.is_narrowed else max(size, 1.0) / self.cells
 
     def at(self, epsilon: Any, delta: Any = None, *, confidence: float = COVERAGE) -> Purchase:
         """Return the question with its plan, noise and cost at a given privacy loss.
@@ -299,7 +314,20 @@ class Purchase:
             choices=question.choices(facts),
             counted=question.counted(facts),
             notes=notes,
+            persons=self.facts.is_one_row_each,
+            bounds=self._bounds(),
+            population_low=None if noisy.population is None else tuple(noisy.population[0]),
+            population_high=None if noisy.population is None else tuple(noisy.population[1]),
+            findings=noisy.findings,
+            counts=None if noisy.counts is None else tuple(noisy.counts.ravel().tolist()),
         )
+
+    def _bounds(self) -> tuple[float, float] | None:
+        """Return the public bounds of an average; no other statistic's population interval needs them."""
+        if self.question.ask != "mean":
+            return None
+        low, high = self.facts.bounds
+        return float(low), float(high)
 
     def _key_words(self) -> tuple[str, ...]:
         if self.keys is None:

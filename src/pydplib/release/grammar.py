@@ -1,7 +1,11 @@
 """The small, closed language of questions: STATISTIC [COLUMN] [by COLUMN[, COLUMN]] [where COLUMN OP VALUE [and ...]].
 
+Behind it may stand which row of each person counts, and conditions on that row: ``per person first by COLUMN``, ``per
+person last by COLUMN`` or ``per person highest COLUMN``, then ``after COLUMN OP VALUE [and ...]``.
+
 Examples of questions: ``count persons by pirads``, ``mean age by pirads where age between 60 and 70``,
-``crosstab age, pirads``, ``median age where bph = yes and pirads in 4, 5``.
+``crosstab age, pirads``, ``median age where bph = yes and pirads in 4, 5``, ``count by pirads per person highest
+pirads``, ``mean age where bph = yes per person first by last_modified after pirads >= 4``.
 """
 
 from __future__ import annotations
@@ -10,9 +14,10 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast, get_args
 
-from pydplib.engine import Condition, Where
+from pydplib.engine import Condition, OneRow, Where
+from pydplib.engine.persons import Rule
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.statistics.question import Question, statistic_words
 from pydplib.schema import Schema
@@ -121,8 +126,28 @@ class _Parser:
         kind = self._statistic()
         self.take("of")
         question = kind.read(self)
+        rule = self._rule()
+        after = self._conditions("after") if rule is not None else []
         self._end(kind)
-        return question
+        return question if rule is None else question.of_persons(rule, after)
+
+    def _rule(self) -> OneRow | None:
+        """Take which row of each person counts, if it is said."""
+        if not self.take("per"):
+            return None
+        if not self.take("person", "patient"):
+            self._fail(self._peek(), "'per' reads: per person first by COLUMN.")
+        token = self._next("first, last or highest")
+        if token.word not in get_args(Rule):
+            self._fail(
+                token, f"'{token.text}' is no rule for a person's row.{did_you_mean(token.word, get_args(Rule))}"
+            )
+        by = self.take("by")
+        if not by and token.word != "highest":
+            self._fail(
+                self._peek(), f"'{token.word}' needs the order of a person's rows: per person {token.word} by COLUMN."
+            )
+        return OneRow(cast(Rule, token.word), tuple(self.columns("per person")))
 
     def _statistic(self) -> type[Question]:
         """Take the statistic: the longest of its words that the question begins with."""
@@ -139,9 +164,13 @@ class _Parser:
         token = self._peek()
         if token is not None and _is_number(token.text) and kind.number_hint:
             self._fail(token, kind.number_hint)
+        if token is not None and token.word == "after":
+            self._fail(token, "'after' follows which row of each person counts: per person first by COLUMN after ...")
         if token is not None:
             self._fail(
-                token, f"'{token.text}' is not expected here. A question reads: statistic column by ... where ..."
+                token,
+                f"'{token.text}' is not expected here. A question reads: statistic column by ... where ... per "
+                "person ... after ...",
             )
 
     def number(self, wanted: str) -> float:
@@ -209,7 +238,10 @@ class _Parser:
         self._fail(token, f"The table has no column '{token.text}'.{did_you_mean(token.text, self.schema.columns)}")
 
     def where(self) -> list[Condition]:
-        if not self.take("where"):
+        return self._conditions("where")
+
+    def _conditions(self, word: str) -> list[Condition]:
+        if not self.take(word):
             return []
         found = [self._condition()]
         while self.take("and"):
@@ -217,7 +249,7 @@ class _Parser:
         return found
 
     def _condition(self) -> Condition:
-        name = self.column("a column after 'where' or 'and'")
+        name = self.column(f"a column after '{self.tokens[self.place - 1].text}'")
         where = Where(name)
         sign = self._next("a comparison (=, <, between, in, is)")
         if sign.word == "between":

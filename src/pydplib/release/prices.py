@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.rules import Bar, Remaining
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO, ceil_units, exact, show_nano
 from pydplib.errors import BudgetError, CalibrationError, ParameterError, PolicyError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, guarantee_dict, read_guarantee
 from pydplib.mechanisms._common import check_margin, solve_epsilon
@@ -140,17 +140,22 @@ class Price(Shown):
     @property
     def epsilon(self) -> float:
         """The privacy loss of the answer; see ``total`` for all that would be debited."""
-        return self.cost.epsilon
+        return self.guarantee.epsilon if self.cost.nano_epsilon is None else self.cost.epsilon  # paid in rho
 
     @property
     def delta(self) -> float:
         """The chance that it may fail."""
+        if self.cost.nano_epsilon is None and isinstance(self.guarantee, ApproxDP):
+            return self.guarantee.delta
         return self.cost.delta
 
     @property
     def total(self) -> int:
         """The most that would be debited, in nano-epsilon: with the number of rows, and 0 if it was paid before."""
-        return 0 if self.free else (self.cost.nano_epsilon or 0) + self.size_cost
+        if self.free:
+            return 0
+        paid = self.cost.nano_epsilon
+        return (ceil_units(exact(self.epsilon), NANO) if paid is None else paid) + self.size_cost
 
     @property
     def total_words(self) -> str:
@@ -377,7 +382,7 @@ def delta_of(session: Session, facts: Facts, delta: float | None) -> float | Non
 def _by_margin(session: Session, facts: Facts, asked: Accuracy, *, buy: bool) -> Agreement:
     delta = delta_of(session, facts, asked.delta)
     wanted = parse_margin(asked.margin)
-    needs = facts.question.needs_size and not facts.question.conditions
+    needs = facts.question.needs_size and not facts.question.is_narrowed
     if buy and needs:
         _check_open(session, facts, "dp_high")
     size, remarks = _known_size(session, buy=buy and needs)
@@ -389,7 +394,7 @@ def _by_margin(session: Session, facts: Facts, asked: Accuracy, *, buy: bool) ->
 
 def _by_noise_factor(session: Session, facts: Facts, factor: NoiseFactor, *, buy: bool) -> Agreement:
     label = label_of_noise_factor(factor)
-    matching = (_MATCHING,) if facts.question.conditions else ()
+    matching = (_MATCHING,) if facts.question.is_narrowed else ()
     if buy:
         _check_open(session, facts, label)
     size, remarks = _known_size(session, buy=buy)
@@ -473,7 +478,7 @@ def margin_epsilon(
 ) -> Fraction:
     """Return the smallest epsilon whose expected margin is at most ``margin`` (in ranks for quantiles)."""
     if facts.question.needs_size:
-        if facts.question.conditions:
+        if facts.question.is_narrowed:
             raise CalibrationError(
                 f"The margin of a {facts.question.noun} under conditions depends on how many rows meet them, which "
                 "is not public: give epsilon instead, or count them first (the margin of a count is known)."

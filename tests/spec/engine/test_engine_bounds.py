@@ -8,55 +8,12 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from hostile_rows import SCHEMA, TYPES, as_table, make_rows
 from reference_engine import reference
 
 import pydplib as dp
 from pydplib.engine import Bins, Bound, ExactTable, Measure, Plan, Where, sensitivity
 from pydplib.errors import QuestionError
-
-SCHEMA = dp.Schema(
-    {
-        "age": dp.Number(-20, 100),
-        "lesions": dp.Integer(0, 3),
-        "pirads": dp.Category([1, 2, 3]),
-        "bph": dp.Flag(),
-        "day": dp.Date("2017-01-01", "2018-12-31"),
-        "site": dp.Text(),
-    },
-    person="id",
-    max_rows_per_person=2,
-)
-TYPES = {
-    "id": pa.string(), "report": pa.int64(), "age": pa.float64(), "lesions": pa.int64(), "pirads": pa.int64(),
-    "bph": pa.bool_(), "day": pa.date32(), "site": pa.string(),
-}  # fmt: skip
-
-
-def make_rows(seed: int, size: int) -> dict[str, list[object]]:
-    """Return a hostile table: gaps everywhere, NaN, infinities, unknown categories, persons with many rows."""
-    random = np.random.default_rng(seed)
-
-    def choose(values: list[object]) -> list[object]:
-        return [values[i] for i in random.integers(0, len(values), size)]
-
-    odd = [None, math.nan, math.inf, -math.inf, 1e300, -1e300, 0.5, -0.5, 99.999]
-    ages = [*odd, *(float(x) for x in random.normal(50, 30, 40))]
-    days = [None, dt.date(1900, 1, 1), dt.date(2017, 1, 1), dt.date(2017, 7, 31), dt.date(2500, 1, 1)]
-    return {
-        "id": choose([None, "", "é", *[f"p{i % 37}" for i in range(60)]]),
-        "report": choose([None, *range(size)]),
-        "age": choose(ages),
-        "lesions": choose([None, -5, 0, 1, 2, 3, 77]),
-        "pirads": choose([None, 1, 2, 3, 9]),
-        "bph": choose([None, True, False]),
-        "day": choose(list(days)),
-        "site": choose([None, "", "north", "south", "east", "ünïcode"]),
-    }
-
-
-def as_table(rows: dict[str, list[object]]) -> pa.Table:
-    return pa.table({name: pa.array(cells, TYPES[name]) for name, cells in rows.items()})
-
 
 SUM = Measure("sum", "age", low=-20, high=100, step=0.25, center=40)
 SUMSQ = Measure("sumsq", "age", low=-20, high=100, step=2, center=40, offset=900)
@@ -88,6 +45,26 @@ PLANS = {
         SCHEMA,
         by={"lesions": None, "bph": (True, None)},
         bound=Bound("id", 2, mode="sample", max_groups=3, row_key="report", salt="salt"),
+        measures=[Measure("count"), SUM],
+    ),
+    "one row, highest": Plan(
+        SCHEMA,
+        by=["pirads"],
+        bound=Bound("id", 1, mode="row", rule="highest", order=("pirads",)),
+        measures=[Measure("count"), SUM, Measure("cells", "age", edges=[-20, 0, 50, 100])],
+    ),
+    "one row, last, where and after": Plan(
+        SCHEMA,
+        by={"bph": (True, False, None)},
+        where=[Where("lesions").at_most(2)],
+        after=[Where("pirads").is_in([1, 2, 3]), Where("age").is_present()],
+        bound=Bound("id", 1, mode="row", rule="last", order=("day", "lesions")),
+        measures=[Measure("count"), SUM, SUMSQ],
+    ),
+    "one row, first, unknown and public keys": Plan(
+        SCHEMA,
+        by={"site": None, "bph": (True, False, None)},
+        bound=Bound("id", 1, mode="row", rule="first", order=("age",)),
         measures=[Measure("count"), SUM],
     ),
     "persons by rows": Plan(SCHEMA, measures=[Measure("persons", edges=[1, 2, 3, 5, 11])]),

@@ -37,6 +37,20 @@ PLANS = [
     Plan(
         SCHEMA, by={"t": None}, bound=Bound("id", 1, mode="sample", max_groups=2, salt="s"), measures=[Measure("count")]
     ),
+    Plan(
+        SCHEMA,
+        by=["g"],
+        bound=Bound("id", 1, mode="row", rule="highest", order=("g", "x")),
+        measures=[Measure("count"), SUM],
+        after=[Where("x").at_most(4)],
+    ),
+    Plan(
+        SCHEMA,
+        by={"t": None},
+        where=[Where("x").is_present()],
+        bound=Bound("id", 1, mode="row", rule="first", order=("x",)),
+        measures=[SUM, Measure("count")],
+    ),
 ]
 
 

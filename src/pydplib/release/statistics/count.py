@@ -101,7 +101,7 @@ class Counting(Question):
 
     def unit(self, facts: Facts) -> str:
         """Rows, unless persons are counted."""
-        return "rows"
+        return "rows" if self.per_person is None else "persons"
 
     def measures(self, facts: Facts, epsilon: Fraction) -> tuple[Measure, ...]:
         """Return the number of rows, or of their weights."""
@@ -178,6 +178,11 @@ class Count(Counting):
     def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[Condition]) -> Question:
         return cls(**plain, by=by, where=where)
 
+    def canonical(self, schema: Schema) -> dict[str, Any]:
+        """Return the question in its one spelling: of one row of each person, rows are persons."""
+        plain = super().canonical(schema)
+        return plain if self.per_person is None else plain | {"of": "persons"}
+
     @classmethod
     def read(cls, words: Words) -> Question:
         """Read "count", "count rows" or "count persons", groups and conditions."""
@@ -206,7 +211,7 @@ class Count(Counting):
 
     def unit(self, facts: Facts) -> str:
         """Rows or persons."""
-        return self.of
+        return self.of if self.per_person is None else super().unit(facts)
 
     def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
         """Return the schema's bound; of persons, one row of each."""
@@ -219,7 +224,7 @@ class Count(Counting):
         return Bound.from_schema(schema)
 
     def _who_counts(self, facts: Facts) -> tuple[str, bool]:
-        if self.of == "rows" or facts.bound.person is None:
+        if self.of == "rows" or facts.bound.person is None or self.per_person is not None:
             return super()._who_counts(facts)
         alone = " and in one group only, by one of that person's rows" if facts.groups else ""
         return f"each person counts once{alone}", bool(facts.groups)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.engine import Bins, Condition
+from pydplib.engine import Bins, Condition, OneRow
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.question import By, Conditions, Question, Words, statistic, to_bins, to_groups
@@ -36,6 +36,8 @@ class Crosstab(Counting):
         columns: The columns, at least two; numbers and dates by bins.
         bins: Column -> public edges; by default about ten round ones within the declared bounds.
         where: Conditions, all of which must hold.
+        per_person: Which one row of each person counts.
+        after: Conditions on that row.
 
     Examples:
         >>> Crosstab("age", "pirads", bins={"age": [40, 60, 80]})
@@ -50,6 +52,8 @@ class Crosstab(Counting):
         bins: Mapping[str, Iterable[Any]] | None = None,
         by: By = None,
         where: Conditions = (),
+        per_person: OneRow | None = None,
+        after: Conditions = (),
     ) -> None:
         given = dict(bins or {})
         named = to_groups(by)
@@ -64,6 +68,8 @@ class Crosstab(Counting):
         object.__setattr__(self, "columns", tuple(names))
         object.__setattr__(self, "by", tuple(groups.items()))
         object.__setattr__(self, "where", where)
+        object.__setattr__(self, "per_person", per_person)
+        object.__setattr__(self, "after", after)
         self.__post_init__()
 
     @property
@@ -74,7 +80,7 @@ class Crosstab(Counting):
     def __repr__(self) -> str:
         named = dict(self.pairs)
         bins = {name: list(keys.edges) for name, keys in named.items() if isinstance(keys, Bins)}
-        where = [f"where={list(self.conditions)!r}"] if self.where else []
+        where = self._shared_reprs()[1:]  # the groups are its columns
         if any(keys is not ... and name not in bins for name, keys in named.items()):  # keys of a column, listed
             return f"Crosstab({', '.join([f'by={named!r}', *where])})"
         parts = [*(repr(name) for name in self.columns), *([f"bins={bins!r}"] if bins else []), *where]

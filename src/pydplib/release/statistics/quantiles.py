@@ -316,7 +316,7 @@ class OfRanks(OfColumn):
         choice = QuantileNoise(facts.rows, facts.bound.scale, self.shares, cells.cells, epsilon)
         if not facts.groups:
             return choice
-        size = None if self.conditions else facts.schema.size
+        size = None if self.is_narrowed else facts.schema.size
         return choose_quantile_noise(choice, groups=facts.cells, size=size)
 
     def answer(self, facts: Facts, noise: QuantilesNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:

@@ -7,15 +7,17 @@ line, forms, API, client, figures and documents read the registry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.engine import Bins, Bound, Condition, ExactTable, Measure, public_keys
+from pydplib.engine import Bins, Bound, Condition, ExactTable, Measure, OneRow, public_keys
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.axes import Axis
@@ -35,8 +37,10 @@ Conditions: TypeAlias = Condition | Iterable[Condition]
 ROW_IS_PERSON = "each row counts as one person"
 """What a release counts where the schema names no person column."""
 
-Picture: TypeAlias = Literal["bars", "points", "boxes", "choices"]
-"""How a statistic is drawn: bars (colours for tables), points with intervals, boxes, or the values that were chosen."""
+Picture: TypeAlias = Literal["bars", "points", "boxes", "choices", "curves", "forest", "roc"]
+"""How a statistic is drawn: bars (colours for tables), points with intervals, boxes, the values that were chosen;
+survival curves, a forest plot or a ROC curve.
+"""
 
 PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges"]
 """What a part of a question holds: one of several words, a number, a whole number, quantiles, edges of bins."""
@@ -114,7 +118,15 @@ class Words(Protocol):
 
 @dataclass(frozen=True)
 class Question:
-    """What all questions share: groups and conditions. Use ``Count``, ``Mean`` and the others."""
+    """What all questions share: groups, conditions, which row of each person counts. Use ``Count`` and others.
+
+    Args:
+        by: Groups: a column, several, or column -> public keys, ``Bins([...])``, or None for unknown keys.
+        where: Conditions on rows, all of which must hold; they come before ``per_person``.
+        per_person: Which one row of each person counts, e.g. ``Person("patient_id").first_row(order="day")``; None for
+            all rows, weighed as the schema says.
+        after: Conditions on that one row, all of which must hold.
+    """
 
     # -- what it is called, and where it can be asked --------------------------------------------
     ask: ClassVar[str] = ""
@@ -137,17 +149,28 @@ class Question:
     group_labels: ClassVar[tuple[str, str]] = ("By which group?", "And by?")
     needs_group: ClassVar[bool] = False
     number_hint: ClassVar[str] = ""
+    joint: ClassVar[tuple[str, ...]] = ()
 
     by: By = field(default=(), kw_only=True)
     where: Conditions = field(default=(), kw_only=True)
+    per_person: OneRow | None = field(default=None, kw_only=True)
+    after: Conditions = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", to_groups(self.by))
-        listed = self.where if isinstance(self.where, Iterable) else (self.where,)
-        where = tuple(listed)
-        if not all(isinstance(condition, Condition) for condition in where):
-            raise QuestionError("where= takes conditions such as [dp.Where('age').between(60, 70)].")
-        object.__setattr__(self, "where", where)
+        for name in ("where", "after"):
+            given = getattr(self, name)
+            conditions = tuple(given if isinstance(given, Iterable) else (given,))
+            if not all(isinstance(condition, Condition) for condition in conditions):
+                raise QuestionError(f"{name}= takes conditions such as [dp.Where('age').between(60, 70)].")
+            object.__setattr__(self, name, conditions)
+        if self.per_person is not None and not isinstance(self.per_person, OneRow):
+            raise QuestionError("per_person= says which row counts: dp.Person('patient_id').first_row(order='day').")
+        if self.after and self.per_person is None:
+            raise QuestionError(
+                "after= looks at the one row of each person: say which one, per_person=dp.Person('patient_id')"
+                ".first_row(order='day'), or use where=."
+            )
 
     @property
     def pairs(self) -> tuple[tuple[str, Any], ...]:
@@ -156,8 +179,32 @@ class Question:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """The conditions, all of which must hold."""
+        """The conditions on rows, all of which must hold."""
         return cast(tuple[Condition, ...], self.where)
+
+    @property
+    def conditions_after(self) -> tuple[Condition, ...]:
+        """The conditions on the one row of each person, all of which must hold."""
+        return cast(tuple[Condition, ...], self.after)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether conditions leave out rows or persons: then nobody knows how many count."""
+        return bool(self.where or self.after)
+
+    def of_persons(self, per_person: OneRow | None, after: Conditions = ()) -> Question:
+        """Return the same question about one row of each person.
+
+        Examples:
+            >>> from pydplib.release import Mean
+            >>> Mean("age").of_persons(OneRow("first", ("day",)))
+            Mean('age', per_person=Person().first_row(order='day'))
+        """
+        found = copy(self)
+        object.__setattr__(found, "per_person", per_person)
+        object.__setattr__(found, "after", after)
+        found.__post_init__()
+        return found
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -172,8 +219,9 @@ class Question:
 
     @property
     def filters(self) -> frozenset[str]:
-        """All columns that the conditions look at."""
-        return frozenset(condition.column for condition in self.conditions)
+        """All columns that decide which rows count: those of the conditions, and those that order a person's rows."""
+        ordering = () if self.per_person is None else self.per_person.order
+        return frozenset(condition.column for condition in (*self.conditions, *self.conditions_after)) | {*ordering}
 
     # -- as plain values -------------------------------------------------------------------------
 
@@ -189,6 +237,10 @@ class Question:
             plain["by"] = [_group_dict(name, keys) for name, keys in self.pairs]
         if self.where:
             plain["where"] = [condition.to_dict() for condition in self.conditions]
+        if self.per_person is not None:
+            plain["per_person"] = self.per_person.to_dict()
+        if self.after:
+            plain["after"] = [condition.to_dict() for condition in self.conditions_after]
         return plain
 
     @classmethod
@@ -205,9 +257,11 @@ class Question:
         if kind not in known:
             raise QuestionError(f"Unknown question '{kind}'.{did_you_mean(kind, known)}")
         by = {entry["column"]: _group_from(entry) for entry in plain.pop("by", ())}
-        where = [Condition.from_dict(entry) for entry in plain.pop("where", ())]
+        where, after = ([Condition.from_dict(entry) for entry in plain.pop(part, ())] for part in ("where", "after"))
+        rule = plain.pop("per_person", None)
         try:
-            return known[kind]._from_plain(plain, by, where)
+            question = known[kind]._from_plain(plain, by, where)
+            return question.of_persons(None if rule is None else OneRow.from_dict(rule), after)
         except TypeError:
             raise QuestionError(f"The question '{kind}' has an unknown or a missing part.") from None
 
@@ -228,6 +282,12 @@ class Question:
         where = canonical_conditions(self.conditions, schema)
         if where:
             plain["where"] = [condition.to_dict() for condition in where]
+        # What was asked before there was a choice has none of these entries: stored keys stay what they are.
+        if self.per_person is not None:
+            plain["per_person"] = self.per_person.canonical(schema).to_dict()
+        after = canonical_conditions(self.conditions_after, schema)
+        if after:
+            plain["after"] = [condition.to_dict() for condition in after]
         return plain
 
     def groups(self, schema: Schema) -> dict[str, Any]:
@@ -248,6 +308,10 @@ class Question:
             parts.append(f"by={list(named) if plain else named!r}")
         if self.where:
             parts.append(f"where={list(self.conditions)!r}")
+        if self.per_person is not None:
+            parts.append(f"per_person={self.per_person!r}")
+        if self.after:
+            parts.append(f"after={list(self.conditions_after)!r}")
         return parts
 
     # -- in words and in forms -------------------------------------------------------------------
@@ -306,7 +370,7 @@ class Question:
     # -- against a schema: public facts alone ----------------------------------------------------
 
     def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
-        """Return how one person's contribution is bounded."""
+        """Return how one person's contribution is bounded, where all rows of a person count."""
         if any(keys is None for keys in groups.values()):
             return sampled_groups(schema, schema.max_rows_per_person)
         return Bound.from_schema(schema)
@@ -352,6 +416,8 @@ class Question:
         bound = facts.bound
         if bound.person is None:
             return ROW_IS_PERSON, False
+        if facts.question.per_person is not None:
+            return f"one row of each person counts: the {facts.question.per_person.canonical(facts.schema)}", False
         if bound.mode == "sample":
             groups = "1 group" if bound.max_groups == 1 else f"{bound.max_groups} groups"
             words = f"{rows_words(bound.max_rows)} per person in each of at most {groups} count; others are left out"
@@ -411,7 +477,58 @@ class Question:
         raise NotImplementedError
 
 
-STATISTICS: dict[str, type[Question]] = {}
+class Registry(dict[str, type[Question]]):
+    """The word of a statistic -> its class, in the order of forms.
+
+    Statistics of packages above this one (``_public.STATISTIC_MODULES``) are loaded at the first look-up, so that
+    nothing below imports them and ``import pydplib`` stays quick. Until ``open`` is called, nothing is loaded.
+    """
+
+    _waiting: tuple[str, ...] = ()
+
+    def open(self, *modules: str) -> None:
+        """Let the first look-up load these modules, each of which enters its own statistics."""
+        self._waiting = modules
+
+    def _load(self) -> None:
+        for module in self._waiting:  # loaded once; another thread that is loading one is waited for
+            import_module(module)
+
+    def __contains__(self, ask: object) -> bool:
+        if not super().__contains__(ask):
+            self._load()
+        return super().__contains__(ask)
+
+    def __missing__(self, ask: str) -> type[Question]:
+        if ask not in self:
+            raise KeyError(ask)
+        return self[ask]
+
+    def get(self, ask: Any, default: Any = None) -> Any:
+        """Return a statistic by its word."""
+        found = ask in self  # loads what waits
+        return super().get(ask, default) if found else default
+
+    def items(self) -> Any:
+        """Return all statistics with their words."""
+        self._load()
+        return super().items()
+
+    def values(self) -> Any:
+        """Return all statistics."""
+        self._load()
+        return super().values()
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._load()
+        return super().__len__()
+
+
+STATISTICS: Registry = Registry()
 """The word of a statistic -> its class, in the order of forms."""
 
 Kind = TypeVar("Kind", bound=type[Question])
@@ -482,7 +599,7 @@ class OfColumn(Question):
     def read(cls, words: Words) -> Question:
         """Read a column, the parts that words ask for, groups and conditions."""
         column = words.column(f"the column of '{words.first}'", hint=cls.number_hint)
-        own = {}
+        own: dict[str, Any] = {}
         for part in cls.parts:
             if not part.word:
                 continue

@@ -32,7 +32,7 @@ def quote(project: Any, user: Any, place: Any, question: Question, noise: Accura
 
 def _unknown_margin(session: Session, question: Question) -> str:
     """Return what to do where nobody can tell the accuracy beforehand."""
-    if question.conditions:
+    if question.is_narrowed:
         return "The answer comes with its margin. To see one beforehand, leave out the conditions."
     if session.cap is None:
         return "To see it beforehand, give the number of people, or have a noisy one bought, when you publish."
