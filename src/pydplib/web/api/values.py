@@ -14,7 +14,7 @@ from pydplib.budget.rules import Remaining
 from pydplib.budget.units import NANO, floor_units
 from pydplib.release import Price
 from pydplib.schema import Schema as PublicSchema
-from pydplib.web.analyses.asking import stored_payload
+from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import Offer
 
@@ -231,7 +231,7 @@ class AnalysisOut(AnalysisBrief):
 def with_release(analysis: Analysis, *, payer: str) -> HttpResponse:
     """Return an analysis whose release is, byte for byte, what the ledger stores."""
     head = AnalysisBrief.of(analysis, payer=payer).model_dump_json().encode()
-    body = head[:-1] + b', "release": ' + stored_payload(analysis.digest) + b"}"
+    body = head[:-1] + b', "release": ' + answer_bytes(analysis) + b"}"
     return HttpResponse(body, content_type="application/json")
 
 

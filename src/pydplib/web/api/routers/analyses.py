@@ -13,7 +13,7 @@ from pydplib.errors import PolicyError
 from pydplib.release import Question
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import receiving
-from pydplib.web.analyses.asking import ask, stored_payload
+from pydplib.web.analyses.asking import answer_bytes, ask
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import offer_for
@@ -105,7 +105,7 @@ def read_release(request: HttpRequest, key: str) -> HttpResponse:
     """The release alone, byte for byte as the ledger stores it and as the receipt's hash has it."""
     found = check_see(request)
     record(request.user, "analysis.export", found.key, project=request.project, kind="json")
-    return HttpResponse(stored_payload(found.digest), content_type="application/json")
+    return HttpResponse(answer_bytes(found), content_type="application/json")
 
 
 @router.get("/analyses/{key}/receipt", response=answers(ReceiptOut), operation_id="read_receipt")
