@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -23,6 +23,7 @@ from pydplib.budget.workflow import read_payload
 from pydplib.errors import BudgetError, CalibrationError, LedgerError, PolicyError, QuestionError
 from pydplib.receipt import Receipt
 from pydplib.release import Price, Question, Release, Session
+from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
 from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN, words_of
 from pydplib.web.analyses.models import Analysis, scope_of
@@ -64,7 +65,7 @@ def ask(
         ReceiptError: No receipt could be signed; nothing was spent.
         TooManyQuestionsError: The organisation has asked too many today; nothing was spent.
     """
-    with _in_whole_steps(settings.CONFIGURATION.answer_seconds):
+    with in_whole_steps(settings.CONFIGURATION.answer_seconds):
         return _ask(project, user, place, question, noise, title=title, at_most=at_most)
 
 
@@ -72,18 +73,19 @@ def _ask(
     project: Any, user: Any, place: Any, question: Question, noise: Accuracy, *, title: str, at_most: float | None
 ) -> Analysis:
     check_can_sign(project.hospital)
-    with _noting_refusals(user, project, place):
+    with noting_refusals(user, project, place):
         session, snapshot = open_session(project, user, place)
     with session.table:
-        with _noting_refusals(user, project, place):
+        with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)
             if quoted is None or not quoted.free:
                 check_questions_today(project, session.recipient)
         if at_most is not None and quoted is not None:
-            _check_agreed(quoted, at_most)
-        with _noting_refusals(user, project, place):
+            check_agreed(quoted, at_most)
+        with noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
-    return keep(project, user, session, snapshot, question, release, title=title)
+            loss = judged_loss(session, question, release)
+    return keep(project, user, session, snapshot, question, release, title=title, loss=loss)
 
 
 def _settled(session: Session, question: Question, noise: Accuracy, *, needed: bool) -> tuple[Accuracy, Price | None]:
@@ -96,7 +98,7 @@ def _settled(session: Session, question: Question, noise: Accuracy, *, needed: b
 
 
 @contextmanager
-def _in_whole_steps(step: float) -> Iterator[None]:
+def in_whole_steps(step: float) -> Iterator[None]:
     """Let what is done inside take a whole number of steps of time: how long it took tells nothing finer than that."""
     began = time.monotonic()
     try:
@@ -146,7 +148,8 @@ def check_questions_today(project: Any, recipient: str) -> None:
 
 
 @contextmanager
-def _noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
+def noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
+    """Write a line for what budget or policy refused."""
     try:
         yield
     except (BudgetError, PolicyError) as refusal:
@@ -154,7 +157,8 @@ def _noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
         raise
 
 
-def _check_agreed(price: Price, at_most: float) -> None:
+def check_agreed(price: Price, at_most: float) -> None:
+    """Raise ``BudgetError`` where something costs more than the asker agreed to."""
     agreed = floor_units(Fraction(str(at_most)), NANO)
     if price.total <= agreed:
         return
@@ -200,6 +204,8 @@ def keep(
     answer = "" if not own["part"] else release.to_json()
     if answer:
         payload = answer.encode()
+    if own["part"] and loss is None:
+        loss = release.epsilon
     judged = release.epsilon if loss is None else loss
     receipt = Receipt.of(
         release,
@@ -234,7 +240,12 @@ def part_of(release: Release) -> str:
     """Return which question of tables that were bought together a release answers; empty for a release of its own."""
     if release.mechanism not in (MEASURED, MEASURED_GAUSSIAN):
         return ""
-    return hashlib.sha256(canonical_json(dict(release.question)).encode()).hexdigest()
+    return part_name(release.question)
+
+
+def part_name(question: Mapping[str, Any]) -> str:
+    """Return the name of one question of tables that were bought together."""
+    return hashlib.sha256(canonical_json(dict(question)).encode()).hexdigest()
 
 
 def public_receipt_of(analysis: Analysis) -> Receipt:

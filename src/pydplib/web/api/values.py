@@ -228,6 +228,31 @@ class AnalysisOut(AnalysisBrief):
     release: ReleaseOut
 
 
+class TablesOut(BaseModel):
+    """Stored tables as the ledger keeps them: ``pydplib.MeasuredTables.from_json`` reads them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    format: str
+    releases: list[ReleaseOut]
+    cost: dict[str, Any]
+    guarantee: dict[str, Any]
+
+
+class BoughtTogetherOut(BaseModel):
+    """Tables that were paid for: the release, in which order its answers were asked, and an analysis for each."""
+
+    tables: TablesOut
+    order: list[int]
+    analyses: list[AnalysisBrief]
+
+
+class BoughtOut(BaseModel):
+    """The tables that the caller's organisation has paid for, of the published snapshot."""
+
+    items: list[TablesOut]
+
+
 def with_release(analysis: Analysis, *, payer: str) -> HttpResponse:
     """Return an analysis whose release is, byte for byte, what the ledger stores."""
     head = AnalysisBrief.of(analysis, payer=payer).model_dump_json().encode()
