@@ -625,6 +625,7 @@ class Measurement:
             unit=facts.unit,
             confidence=self.confidence,
             counted=facts.question.counted(facts),
+            persons=facts.is_one_row_each,
             notes=(
                 *self._together_words(),
                 *self.delta_words(facts),

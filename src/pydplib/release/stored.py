@@ -41,6 +41,10 @@ def check_stored(release: Release) -> None:
     for name in _ROWS:
         numbers = getattr(release, name)
         _demand(numbers is None or all(_is_number(number) for number in numbers))
+    for name in ("population_low", "population_high", "bounds", "counts"):
+        ends = getattr(release, name)
+        _demand(ends is None or all(end is None or _is_number(end) for end in ends))
+    _demand(isinstance(release.persons, bool))
     _demand(release.doubtful is None or set(release.doubtful) <= {0, 1})
     _check_question(release.question)
     for axis in release.axes:
