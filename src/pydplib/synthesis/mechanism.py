@@ -180,8 +180,8 @@ class Settings:
     stops: Fraction | None = None
     gate: float = GATE
     cells_cap: int = CELLS_CAP
-    iterations: int = 60
-    last_iterations: int = 300
+    iterations: int = 50
+    last_iterations: int = 200
 
     def at(self, signal: float, width: int, *, pure: bool) -> Settings:
         """Return the settings with everything filled in.

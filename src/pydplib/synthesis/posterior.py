@@ -1,7 +1,7 @@
 """What noisy tables say about the population: draws of probabilities that know the noise and the sampling.
 
 A draw starts from the *noisy* table, never from the fitted model, which has already spent the noise. Per cell, the
-exact count x given the noisy one y has weights Gamma(x + 1/2) / x! times the probability of the noise y - x, on the whole
+exact count x given the noisy one y has weights Gamma(x + 1/2) / x! times the probability of the noise y - x, on whole
 numbers; given x, the rate of the cell is Gamma(x + 1/2). Probabilities are the rates divided by their sum.
 """
 

@@ -195,11 +195,15 @@ def open_ndjson(
 
     def lines() -> Iterator[bytes]:
         for file in found or [str(path)]:
-            # By its name, never by its first bytes: the first line is somebody's.
-            if found and not file.lower().endswith(".zst"):
-                yield from file_lines(Path(file))()
-            else:
-                yield from _unpacked(connection, file).split(b"\n")
+            raw, text = copy.with_name(f"{copy.name}.raw"), copy.with_name(f"{copy.name}.text")
+            try:
+                place = Path(file) if found else _fetched(connection, file, raw)
+                # By its name, never by its first bytes: the first line is somebody's.
+                place = _unpack_zstd(place, text) if file.lower().endswith(".zst") else place
+                yield from file_lines(place)()
+            finally:
+                raw.unlink(missing_ok=True)
+                text.unlink(missing_ok=True)
 
     ndjson_to_csv(lines, copy, columns=columns, instead=instead, is_strict=is_strict, apart=apart)
     return CsvOptions(separator=",", encoding="utf-8", multiline=True)

@@ -130,7 +130,7 @@ def test_schema_init_check_release_anonymize_and_attack_read_the_same_file(tmp_p
     assert run("schema", "check", schema, path) == 0
     ledger = ("--ledger", tmp_path / "ledger.db", "--recipient", "acme")
     assert run("release", path, "-q", "count by bph", "--schema", schema, "--epsilon", "1", *ledger) == 0
-    assert run("attack", path, "--quasi", "age", "--person", "patient_id") in (0, 15)
+    assert run("attack", path, path, "--quasi", "age", "--person", "patient_id") == 0
     result = dp.anonymize(path, quasi_identifiers=["age"], models=[dp.KAnonymity(3)], suppression=0.5)
     assert result.risk is not None
     said = capsys.readouterr()
