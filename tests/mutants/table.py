@@ -12,6 +12,7 @@ PACKAGES = {
     "pydplib.tables.lines": ("tests/unit/tables/test_lines.py", "tests/unit/engine/test_engine_csv_files.py"),
     "pydplib.anonymity": ("tests/unit/anonymity",),
     "pydplib.budget": ("tests/unit/budget", "tests/privacy/test_ledger"),
+    "pydplib.clinic": ("tests/unit/clinic", "tests/privacy/test_clinic_replay.py"),
     "pydplib.engine": ("tests/unit/engine", "tests/spec/engine"),
     "pydplib.guarantee": ("tests/unit/test_guarantee.py", "tests/unit/budget/test_budget_conversion.py"),
     "pydplib.mechanisms": ("tests/unit/mechanisms", "tests/noise", "tests/privacy/test_record_replay.py"),
@@ -54,6 +55,7 @@ class Mutant:
 _RELEASE = "tests/unit/release/"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
 _MEASURED = _RELEASE + "test_measured_tables.py"
+_CLINIC = "tests/privacy/test_clinic_replay.py"
 _REPLAY = "tests/privacy/test_release_replay.py"
 _SIZES = _RELEASE + "test_tables_that_outgrow_their_size.py"
 _MOVES = "test_one_more_person_moves_no_more_than_the_claim_at_any_size"
@@ -111,6 +113,25 @@ MUTANTS = (
     Mutant("mode by scores that may move both ways", "pydplib.release.statistics.mode.ModeNoise.unit",
            "self.epsilon / self.sensitivity", "2 * self.epsilon / self.sensitivity", _WORST,
            "a mode loses twice its epsilon"),
+    Mutant("clinical table at twice its epsilon", "pydplib.clinic.question.Clinical.noise",
+           "math.prod(self.shape(facts)), epsilon)", "math.prod(self.shape(facts)), 2 * epsilon)", _CLINIC,
+           "survival, ratios and tests lose twice their epsilon"),
+    Mutant("clinical estimate of exact counts", "pydplib.clinic.question.Clinical.answer",
+           "np.asarray(raw, dtype=np.float64)", "np.asarray(table[0], dtype=np.float64)", _CLINIC,
+           "noise is drawn and paid for, but estimates are exact"),
+    Mutant("each of the top values at the whole epsilon", "pydplib.clinic.frequent.TopNoise.unit",
+           "self.epsilon / self.places / self.sensitivity", "self.epsilon / self.sensitivity", _CLINIC,
+           "k places lose k times their epsilon"),
+    Mutant("population interval of weighted rows", "pydplib.release.facts.Facts.is_one_row_each",
+           "self.bound.person is None or self.bound.max_rows == 1", "True",
+           "tests/unit/clinic/test_clinic_questions.py::"
+           "test_population_of_existing_statistics_needs_one_row_per_person",
+           "intervals for the population take rows of one person for independent ones"),
+    Mutant("clinical question paid although noise hides it", "pydplib.clinic.question.Clinical._check_worth",
+           "if size >= needed * spread:", "if size >= 0:",
+           "tests/unit/clinic/test_clinic_questions.py::"
+           "test_noise_that_would_hide_the_answer_is_refused_before_paying",
+           "a useless answer is paid for"),
     Mutant("every measured table at the whole epsilon", "pydplib.release.measured.Measurement.scales",
            "block.reach / (share * self.epsilon)", "block.reach / self.epsilon",
            _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
