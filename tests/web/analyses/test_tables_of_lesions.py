@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 import pydplib as dp
@@ -19,6 +20,7 @@ from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask, release_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import offer_for
+from pydplib.web.api.tokens import make_token
 from pydplib.web.auditlog.models import Line
 from pydplib.web.demo_examples import REPORTS
 from pydplib.web.doors import Place
@@ -176,3 +178,21 @@ def test_export_of_lesions_counts_all_rows_of_people_that_an_attacker_sees(desk:
     export.refresh_from_db()
     assert export.state == "ready", export.problem
     assert not export.traced  # several rows of one person: the only export of its project
+
+
+def test_api_prices_and_answers_questions_about_lesions(desk: Any) -> None:
+    _, token = make_token(desk.owner.user, name="notebook", scopes=("read", "ask"), days=1, second_factor=True)
+    program = Client(headers={"authorization": f"Bearer {token}"})
+
+    def post(path: str, **more: str) -> Any:
+        asked = {"question": {"ask": "count", "by": [{"column": "zone"}]}, "epsilon": 1.0, "table": "lesion", **more}
+        path = f"/api/v1/projects/{desk.project.key}/{path}"
+        return program.post(path, json.dumps(asked), content_type="application/json")
+
+    assert post("price").status_code == 200
+    answer = post("analyses")
+    assert answer.status_code == 200, answer.content
+    assert Analysis.objects.get().snapshot == published_snapshot(desk.project, "lesion").key
+    wrong = post("price", table="none")
+    assert wrong.status_code == 422 and "There are: lesion" in wrong.content.decode()
+    assert post("price", table="").status_code == 422

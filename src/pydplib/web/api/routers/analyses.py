@@ -174,7 +174,7 @@ def _payer(request: HttpRequest, analysis: Analysis, names: Mapping[str, str]) -
 def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Accuracy]:
     """Return what was asked, with sizes that the platform answers."""
     accuracy = Accuracy(body.epsilon, body.margin, body.noise_factor, confidence=body.confidence)
-    return _checked(request, body.question), accuracy
+    return _checked(request, body.question, body.table), accuracy
 
 
 def _asked_together(request: HttpRequest, body: TogetherIn) -> list[Question]:
@@ -183,10 +183,10 @@ def _asked_together(request: HttpRequest, body: TogetherIn) -> list[Question]:
     return [_checked(request, sent) for sent in body.questions]
 
 
-def _checked(request: HttpRequest, sent: Any) -> Question:
+def _checked(request: HttpRequest, sent: Any, table: str = "") -> Question:
     question = read_question(sent)
     try:
-        offer = offer_for(request.project, request.member, body.table)
+        offer = offer_for(request.project, request.member, table)
         check_names(question, offer.schema, {**offer.fields, **offer.filters})
         check_opened(question, offer, request.project, request.member)
     except PolicyError as refusal:
