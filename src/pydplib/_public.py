@@ -20,6 +20,7 @@ PUBLIC_MODULES: tuple[str, ...] = (
     "plot",
     "policy",
     "release",
+    "synthesis",
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
@@ -44,6 +45,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "pydplib.budget": ("Cost", "MemoryLedger", "SqliteLedger"),
     "pydplib.client": ("Client",),
+    "pydplib.clinic": ("plan",),
     "pydplib.policy": ("Policy", "PolicyRule"),
     "pydplib.release": (
         "Count",
@@ -68,6 +70,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sum",
         "variance",
     ),
+    "pydplib.synthesis": ("SyntheticTable", "synthesize"),
     "pydplib.engine": ("Bins", "Person", "Table", "Where", "load"),
     "pydplib.anonymity": (
         "AlphaK",

@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",
     "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
     "people": "List a server's people; make a link for somebody who cannot sign in any more.",
+    "plan": "Say how many persons and which epsilon a study needs, before any data.",
     "price": "Say what questions would cost and how accurate it would be, without touching data.",
     "receipt": "Verify the signed receipt of a release, without a server.",
     "release": "Answer questions with noise, paid from the recipient's budget.",
@@ -39,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "roles": "Show who gets how much noise.",
     "schema": "Propose a schema for a file, or check a finished one.",
     "serve": "Start the platform in the browser; --demo with synthetic data and people of every role.",
+    "synthesize": "Write a table like yours whose rows belong to nobody, drawn from noisy counts.",
     "template": "List, lint, show, export, import and compare report templates (PI-RADS, FHIR, your own).",
     "verify": "Measure k, l, t and others of a table as it is; say whether what is required holds.",
 }

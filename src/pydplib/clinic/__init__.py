@@ -10,9 +10,11 @@ from pydplib.clinic.comparing import Difference, OddsRatio, RiskRatio, StandardE
 from pydplib.clinic.diagnosis import Roc
 from pydplib.clinic.frequent import Top
 from pydplib.clinic.intervals import holm
+from pydplib.clinic.planner import StudyPlan, plan
 from pydplib.clinic.relating import Association, Correlation, Logistic, Trend
 from pydplib.clinic.series import Series
 from pydplib.clinic.survival import Survival
+from pydplib.clinic.table_one import TableOne, table_one
 
 __all__ = [
     "Association",
@@ -24,8 +26,12 @@ __all__ = [
     "Roc",
     "Series",
     "StandardError",
+    "StudyPlan",
     "Survival",
+    "TableOne",
     "Top",
     "Trend",
     "holm",
+    "plan",
+    "table_one",
 ]

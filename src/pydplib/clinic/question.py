@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +49,6 @@ class Clinical(Binned):
 
     Where a person has several rows, ``per_person=`` says which one counts; without it, a keyed hash picks one.
     """
-
-    joint: ClassVar[tuple[str, ...]] = ()
-    """Words of a question between the column and what it is compared with: "until" in "survival months until died"."""
 
     def __init__(
         self,

@@ -62,8 +62,8 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
     values = np.asarray(release.values, dtype=float).reshape(len(groups), -1)
     lows, highs = (ends.reshape(values.shape) for ends in _ends(release, 0.0, 1.0))
     rows = len(groups)
-    fig = empty_figure("", "Share without an event", title, caption, 440 + 26 * rows)
-    share = min(0.45, (46 + 24 * rows) / (440 + 26 * rows))
+    fig = empty_figure("", "Share without an event", title, caption, 430 + 34 * rows)
+    share = min(0.45, (46 + 24 * rows) / (430 + 34 * rows))
     for place, name in enumerate(groups):
         colour = COLORWAY[place % len(COLORWAY)]
         band = [1.0, *highs[place]], [1.0, *lows[place]]
@@ -109,8 +109,9 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
             "zeroline": False, "title": {"text": ""}, "ticklen": 0, "showline": False,
         },
         xaxis={
-            "title": {"text": f"{times.title or times.name}{unit}"}, "tickvals": [edges[at] for at in shown] + edges[-1:],
-            "anchor": "y", "range": [edges[0] - 0.03 * (edges[-1] - edges[0]), edges[-1] * 1.01], "showgrid": False,
+            "title": {"text": f"{times.title or times.name}{unit}"},
+            "tickvals": [edges[at] for at in shown] + edges[-1:], "anchor": "y",
+            "range": [edges[0] - 0.03 * (edges[-1] - edges[0]), edges[-1] * 1.01], "showgrid": False,
         },
     )  # fmt: skip
     fig.add_annotation(

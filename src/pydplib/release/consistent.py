@@ -355,7 +355,13 @@ def sum_margin(terms: tuple[Term, ...], miss: float) -> float:
 
 
 def best_shares(
-    relations: Floats, tables: Sequence[int], reach: Sequence[float], *, power: int = 2, rounds: int = 40
+    relations: Floats,
+    tables: Sequence[int],
+    reach: Sequence[float],
+    *,
+    targets: Sequence[float] | None = None,
+    power: int = 2,
+    rounds: int = 40,
 ) -> tuple[Fraction, ...]:
     """Return how epsilon is split over tables so that the largest error, relative to the table alone, is smallest.
 
@@ -367,12 +373,14 @@ def best_shares(
         relations: ``Layout.relations`` of all cells.
         tables: The table of each cell.
         reach: The sensitivity of each table, in rows.
+        targets: The error of each table that counts as 1; by default its sensitivity.
         power: How the variance falls with a share: 2 for shares of epsilon (Laplace), 1 for shares of rho (Gaussian).
         rounds: How often the shares are adjusted.
     """
     number, place = len(reach), np.asarray(tables)
     sizes = np.asarray(reach, dtype=np.float64)
-    share = np.full(number, 1 / number)
+    wanted = sizes if targets is None else np.asarray(targets, dtype=np.float64)
+    share = sizes / wanted / (sizes / wanted).sum()
     best, least = share, math.inf
     for _ in range(rounds if number > 1 else 0):
         variances = (sizes**2 / share**power)[place]
@@ -380,7 +388,7 @@ def best_shares(
         gain = np.zeros(len(place))
         if len(relations):
             gain = np.einsum("ij,ij->j", spread, np.linalg.solve(spread @ relations.T, spread))
-        error = np.sqrt(np.maximum(variances - gain, 0.0)) / sizes[place]
+        error = np.sqrt(np.maximum(variances - gain, 0.0)) / wanted[place]
         worst = np.array([error[place == table].max() for table in range(number)])
         if worst.max() < least:
             best, least = share, float(worst.max())

@@ -70,12 +70,17 @@ def words_of(question: Mapping[str, Any]) -> str:
         'mean of age by pirads'
     """
     ask = question.get("ask", "release")
+    if ask == "tables":
+        return f"{len(question['questions'])} tables together: " + "; ".join(map(words_of, question["questions"]))
     if ask in STATISTICS:
         words = [STATISTICS[ask].sentence(question)]
     else:
         of = question.get("of")
         words = [str(ask), *([] if of in (None, "array") else [f"of {of}"])]
     columns = [entry["column"] for entry in question.get("by", ())]
+    joint = STATISTICS[ask].joint if ask in STATISTICS else ()
+    if joint and columns:
+        words.append(f"{joint[0]} {columns.pop(0)}")
     if columns:
         words.append("by " + ", ".join(columns))
     if question.get("where"):

@@ -1,4 +1,4 @@
-"""Tables in files: CSV of any separator, decimal comma and encoding, Excel sheets, Parquet. One reader for all."""
+"""Tables in files: CSV of any separator, decimal comma and encoding, JSON lines, Excel sheets, Parquet. One reader."""
 
 # Names, texts and paths enter SQL through sql_name() and sql_text() only.
 # ruff: noqa: S608
@@ -40,9 +40,10 @@ from pydplib.tables.lines import (
     unpack,
     write_sound,
 )
+from pydplib.tables.ndjson import file_lines, is_ndjson, ndjson_to_csv
 from pydplib.tables.sheets import sheet_to_csv
 
-Format: TypeAlias = Literal["csv", "parquet", "excel"]
+Format: TypeAlias = Literal["csv", "parquet", "excel", "ndjson"]
 Steps: TypeAlias = Callable[[str], AbstractContextManager[Any]]
 """Told what takes a while, as in ``with steps("Reading reports.csv")``."""
 
@@ -164,6 +165,47 @@ def open_texts(
 def open_sheet(path: Path, sheet: str | None, copy: Path, *, said_by: str = "--sheet") -> CsvOptions:
     """Write a sheet as CSV, and return how that is read: its quotes are closed, and a cell may hold several lines."""
     sheet_to_csv(path, sheet, copy, said_by=said_by, halves=True)
+    return CsvOptions(separator=",", encoding="utf-8", multiline=True)
+
+
+def open_ndjson(
+    connection: Any,
+    path: str | Path,
+    copy: Path,
+    *,
+    columns: Sequence[str] | None = None,
+    instead: Instead | None = None,
+    is_strict: bool = True,
+    apart: bool = False,
+) -> CsvOptions:
+    """Write a file of JSON lines, or a pattern of them, as CSV, and return how that is read.
+
+    Args:
+        connection: A DuckDB connection, for files that only DuckDB can open: addresses, and Zstandard.
+        path: A file, packed or not, a pattern, or an address.
+        copy: Where to write; nothing must be there yet.
+        columns: The declared columns; by default all keys of all lines.
+        instead: Column -> what stands for a cell that is no text.
+        is_strict: Whether a line that is no JSON object is an error. Otherwise it is left out.
+        apart: Whether texts get a mark, so that 1 is not "1".
+    """
+    found = [str(path)] if os.path.exists(path) else sorted(glob.glob(str(path), recursive=True))
+    if not found and "://" not in str(path):
+        raise DataError("No file fits the pattern." if has_pattern(path) else f"There is no file '{path}'.")
+
+    def lines() -> Iterator[bytes]:
+        for file in found or [str(path)]:
+            raw, text = copy.with_name(f"{copy.name}.raw"), copy.with_name(f"{copy.name}.text")
+            try:
+                place = Path(file) if found else _fetched(connection, file, raw)
+                # By its name, never by its first bytes: the first line is somebody's.
+                place = _unpack_zstd(place, text) if file.lower().endswith(".zst") else place
+                yield from file_lines(place)()
+            finally:
+                raw.unlink(missing_ok=True)
+                text.unlink(missing_ok=True)
+
+    ndjson_to_csv(lines, copy, columns=columns, instead=instead, is_strict=is_strict, apart=apart)
     return CsvOptions(separator=",", encoding="utf-8", multiline=True)
 
 
@@ -318,7 +360,7 @@ class Tables:
         """Look at a file: how it is written, which columns it has, and what they hold.
 
         Args:
-            path: A CSV (packed too), Excel or Parquet file, or a pattern of CSV or Parquet files.
+            path: A CSV file or one of JSON lines (packed too), an Excel or Parquet file, or a pattern of them.
             sheet: The sheet of a workbook that has several.
             options: What the owner says of a CSV file.
             format: ``"csv"`` or ``"parquet"``, whatever the file's first bytes say.
@@ -347,6 +389,10 @@ class Tables:
         if kind == "excel":
             source = self._copy()
             said = replace(open_sheet(path, sheet, source), decimal=said.decimal)
+        elif kind == "ndjson":
+            source = self._copy()
+            found = open_ndjson(self.connection, path, source, is_strict=not skips_ragged)
+            said = replace(found, decimal=said.decimal)
         texts = open_texts(self.connection, source, said, self._copy, is_strict=not skips_ragged)
         return self._typed(path, kind, texts, sheet, skips_ragged)
 
@@ -371,6 +417,10 @@ class Tables:
             if kind == "excel":
                 copy = self._copy()
                 sheet_to_csv(path, sheet, copy, apart=True)
+                source = replace(texts, paths=(copy,)).scan(places)
+            elif kind == "ndjson":
+                copy = self._copy()
+                open_ndjson(self.connection, path, copy, is_strict=not skips_ragged, apart=True)
                 source = replace(texts, paths=(copy,)).scan(places)
             return self.connection.sql(
                 f"SELECT {', '.join(f'{named[name]} AS {sql_name(name)}' for name in wanted)} FROM {source}"
@@ -411,7 +461,7 @@ def open_tables(options: CsvOptions | None = None, *, steps: Steps = nullcontext
 
 
 def open_relation(path: str | Path, connection: Any = None) -> Any:
-    """Open a CSV, Excel or Parquet file, or a pattern of them, as a DuckDB relation with typed columns.
+    """Open a CSV, NDJSON, Excel or Parquet file, or a pattern of them, as a DuckDB relation with typed columns.
 
     Rows stay in the file; of a file with unsound lines, and of a sheet, they are read into the connection.
     """
@@ -451,7 +501,9 @@ def engine_errors(kind: str) -> Iterator[None]:
 
 
 def format_of(path: Path) -> Format:
-    """Return how a file is kept, by its first bytes; for a pattern or an address, by its name."""
+    """Return how a file is kept, by its first bytes; JSON lines, patterns and addresses by their name."""
+    if is_ndjson(path) and (path.exists() or has_pattern(path) or "://" in str(path)):
+        return "ndjson"
     if not path.exists():
         if has_pattern(path) or "://" in str(path):
             return "parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv"

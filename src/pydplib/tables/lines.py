@@ -73,9 +73,10 @@ def is_packed(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading, unpacked where it is packed by gzip."""
-    return gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # type: ignore[return-value]
+def open_bytes(path: Path, *, packed: bool | None = None) -> IO[bytes]:
+    """Open a file for reading, unpacked where it is packed by gzip; by default its first bytes say whether it is."""
+    packed = is_packed(path) if packed is None else packed
+    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
 
 
 def private_file(path: Path) -> IO[bytes]:
@@ -178,6 +179,19 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
             "The first line opens a quote and does not close it. Write the names of the columns without line breaks."
         )
     return Head(encoding, separator, tuple(name.strip() for name in names), end)
+
+
+def read_lines(path: Path, *, is_packed: bool) -> Iterator[bytes]:
+    """Yield the lines of a file without their ends; lines that are far too long are left out.
+
+    Args:
+        path: The file.
+        is_packed: Whether it is packed by gzip. Where the first line is somebody's, its bytes must not say so.
+    """
+    with _Opened(path, is_packed=is_packed) as file:
+        for piece in _pieces(file.read):
+            lines, _ = _with_feeds(piece, False, False)
+            yield from lines.removesuffix(b"\n").split(b"\n") if lines else ()
 
 
 def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
@@ -333,12 +347,12 @@ def _beginning(path: Path) -> bytes:
 class _Opened:
     """A file for reading; what goes wrong inside becomes an error in plain words."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, is_packed: bool | None = None) -> None:
+        self._path, self._is_packed = path, is_packed
 
     def __enter__(self) -> IO[bytes]:
         try:
-            self._file = open_bytes(self._path)
+            self._file = open_bytes(self._path, packed=self._is_packed)
         except (OSError, EOFError):
             self._file = None  # type: ignore[assignment]
         if self._file is None:

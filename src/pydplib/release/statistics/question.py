@@ -149,6 +149,7 @@ class Question:
     group_labels: ClassVar[tuple[str, str]] = ("By which group?", "And by?")
     needs_group: ClassVar[bool] = False
     number_hint: ClassVar[str] = ""
+    joint: ClassVar[tuple[str, ...]] = ()
 
     by: By = field(default=(), kw_only=True)
     where: Conditions = field(default=(), kw_only=True)
