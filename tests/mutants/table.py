@@ -195,7 +195,7 @@ MUTANTS = (
            "rows beyond the limit count in full: one person moves a table without bound"),
     Mutant("a row is in two cells of a table", "pydplib.engine.marginals.Rows.read",
            "cells[place] += number", "cells[place] += number; cells[-1] += number",
-           _MEASURED + "::test_every_row_is_in_one_cell_of_every_table_of_its_group",
+           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
            "a row in a cell is in the rest as well: one person moves a table twice as far"),
     Mutant("every Gaussian table at the whole rho", "pydplib.release.measured.Measurement.squares",
            "(2 * share * self.rho)", "(2 * self.rho)",
