@@ -31,6 +31,7 @@ from pydplib.budget import Cost as Cost
 from pydplib.budget import MemoryLedger as MemoryLedger
 from pydplib.budget import SqliteLedger as SqliteLedger
 from pydplib.client import Client as Client
+from pydplib.clinic import plan as plan
 from pydplib.engine import Bins as Bins
 from pydplib.engine import Person as Person
 from pydplib.engine import Table as Table

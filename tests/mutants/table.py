@@ -12,6 +12,7 @@ PACKAGES = {
     "pydplib.tables.lines": ("tests/unit/tables/test_lines.py", "tests/unit/engine/test_engine_csv_files.py"),
     "pydplib.anonymity": ("tests/unit/anonymity",),
     "pydplib.budget": ("tests/unit/budget", "tests/privacy/test_ledger"),
+    "pydplib.clinic": ("tests/unit/clinic", "tests/privacy/test_clinic_replay.py"),
     "pydplib.engine": ("tests/unit/engine", "tests/spec/engine"),
     "pydplib.guarantee": ("tests/unit/test_guarantee.py", "tests/unit/budget/test_budget_conversion.py"),
     "pydplib.mechanisms": ("tests/unit/mechanisms", "tests/noise", "tests/privacy/test_record_replay.py"),
@@ -56,6 +57,7 @@ _RELEASE = "tests/unit/release/"
 _SYNTHESIS = "tests/privacy/test_synthesis_replay.py::"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
 _MEASURED = _RELEASE + "test_measured_tables.py"
+_CLINIC = "tests/privacy/test_clinic_replay.py"
 _REPLAY = "tests/privacy/test_release_replay.py"
 _SIZES = _RELEASE + "test_tables_that_outgrow_their_size.py"
 _MOVES = "test_one_more_person_moves_no_more_than_the_claim_at_any_size"
@@ -156,6 +158,25 @@ MUTANTS = (
     Mutant("mode by scores that may move both ways", "pydplib.release.statistics.mode.ModeNoise.unit",
            "self.epsilon / self.sensitivity", "2 * self.epsilon / self.sensitivity", _WORST,
            "a mode loses twice its epsilon"),
+    Mutant("clinical table at twice its epsilon", "pydplib.clinic.question.Clinical.noise",
+           "math.prod(self.shape(facts)), epsilon)", "math.prod(self.shape(facts)), 2 * epsilon)", _CLINIC,
+           "survival, ratios and tests lose twice their epsilon"),
+    Mutant("clinical estimate of exact counts", "pydplib.clinic.question.Clinical.answer",
+           "np.asarray(raw, dtype=np.float64)", "np.asarray(table[0], dtype=np.float64)", _CLINIC,
+           "noise is drawn and paid for, but estimates are exact"),
+    Mutant("each of the top values at the whole epsilon", "pydplib.clinic.frequent.TopNoise.unit",
+           "self.epsilon / self.places / self.sensitivity", "self.epsilon / self.sensitivity", _CLINIC,
+           "k places lose k times their epsilon"),
+    Mutant("population interval of weighted rows", "pydplib.release.facts.Facts.is_one_row_each",
+           "self.bound.person is None or self.bound.max_rows == 1", "True",
+           "tests/unit/clinic/test_clinic_questions.py::"
+           "test_population_of_existing_statistics_needs_one_row_per_person",
+           "intervals for the population take rows of one person for independent ones"),
+    Mutant("clinical question paid although noise hides it", "pydplib.clinic.question.Clinical._check_worth",
+           "if size >= needed * spread:", "if size >= 0:",
+           "tests/unit/clinic/test_clinic_questions.py::"
+           "test_noise_that_would_hide_the_answer_is_refused_before_paying",
+           "a useless answer is paid for"),
     Mutant("every measured table at the whole epsilon", "pydplib.release.measured.Measurement.scales",
            "block.reach / (share * self.epsilon)", "block.reach / self.epsilon",
            _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
@@ -164,10 +185,26 @@ MUTANTS = (
            "self.facts.rows * self.facts.bound.scale", "self.facts.bound.scale",
            _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
            "a person with several rows moves a table further than the noise covers"),
-    Mutant("all other rows are counted twice", "pydplib.release.measured._with_rest",
-           "moved[size] -= moved[:size].sum(axis=0)", "moved[size] -= 0",
+    Mutant("tables in one scan forget the weights", "pydplib.engine.marginals._group_sql",
+           'weight = "w" if outer.scale > 1 else "1"', 'weight = "65536" if outer.scale > 1 else "1"',
+           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
+           "rows beyond the limit count in full: one person moves a table without bound"),
+    Mutant("a row is in two cells of a table", "pydplib.engine.marginals.Rows.read",
+           "cells[place] += number", "cells[place] += number; cells[-1] += number",
            _MEASURED + "::test_every_row_is_in_one_cell_of_every_table_of_its_group",
            "a row in a cell is in the rest as well: one person moves a table twice as far"),
+    Mutant("every Gaussian table at the whole rho", "pydplib.release.measured.Measurement.squares",
+           "(2 * share * self.rho)", "(2 * self.rho)",
+           _MEASURED + "::test_one_person_moves_gaussian_tables_no_further_than_claimed_and_rho_adds_up",
+           "k tables lose k times the rho that is charged"),
+    Mutant("Gaussian tables for the first power of the sensitivity", "pydplib.release.measured.Measurement.squares",
+           "block.reach**2 / (2", "block.reach / (2",
+           _MEASURED + "::test_one_person_moves_gaussian_tables_no_further_than_claimed_and_rho_adds_up",
+           "the noise does not grow with what one person moves"),
+    Mutant("Gaussian tables by another delta than that asked for", "pydplib.release.measured.Measurement.rho",
+           "floor_units(self.delta, ATTO)", "floor_units(1000 * self.delta, ATTO)",
+           _MEASURED + "::test_one_person_moves_gaussian_tables_no_further_than_claimed_and_rho_adds_up",
+           "the guarantee fails a thousand times as often as it says"),
     Mutant("tables of other rows answer for nothing", "pydplib.release.measured.Workload.sums",
            "block.group != wanted.group or", "",
            _MEASURED + "::test_what_the_tables_tell_costs_nothing_and_nobody_looks",
@@ -177,9 +214,9 @@ MUTANTS = (
            _BUDGET + "test_budget_ledger_workflow.py::test_received_is_what_a_recipient_has_paid_for_and_nothing_else",
            "whoever was refused gets for nothing what another recipient has paid for"),
     Mutant("margins of tables by normal quantiles", "pydplib.release.measured.Measurement.margins",
-           "sum_margin(terms_of(row, scales, steps), miss)",
-           "1.7 * sum(t.count * t.weight**2 * 2 * float(t.scale)**2 / t.per_row**2 "
-           "for t in terms_of(row, scales, steps)) ** 0.5",
+           "sum_margin(terms_of(row, noises, steps), miss)",
+           "1.7 * sum(t.count * t.weight**2 * t.noise.variance / t.per_row**2 "
+           "for t in terms_of(row, noises, steps)) ** 0.5",
            _MEASURED + "::test_margins_cover_as_often_as_they_say_and_are_hardly_wider_than_need_be",
            "margins promise more than they keep"),
     Mutant("mean's products wrap in 64 bits", "pydplib.release.statistics.noise.combine",

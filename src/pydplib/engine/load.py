@@ -29,8 +29,8 @@ def load(
 
     Args:
         source: One of
-            a path to CSV or Parquet (a pattern such as ``reports/*.parquet`` too), to an Excel workbook
-            (``.xlsx``; several sheets: ``table=``) or to a SQLite file;
+            a path to CSV, Parquet or JSON lines (``.ndjson``; a pattern such as ``reports/*.parquet`` too), to an
+            Excel workbook (``.xlsx``; several sheets: ``table=``) or to a SQLite file;
             a pandas, Polars or PyArrow frame; a DuckDB relation, or a DuckDB connection with ``table=``;
             ``postgresql://user@host/database`` or ``mariadb://user@host/database`` with ``table=`` (or ``?table=`` in
             the URL);
@@ -47,8 +47,9 @@ def load(
         multiline: CSV: whether a quoted cell may reach over several lines. By default a line is a row, so that a quote
             that somebody forgot to close stays in its own row.
 
-    CSV files and sheets are read once, by this call, into DuckDB's private memory (or, beyond ``memory_limit``, its
-    private folder): what happens to the file later changes no answer. Only declared columns are kept.
+    CSV files, JSON lines and sheets are read once, by this call, into DuckDB's private memory (or, beyond
+    ``memory_limit``, its private folder): what happens to the file later changes no answer. Only declared columns are
+    kept; of JSON lines a declared column that no line has is missing everywhere.
 
     Examples:
         >>> import polars as pl
@@ -131,10 +132,10 @@ def _from_text(
 
         named = _needed(table, "A SQLite file", "table='reports'", " In the shell: --table reports.")
         return sqlite_engine.from_file(source, schema, table=named)
-    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
+    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx", ".ndjson", ".jsonl"):
         old = " Save it as .xlsx first." if suffix == ".xls" else ""
         raise ParameterError(
-            f"load() reads .csv, .tsv, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"
+            f"load() reads .csv, .tsv, .ndjson, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"
         )
     if not has_pattern(source) and "://" not in source and not Path(source).exists():
         raise DataError(f"There is no file '{source}'.")

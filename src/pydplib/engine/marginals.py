@@ -194,7 +194,8 @@ def _group_sql(compiler: Compiler, group: Rows, number: int, width: int, aside: 
     else:
         places = ["k AS x0"]
     names = [f"x{i}" for i in range(group.width)]
-    empty = [dialect.as_bigint("NULL")] * (width - group.width)
+    nothing = dialect.as_bigint("NULL")
+    empty = [f"{nothing} AS y{i}" for i in range(group.width, width)]
     total = dialect.total("w")
     placed = f"placed AS {dialect.step}(SELECT {', '.join([*places, f'{weight} AS w'])} FROM bounded)"
     sets = sorted({tuple(sorted(cuts)) for cuts in group.sets})
@@ -205,7 +206,7 @@ def _group_sql(compiler: Compiler, group: Rows, number: int, width: int, aside: 
         return f"{head}SELECT {wanted} FROM placed GROUP BY GROUPING SETS ({listed})"
     parts = []
     for cuts in sets:
-        own = [dialect.as_bigint(name) if i in cuts else dialect.as_bigint("NULL") for i, name in enumerate(names)]
+        own = [f"{dialect.as_bigint(name) if i in cuts else nothing} AS y{i}" for i, name in enumerate(names)]
         grouped = f" GROUP BY {', '.join(names[i] for i in cuts)}" if cuts else ""
         parts.append(f"SELECT {', '.join([f'{number} AS g', *own, *empty, f'{total} AS n'])} FROM placed{grouped}")
     return head + "\nUNION ALL\n".join(parts)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from pydplib.engine.marginals import READ, Rows, columns_read, tables_sql
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
 from pydplib.engine.server_dialects import MariaDBDialect
@@ -133,6 +134,28 @@ class MariaDBEngine(SqlEngine):
                 yield BoundedEngine(self, plan, None)
             finally:
                 self._answer("ROLLBACK")
+
+    def _tables_rows(self, groups: Sequence[Rows]) -> Sequence[Sequence[Any]]:
+        """Return what all tables answer, of a copy of the columns or, where none may be made, of one state.
+
+        MariaDB computes a step as often as a statement mentions it, so a step cannot be that copy.
+        """
+        with self._lock:
+            if not _may_make_temporary(self._run):
+                self._answer("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+                try:
+                    return self._answer(tables_sql(self._compiler, groups, is_read=True))
+                finally:
+                    self._answer("ROLLBACK")
+            name = f"{READ}_{uuid.uuid4().hex}"
+            self._answer(
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {columns_read(self._compiler, groups)} "
+                f"FROM {self._compiler.source.text}"
+            )
+            try:
+                return self._answer(tables_sql(self._compiler.on(name), groups, is_read=True))
+            finally:
+                self._answer(f"DROP TEMPORARY TABLE {name}")
 
     def check_ready(self) -> None:
         """Raise unless the user may read the declared columns now; a session that was lost is opened again first."""

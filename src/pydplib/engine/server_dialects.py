@@ -80,7 +80,12 @@ class MariaDBDialect(Dialect):
     name = "mariadb"
     inline = ""
     nulls_first = ""  # they are, and MariaDB knows no words for it
+    grouping_sets = False
     _MOST_LETTERS = 250  # of a text that is compared whole in every sort: three bytes each, below max_sort_length
+
+    def ordered(self, value: str, *, descending: bool = False) -> str:
+        """Return what sorts rows by a value, with missing ones last in both directions."""
+        return f"{value} IS NULL, {value} {'DESC' if descending else 'ASC'}"
 
     def as_whole(self, number: str) -> str:
         """Convert a double to the integer at or below it."""

@@ -99,8 +99,12 @@ class SqlEngine:
             return ()
         rows = self._tables_aside(groups)
         if rows is None:
-            rows = self._answer(tables_sql(self._compiler, groups))
+            rows = self._tables_rows(groups)
         return guarded(self.name, lambda: read_tables(groups, rows))
+
+    def _tables_rows(self, groups: Sequence[Rows]) -> Sequence[Sequence[Any]]:
+        """Return what ``tables_sql`` answers with every row weighed."""
+        return self._answer(tables_sql(self._compiler, groups))
 
     def _tables_aside(self, groups: Sequence[Rows]) -> Sequence[Sequence[Any]] | None:
         """Return what the statement answers where only persons beyond the limit are weighed; None where all are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -49,7 +49,7 @@ from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_wor
 from pydplib.release.words import words_of
 
 if TYPE_CHECKING:
-    from pydplib.release.measured import MeasuredTables
+    from pydplib.release.measured_tables import MeasuredTables
     from pydplib.synthesis.table import SyntheticTable
 
 SIZE_SHARE = Fraction(1, 10)
@@ -360,11 +360,24 @@ class Session(Shown):
         with telling(agreed.remarks):
             return self._answer(purchase, agreed)
 
+    def loss_of(self, question: Question, asked: Accuracy) -> Fraction:
+        """Return the epsilon that a question costs by itself at an accuracy, whatever was bought before.
+
+        Raises:
+            PolicyError: The role may not get this.
+        """
+        return self._agree(question, asked, buy=False)[1].epsilon
+
+    def is_released(self, question: Question, asked: Accuracy) -> bool:
+        """Tell whether the data set has paid for this very answer, for whomever; for the owner's eyes."""
+        return self.ledger.is_paid_by_data_set(self._key(self._agree(question, asked, buy=False)[1]))
+
     def release_all(
         self,
         questions: Iterable[Question],
         *,
-        epsilon: float,
+        epsilon: float | None = None,
+        each: float | Sequence[float] | None = None,
         delta: float | None = None,
         confidence: float = COVERAGE,
     ) -> MeasuredTables:
@@ -374,12 +387,15 @@ class Session(Shown):
         error is smallest; sums that two tables share are made to agree, which makes both more accurate. The same
         questions again, in any order, cost nothing; a question that the tables tell costs nothing in this session.
 
-        Proof: ``measured.Measurement.scales``.
+        Proof: ``measured.Measurement.scales``; with a delta, ``measured.Measurement.squares``.
 
         Args:
             questions: The questions.
             epsilon: The privacy loss of all of them together.
-            delta: Refused: these tables are pure.
+            each: Instead of epsilon: what each would cost alone, one number or one for each question. All together
+                then cost the least at which no margin is larger than alone, and the policy judges each by its own.
+            delta: The chance that epsilon may fail, where the budget has one (``ApproxDP``): then the noise is
+                discrete Gaussian if that has the smaller margins, which many tables need. None: pure.
             confidence: How often margins and intervals cover.
 
         Raises:
@@ -387,15 +403,16 @@ class Session(Shown):
             PolicyError: The role may not get this.
             QuestionError: A question is no table of counts over public keys.
         """
-        from pydplib.release.measured import buy_tables
+        from pydplib.release.joint_purchases import Together, buy_tables
 
-        return buy_tables(self, questions, epsilon=epsilon, delta=delta, confidence=confidence)
+        return buy_tables(self, questions, Together(epsilon, each, delta, confidence))
 
     def price_all(
         self,
         questions: Iterable[Question],
         *,
-        epsilon: float,
+        epsilon: float | None = None,
+        each: float | Sequence[float] | None = None,
         delta: float | None = None,
         confidence: float = COVERAGE,
     ) -> Price:
@@ -404,12 +421,13 @@ class Session(Shown):
         Args:
             questions: The questions.
             epsilon: The privacy loss of all of them together.
-            delta: Refused: these tables are pure.
+            each: Instead of epsilon: what each would cost alone, as for ``release_all``.
+            delta: As for ``release_all``; the margins without it are shown next to the others.
             confidence: How often margins cover.
         """
-        from pydplib.release.measured import price_tables
+        from pydplib.release.joint_purchases import Together, price_tables
 
-        return price_tables(self, questions, epsilon=epsilon, delta=delta, confidence=confidence)
+        return price_tables(self, questions, Together(epsilon, each, delta, confidence))
 
     def synthesize(
         self,
@@ -494,13 +512,18 @@ class Session(Shown):
 
     @property
     def bought(self) -> tuple[MeasuredTables, ...]:
-        """The tables that this recipient has paid for, of this snapshot, oldest first."""
-        from pydplib.release.measured import LEDGER_WORD, MeasuredTables
+        """The tables that this recipient has paid for, of this snapshot: Laplace before Gaussian, oldest first."""
+        from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
+        from pydplib.release.measured_tables import MeasuredTables
 
         if self._bought is None:
-            stored = self.ledger.received(
-                lineage=self.lineage, snapshot=self.snapshot, recipient=self.recipient, mechanism=LEDGER_WORD
-            )
+            stored = [
+                payload
+                for word in (LEDGER_WORD, GAUSSIAN_WORD)
+                for payload in self.ledger.received(
+                    lineage=self.lineage, snapshot=self.snapshot, recipient=self.recipient, mechanism=word
+                )
+            ]
             self._bought = [MeasuredTables.from_json(payload) for payload in stored]
         return tuple(self._bought)
 
@@ -513,7 +536,7 @@ class Session(Shown):
         """Return an answer that this recipient's tables tell for nothing, if it is as accurate as what is asked for."""
         if not isinstance(question, Counting) or asked.delta is not None or not self.bought:
             return None
-        from pydplib.release.measured import answer_from_tables
+        from pydplib.release.joint_purchases import answer_from_tables
 
         facts, margin = Facts.of(question, self.table.schema), None
         if any(said is not None for said in (asked.epsilon, asked.margin, asked.noise_factor)):

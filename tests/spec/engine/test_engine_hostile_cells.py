@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
@@ -108,6 +109,12 @@ def _load_excel(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
     return dp.load(folder / "a.xlsx", schema)
 
 
+def _load_ndjson(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    lines = [json.dumps(row) for row in data.to_pylist()]
+    (folder / "a.ndjson").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return dp.load(folder / "a.ndjson", schema)
+
+
 ANY_BYTES: dict[str, Load] = {
     "csv": _load_csv,
     "parquet": lambda data, schema, folder: dp.load(hostile.write_parquet(folder / "a.parquet", data), schema),
@@ -129,6 +136,7 @@ ONLY_TEXT: dict[str, Load] = {
     "pandas category": lambda data, schema, folder: dp.load(_pandas(data, object).astype("category"), schema),
     "duckdb": _load_duckdb,
     "excel": _load_excel,
+    "ndjson": _load_ndjson,
 }  # fmt: skip
 
 
