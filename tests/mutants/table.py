@@ -21,6 +21,7 @@ PACKAGES = {
     "pydplib.policy": ("tests/unit/policy",),
     "pydplib.receipt": ("tests/unit/test_receipt.py",),
     "pydplib.release": ("tests/unit/release", "tests/spec/release", "tests/privacy/test_release"),
+    "pydplib.synthesis": ("tests/unit/synthesis", "tests/privacy/test_synthesis_replay.py"),
     "pydplib.web.analyses": ("tests/web/analyses",),
     "pydplib.web.api": ("tests/web/api",),
     "pydplib.web.dashboards": ("tests/web/dashboards",),
@@ -53,6 +54,7 @@ class Mutant:
 
 
 _RELEASE = "tests/unit/release/"
+_SYNTHESIS = "tests/privacy/test_synthesis_replay.py::"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
 _MEASURED = _RELEASE + "test_measured_tables.py"
 _CLINIC = "tests/privacy/test_clinic_replay.py"
@@ -79,6 +81,49 @@ _WHO_SEES = "test_who_sees_an_analysis_is_the_organisation_that_paid_and_the_own
 _NEXT_DEBIT = "test_the_next_debit_finds_changed_sums_and_pauses_all_answers"
 
 MUTANTS = (
+    # -- synthetic tables --------------------------------------------------------------------------
+    Mutant("synthesis-score-sensitivity", "pydplib.synthesis.mechanism.Spending.choose",
+           "return choose(scores, epsilon / (2 * reach), sensitivity=reach)",
+           "return choose(scores, epsilon / reach, sensitivity=reach)",
+           _SYNTHESIS + "test_every_table_is_what_came_out_of_the_tap_and_every_relation_was_chosen",
+           "a choice would cost twice what is paid"),
+    Mutant("synthesis-score-counts-twice", "pydplib.synthesis.mechanism._Run._choose",
+           "scores.append(int(np.abs(counter.counts(columns) - whole).sum()) - penalty)",
+           "scores.append(int(np.abs(2 * counter.counts(columns) - whole).sum()) - penalty)",
+           _SYNTHESIS + "test_replay_of_codes_keeps_every_sensitivity", "one person would move a score by two"),
+    Mutant("synthesis-reused-noise", "pydplib.synthesis.mechanism._Run._measure_relation",
+           "noisy = self.spending.measure(counter.counts(columns), part)",
+           "noisy = counter.counts(columns) + (self.one_ways[0].counts[0] - self.counter.counts((0,))[0])",
+           _SYNTHESIS + "test_every_table_is_what_came_out_of_the_tap_and_every_relation_was_chosen",
+           "noise used twice cancels"),
+    Mutant("synthesis-selection-on-raw-data", "pydplib.synthesis.mechanism._Run._choose",
+           "place = self.spending.choose(np.array(scores, dtype=np.int64), pay)",
+           "place = int(np.argmax(scores))",
+           _SYNTHESIS + "test_every_table_is_what_came_out_of_the_tap_and_every_relation_was_chosen",
+           "which relation is strongest would be told exactly"),
+    Mutant("synthesis-unpaid-stop", "pydplib.synthesis.mechanism._Run._choose",
+           "place = self.spending.choose(np.array(scores, dtype=np.int64), pay)",
+           "place = 0 if max(scores) <= 0 else self.spending.choose(np.array(scores, dtype=np.int64), pay)",
+           _SYNTHESIS + "test_stopping_is_a_paid_choice_and_the_rest_buys_the_columns_again",
+           "that nothing is worth a look would be told exactly"),
+    Mutant("synthesis-refund", "pydplib.synthesis.mechanism._Run.measure",
+           """        if spending.left > 0:
+            self._measure_columns(spending.left)
+            total = self._total()
+            model = self._fit(""",
+           """        if spending.left > spending.total:
+            self._measure_columns(spending.left)
+            total = self._total()
+            model = self._fit(""",
+           _SYNTHESIS + "test_stopping_is_a_paid_choice_and_the_rest_buys_the_columns_again",
+           "what is left over would depend on the data"),
+    Mutant("synthesis-overspending", "pydplib.synthesis.mechanism.Spending._pay",
+           "if part <= 0 or self.spent + part > self.total:", "if part <= 0:",
+           _SYNTHESIS + "test_a_budget_that_is_spent_refuses_before_the_tap_opens", "more would be spent than was paid"),
+    Mutant("synthesis-noise-of-one-row", "pydplib.synthesis.mechanism.Spending.noise",
+           "reach = self.unit.reach", "reach = self.unit.scale",
+           _SYNTHESIS + "test_replay_of_a_synthesis_keeps_every_sensitivity_and_the_whole_budget",
+           "a person with several rows would get the noise of one"),
     # -- sensitivities and scales -----------------------------------------------------------------
     Mutant("count of one row per person", "pydplib.release.statistics.count.CountNoise.sensitivity",
            "self.rows * self.per_row", "self.per_row", _WORST,

@@ -168,6 +168,13 @@ def price_tables(session: Session, questions: Iterable[Question], said: Together
     )
 
 
+def judged_loss(session: Session, question: Question, release: Release) -> float | None:
+    """Return the epsilon by which the policy judges an answer from bought tables; None for a release of its own."""
+    stored = next((tables for tables in session.bought if tables.key == release.key), None)
+    made = None if stored is None else Measurement.of_stored(stored, session.table.schema)
+    return None if made is None else made.loss_of(Facts.of(question, session.table.schema))
+
+
 def answer_from_tables(
     session: Session, facts: Facts, *, margin: float | None, confidence: float = COVERAGE
 ) -> Release | None:

@@ -148,7 +148,7 @@ class PinnedRows(NothingToRead):
         return self.engine.aggregate(plan)
 
     def tables(self, plans: Any) -> Any:
-        """Return the exact cells of several tables of counts."""
+        """Return the exact integers of several tables of counts, from one scan."""
         return self.engine.tables(plans)
 
     def explain(self, plan: Any) -> Any:

@@ -16,7 +16,7 @@ from pydplib.plot import heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import release_of, stored_payload
+from pydplib.web.analyses.asking import answer_bytes, release_of
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.figures import figure_of, headline_of, in_words, rest_words, sampling_words, table_of
@@ -113,7 +113,7 @@ def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
         content: str | bytes = to_csv(release_of(item))
         content_type = "text/csv; charset=utf-8"
     elif kind == "json":
-        content, content_type = stored_payload(item.digest), "application/json"
+        content, content_type = answer_bytes(item), "application/json"
     elif kind == "receipt" and item.receipt:
         content, content_type = item.receipt, "application/json"
     else:
