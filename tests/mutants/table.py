@@ -123,7 +123,7 @@ MUTANTS = (
            "what is left over would depend on the data"),
     Mutant("synthesis-overspending", "pydplib.synthesis.mechanism.Spending._pay",
            "if part <= 0 or self.spent + part > self.total:", "if part <= 0:",
-           _SYNTHESIS + "test_a_budget_that_is_spent_refuses_before_the_tap_opens", "more would be spent than was paid"),
+           _SYNTHESIS + "test_a_budget_that_is_spent_refuses_before_the_tap_opens", "more is spent than was paid"),
     Mutant("synthesis-noise-of-one-row", "pydplib.synthesis.mechanism.Spending.noise",
            "reach = self.unit.reach", "reach = self.unit.scale",
            _SYNTHESIS + "test_replay_of_a_synthesis_keeps_every_sensitivity_and_the_whole_budget",
