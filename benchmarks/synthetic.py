@@ -327,10 +327,15 @@ def scale_lines(rows: int, large: int) -> list[Line]:
 def _write_rows(path: Path, size: int) -> None:
     import duckdb
 
-    parts = ["hash(i) AS h"]
-    cells = [f"(hash(i * 31 + {i}) % {3 + i % 5} + (h % 7 = 0)::INT) % {3 + i % 5} AS c{i}" for i in range(13)]
-    cells += ["(h % 3 = 0) AS flag", "(hash(i * 7) % 101)::DOUBLE AS age"]
-    inner = f"SELECT i, {parts[0]} FROM range({size}) t(i)"
+    cells = []
+    for place in range(13):  # every second column mostly repeats the one before it
+        own = f"hash(i * 31 + {place}) % {3 + place % 5}"
+        before = f"hash(i * 31 + {place - 1}) % {3 + (place - 1) % 5} % {3 + place % 5}"
+        cells.append(
+            f"CASE WHEN {place} % 2 = 0 OR hash(i * 7 + {place}) % 3 = 0 THEN {own} ELSE {before} END AS c{place}"
+        )
+    cells += ["(hash(i) % 3 = 0) AS flag", "(hash(i * 11) % 101)::DOUBLE AS age"]
+    inner = f"SELECT i FROM range({size}) t(i)"
     duckdb.sql(f"COPY (SELECT {', '.join(cells)} FROM ({inner})) TO '{path}' (FORMAT parquet)")
 
 
