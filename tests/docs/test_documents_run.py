@@ -23,6 +23,7 @@ PAGES = [
     "how-to/choose-epsilon.md",
     "how-to/a-page-of-figures-for-one-price.md",
     "tutorials/synthetic-table.md",
+    "how-to/clinical-statistics.md",
 ]
 
 
