@@ -7,8 +7,8 @@ columns with the same budget, also with every column permuted, where there is no
     python benchmarks/synthetic.py [--quick] [--json PATH] [PART ...]
 
 Parts: adult, cohort, copies, found, scale, reference. The Adult table is in the folder that PYDPLIB_ADULT names; the
-reference (dpmm) in the environment whose Python PYDPLIB_DPMM names. Without them their lines say "not run". All noise is
-seeded: it is for measuring, and protects nobody.
+reference (dpmm) in the environment whose Python PYDPLIB_DPMM names. Without them their lines say "not run". All noise
+is seeded: it is for measuring, and protects nobody.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Coded:
         self.counter = CodeCounter(list(self.codes), self.shape)
 
     def share(self, columns: tuple[int, ...]) -> np.ndarray:
+        """Return the shares of all combinations of some columns."""
         return self.counter.counts(columns) / self.codes.shape[1]
 
 
@@ -343,7 +344,8 @@ frame = pd.read_csv(path).astype(int)
 domain = {name: {"min": 0, "max": int(size) - 1} for name, size in zip(frame.columns, json.loads(sys.argv[4]))}
 np.random.seed(seed)
 start = time.process_time()
-pipe = MSTPipeline(epsilon=epsilon, delta=1e-9, proc_epsilon=None, gen_kwargs={"domain": {k: v["max"] + 1 for k, v in domain.items()}})
+sizes = {name: entry["max"] + 1 for name, entry in domain.items()}
+pipe = MSTPipeline(epsilon=epsilon, delta=1e-9, proc_epsilon=None, gen_kwargs={"domain": sizes})
 pipe.fit(frame)
 made = pipe.generate(len(frame))
 print(json.dumps({"seconds": time.process_time() - start, "rows": made[frame.columns].astype(int).T.values.tolist()}))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 PACKAGES = {
     "pydplib.tables.lines": ("tests/unit/tables/test_lines.py", "tests/unit/engine/test_engine_csv_files.py"),
+    "pydplib.tables.ndjson": ("tests/unit/tables/test_ndjson.py",),
     "pydplib.anonymity": ("tests/unit/anonymity",),
     "pydplib.budget": ("tests/unit/budget", "tests/privacy/test_ledger"),
     "pydplib.clinic": ("tests/unit/clinic", "tests/privacy/test_clinic_replay.py"),
@@ -73,6 +74,9 @@ _ENGINE = "tests/unit/engine/test_engine_worst_person.py"
 _BEYOND = "tests/unit/engine/test_engine_beyond.py"
 _LINES = "tests/unit/tables/test_lines.py"
 _CSV = "tests/unit/engine/test_engine_csv_files.py"
+_IBIS = "tests/spec/engine/test_engine_ibis.py"
+_MARIADB = "tests/spec/engine/test_engine_mariadb.py"
+_NDJSON = "tests/unit/tables/test_ndjson.py"
 _SAMPLED = "tests/unit/engine/test_engine_sampled_sources.py"
 _POLICY = "tests/unit/policy/"
 _ANONYMITY = "tests/unit/anonymity/"
@@ -119,7 +123,7 @@ MUTANTS = (
            "what is left over would depend on the data"),
     Mutant("synthesis-overspending", "pydplib.synthesis.mechanism.Spending._pay",
            "if part <= 0 or self.spent + part > self.total:", "if part <= 0:",
-           _SYNTHESIS + "test_a_budget_that_is_spent_refuses_before_the_tap_opens", "more would be spent than was paid"),
+           _SYNTHESIS + "test_a_budget_that_is_spent_refuses_before_the_tap_opens", "more is spent than was paid"),
     Mutant("synthesis-noise-of-one-row", "pydplib.synthesis.mechanism.Spending.noise",
            "reach = self.unit.reach", "reach = self.unit.scale",
            _SYNTHESIS + "test_replay_of_a_synthesis_keeps_every_sensitivity_and_the_whole_budget",
@@ -190,7 +194,7 @@ MUTANTS = (
            "rows beyond the limit count in full: one person moves a table without bound"),
     Mutant("a row is in two cells of a table", "pydplib.engine.marginals.Rows.read",
            "cells[place] += number", "cells[place] += number; cells[-1] += number",
-           _MEASURED + "::test_every_row_is_in_one_cell_of_every_table_of_its_group",
+           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
            "a row in a cell is in the rest as well: one person moves a table twice as far"),
     Mutant("every Gaussian table at the whole rho", "pydplib.release.measured.Measurement.squares",
            "(2 * share * self.rho)", "(2 * self.rho)",
@@ -405,6 +409,28 @@ MUTANTS = (
            "is_pinned=False", "is_pinned=True",
            _SAMPLED + "::test_largest_part_of_one_person_in_a_duckdb_sample_is_the_bound",
            "the same, for samples"),
+    Mutant("Ibis expression on DuckDB is read twice", "pydplib.engine.duckdb_engine.from_query",
+           "is_pinned=False", "is_pinned=True", _IBIS + "::test_expressions_that_draw_are_read_once[duckdb]",
+           "the same, for tables that Ibis computes"),
+    Mutant("view of MariaDB is read twice", "pydplib.engine.mariadb_engine.make_engine",
+           "if not is_pinned:", "if False:", _MARIADB + "::test_views_and_other_engines_are_read_once",
+           "the same, where steps of a statement are computed as often as they are mentioned"),
+    Mutant("MariaDB sorts people by the beginning of ids", "pydplib.engine.server_dialects.MariaDBDialect.id_text",
+           """return f"NULLIF({whole} COLLATE utf8mb4_nopad_bin, '')\"""", """return f"NULLIF({text}, '')\"""",
+           _MARIADB + "::test_ids_are_told_apart_by_every_byte_in_every_bound",
+           "two people share one bound, and one of them moves the other's rows"),
+    Mutant("first line of JSON says that the file is packed", "pydplib.tables.ndjson.file_lines",
+           'is_packed=path.suffix.lower() == ".gz"', "is_packed=None",
+           _NDJSON + "::test_a_hostile_first_line_changes_nobody_elses_row",
+           "one person's bytes hide everybody"),
+    Mutant("deep line of JSON fails the file", "pydplib.tables.ndjson.row_of",
+           "except (ValueError, RecursionError):", "except ValueError:",
+           _NDJSON + "::test_a_hostile_first_line_changes_nobody_elses_row",
+           "whether a table loads tells of one person"),
+    Mutant("references to other servers name the same patient", "pydplib.tables.ndjson._referenced",
+           'return text if path != "subject.reference" or "/Patient/" in text else None',
+           'return text.rsplit("/", 1)[-1]', _NDJSON + "::test_ids_of_other_servers_are_other_people",
+           "several people share one bound"),
     Mutant("half a character fails the question", "pydplib.engine.sound_cells._sound",
            'text.encode("utf-8")', "pass",
            "tests/spec/engine/test_engine_hostile_cells.py::test_objects_of_pandas_without_a_text_are_missing_or_other",

@@ -22,7 +22,6 @@ from pydplib.release import Price, Question, Session
 from pydplib.release.accounts import find_account
 from pydplib.release.facts import Facts
 from pydplib.release.prices import Accuracy
-from pydplib.release.statistics.count import Counting
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.questions import title_of
@@ -281,16 +280,14 @@ def _is_in(figure: Figure, names: set[str], schema: Schema) -> bool:
 
 
 def _can_be_shared(figure: Figure, session: Session) -> bool:
-    """Tell whether a figure is drawn from tables of counts over public keys, none of which the data set has paid for.
+    """Tell whether a figure is drawn from tables of counts, none of which the data set has paid for.
 
     An answer that was released before is shown as it is: the data set does not pay for it again.
     """
     schema = session.table.schema
     asked = _questions(figure, schema)
     return bool(asked) and all(
-        isinstance(question, Counting)
-        and not Facts.of(question, schema).has_unknown_keys
-        and not session.is_released(question, noise)
+        question.table(Facts.of(question, schema)) is not None and not session.is_released(question, noise)
         for question, noise in asked
     )
 
