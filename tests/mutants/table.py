@@ -177,8 +177,7 @@ MUTANTS = (
            "k places lose k times their epsilon"),
     Mutant("population interval of weighted rows", "pydplib.release.facts.Facts.is_one_row_each",
            "self.bound.person is None or self.bound.max_rows == 1", "True",
-           "tests/unit/clinic/test_clinic_questions.py::"
-           "test_population_of_existing_statistics_needs_one_row_per_person",
+           "tests/unit/release/test_population_intervals.py::test_several_rows_of_a_person_have_none",
            "intervals for the population take rows of one person for independent ones"),
     Mutant("clinical question paid although noise hides it", "pydplib.clinic.question.Clinical._check_worth",
            "if size >= needed * spread:", "if size >= 0:",
