@@ -27,7 +27,7 @@ def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], 
         if plan.bound.person is not None and (person is None or person == "" or person != person):
             continue
         values = {name: read_cell(cells[name], plan.table.column(name)) for name in plan.read}
-        if all(meets(values[c.column], c, plan.table.column(c.column)) for c in plan.where):
+        if all(met(values, condition, plan.table.columns) for condition in plan.where):
             row_key = cells[plan.bound.row_key] if plan.bound.row_key else None
             rows.append({"person": person, "row_key": row_key, "key": key_of(values, plan), "v": values})
     if plan.measures[0].kind == "persons":
@@ -110,6 +110,12 @@ def read_cell(cell: Any, column: Column) -> Any:
     if isinstance(column, Text):
         return str(cell)
     raise AssertionError(column)
+
+
+def met(values: dict[str, Any], condition: Any, columns: Any) -> bool:
+    """Tell whether a row meets a condition, or one of several."""
+    parts = getattr(condition, "parts", (condition,))
+    return any(meets(values[part.column], part, columns[part.column]) for part in parts)
 
 
 def meets(value: Any, condition: Any, column: Column) -> bool:
@@ -199,8 +205,7 @@ def _one_each(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
             best[row["person"]] = i
     kept = [0] * len(rows)
     for i in best.values():
-        met = (meets(rows[i]["v"][c.column], c, columns[c.column]) for c in plan.after)
-        kept[i] = int(all(met))
+        kept[i] = int(all(met(rows[i]["v"], condition, columns) for condition in plan.after))
     return kept
 
 

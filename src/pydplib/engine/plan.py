@@ -235,7 +235,7 @@ class Plan:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the plan looks at, besides the person, sorted."""
-        used = {condition.column for condition in (*self.where, *self.after)} | set(self.by)
+        used = {name for condition in (*self.where, *self.after) for name in condition.columns} | set(self.by)
         used |= {measure.column for measure in self.measures if measure.column is not None}
         return tuple(sorted(used))
 

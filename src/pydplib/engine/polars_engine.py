@@ -177,7 +177,7 @@ class PolarsEngine:
         rows = self._frame.select(*columns)
         if plan.bound.person is not None:
             rows = rows.filter(pl.col("p").is_not_null())
-        met = [words.condition_expr(c, self.schema, self._names[c.column]) for c in plan.where]
+        met = [words.condition_expr(c, self.schema, self._names) for c in plan.where]
         return rows.filter(*met) if met else rows
 
     def _identity(self, column: str, what: str) -> pl.Expr:
@@ -215,7 +215,7 @@ class PolarsEngine:
             keys.append(value if cell.is_code or cell.is_text else value + 0.0)
             downwards.append(descending)
         chosen = rows.sort(keys, descending=downwards, nulls_last=True).unique("p", keep="first", maintain_order=True)
-        met = [words.condition_expr(c, self.schema, self._names[c.column]) for c in plan.after]
+        met = [words.condition_expr(c, self.schema, self._names) for c in plan.after]
         names = [self._names[column] for column in plan.columns]
         counted = (chosen.filter(*met) if met else chosen).with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
         return counted.select(*names, "w")
@@ -290,7 +290,7 @@ class BoundedPolars:
         check_narrower(self._plan, plan)
         names = self._engine._names
         extra = [
-            words.condition_expr(condition, self.schema, names[condition.column])
+            words.condition_expr(condition, self.schema, names)
             for condition in (*plan.where, *plan.after)
             if condition not in (*self._plan.where, *self._plan.after)
         ]

@@ -23,7 +23,7 @@ from typing import Any
 from pydplib.engine.beyond import bounding_sql
 from pydplib.engine.bounding import WEIGHT_UNIT
 from pydplib.engine.columns import check_keys, column_sql
-from pydplib.engine.conditions import Condition
+from pydplib.engine.conditions import AnyOf, Condition
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.one_row import one_row_sql
@@ -256,6 +256,8 @@ class Compiler:
         return " AND ".join(f"({self._condition(condition)})" for condition in conditions)
 
     def _condition(self, condition: Condition) -> str:
+        if isinstance(condition, AnyOf):
+            return " OR ".join(f"({self._condition(part)})" for part in condition.parts)
         cell, kind = self.name(condition.column), self.schema.column(condition.column)
         if condition.op == "is_missing":
             return f"{cell} IS NULL"

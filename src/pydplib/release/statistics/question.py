@@ -217,7 +217,8 @@ class Question:
     def filters(self) -> frozenset[str]:
         """All columns that decide which rows count: those of the conditions, and those that order a person's rows."""
         ordering = () if self.per_person is None else self.per_person.order
-        return frozenset(condition.column for condition in (*self.conditions, *self.conditions_after)) | {*ordering}
+        conditions = (*self.conditions, *self.conditions_after)
+        return frozenset(name for condition in conditions for name in condition.columns) | {*ordering}
 
     # -- as plain values -------------------------------------------------------------------------
 

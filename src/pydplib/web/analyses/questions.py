@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib.engine import Bins, Condition
+from pydplib.engine.conditions import AnyOf
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Question
 from pydplib.release.axes import show_key
@@ -248,6 +249,8 @@ def condition_words(condition: Condition, titles: Mapping[str, str]) -> str:
         >>> condition_words(Condition("age", "between", (60, 70)), {"age": "Age"})
         'Age is between 60 and 70'
     """
+    if isinstance(condition, AnyOf):
+        return f"({' or '.join(condition_words(part, titles) for part in condition.parts)})"
     shown = [show_key(value) for value in condition.values]
     between = " and " if condition.op == "between" else " or "
     words = f"{titles.get(condition.column, condition.column)} {OPERATORS[condition.op]} {between.join(shown)}"
