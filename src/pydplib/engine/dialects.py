@@ -17,6 +17,7 @@ class Dialect:
     name = "duckdb"
     inline = "NOT MATERIALIZED"  # let the optimiser push columns and conditions into both readings
     step = ""  # what stands before a step whose columns the next one mentions several times
+    apart = ""  # what stands before a step of a formula, which the next one mentions several times
     text_as_day = True
 
     def quote(self, name: str) -> str:

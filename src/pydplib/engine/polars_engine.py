@@ -12,8 +12,8 @@ from pydplib.engine import polars_columns as words
 from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
 from pydplib.engine.exact import ExactTable
-from pydplib.engine.persons import ordering_columns
 from pydplib.engine.plan import Plan
+from pydplib.engine.polars_formulas import computed_rows, row_order, told_persons
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
 from pydplib.engine.reading import Answer, check_present, column_names, read_table
 from pydplib.errors import SchemaError
@@ -47,7 +47,7 @@ class PolarsEngine:
         self._types = dict(guarded(self.name, frame.collect_schema, opening=True))
         self._names = column_names(schema)
         check_present(schema, self._types)
-        for name, column in schema.columns.items():
+        for name, column in schema.stored.items():
             check_storage(name, column, words.storage_of(self._types[name]))
         if schema.person is not None:
             self._folding(schema.person, "person column")
@@ -100,7 +100,7 @@ class PolarsEngine:
         """Return the engine over what the plan looks at, read once, where a second reading could give other rows."""
         if self._is_pinned:
             return self
-        looked_at = dict.fromkeys([*plan.read, plan.bound.person, plan.bound.row_key])
+        looked_at = dict.fromkeys([*plan.stored, plan.bound.person, plan.bound.row_key])
         names = [name for name in looked_at if name is not None] or list(self._types)[:1]
         engine = copy(self)
         engine._frame = guarded(self.name, lambda: self._frame.select(names).collect(engine="streaming")).lazy()
@@ -166,7 +166,7 @@ class PolarsEngine:
 
         columns = [
             words.column_expr(name, self.schema.column(name), self._types[name]).alias(self._names[name])
-            for name in plan.read
+            for name in plan.stored
         ]
         if plan.bound.person is not None:
             columns.append(self._identity(plan.bound.person, "person column").alias("p"))
@@ -175,6 +175,8 @@ class PolarsEngine:
         if not columns:  # a bare count still needs one row per row
             columns = [pl.int_range(pl.len()).alias("one")]
         rows = self._frame.select(*columns)
+        for name in plan.read:
+            rows = computed_rows(rows, name, self.schema, self._names)
         if plan.bound.person is not None:
             rows = rows.filter(pl.col("p").is_not_null())
         met = [words.condition_expr(c, self.schema, self._names) for c in plan.where]
@@ -203,20 +205,20 @@ class PolarsEngine:
         """Return one row of each person, as ``persons`` says."""
         import polars as pl
 
-        bound, keys, downwards = plan.bound, [pl.col("p")], [False]
-        texts = [name for name in plan.columns if self.schema.column(name).cell.is_text]
-        for column in dict.fromkeys([*bound.order, *ordering_columns(self.schema), *texts]):
-            cell, value = self.schema.column(column).cell, pl.col(self._names[column])
-            descending = bound.is_descending and column in bound.order
-            if descending and cell.other is not None:  # its code is the largest, and it is no largest value
-                keys.append(value == cell.other)
-                downwards.append(False)
-            # Some engines take -0.0 for less than 0.0.
-            keys.append(value if cell.is_code or cell.is_text else value + 0.0)
-            downwards.append(descending)
-        chosen = rows.sort(keys, descending=downwards, nulls_last=True).unique("p", keep="first", maintain_order=True)
+        bound, steps = plan.bound, [name for name in plan.told if name in self.schema.steps]
+        told = told_persons(rows, steps, self.schema, self._names) if steps else None
+        if bound.rule == "any" and told is not None:
+            chosen = told
+        else:
+            texts = [name for name in plan.columns if self.schema.column(name).cell.is_text]
+            keys, downwards = row_order(self.schema, self._names, bound.order, descending=bound.is_descending)
+            keys = [pl.col("p"), *keys, *(pl.col(self._names[name]) for name in texts)]
+            downwards = [False, *downwards, *(False for _ in texts)]
+            ordered = rows.sort(keys, descending=downwards, nulls_last=True)
+            chosen = ordered.unique("p", keep="first", maintain_order=True)
+            chosen = chosen if told is None else chosen.join(told, on="p")
         met = [words.condition_expr(c, self.schema, self._names) for c in plan.after]
-        names = [self._names[column] for column in plan.columns]
+        names = [self._names[column] for column in plan.told]
         counted = (chosen.filter(*met) if met else chosen).with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
         return counted.select(*names, "w")
 

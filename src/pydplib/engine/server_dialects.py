@@ -12,6 +12,7 @@ class PostgresDialect(Dialect):
     """PostgreSQL: strict casts, numerics wider than a double, collations."""
 
     name = "postgres"
+    apart = "MATERIALIZED "  # inlined, a formula doubles with every sign
     text_as_day = False  # a text such as '2017-02-31' would be an error, and errors must not tell of cells
 
     def double(self, value: float) -> str:
@@ -81,6 +82,7 @@ class SqliteDialect(Dialect):
     name = "sqlite"
     inline = "MATERIALIZED"  # inlined, SQLite joins persons without an index: quadratic in their number
     step = "MATERIALIZED "  # inlined, SQLite computes a cell once per mention: a thousand times after five steps
+    apart = step
 
     def __init__(self, mixed: Iterable[str] = ()) -> None:
         self._mixed = frozenset(mixed)

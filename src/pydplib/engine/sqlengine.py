@@ -52,7 +52,7 @@ class SqlEngine:
         # One connection, one statement at a time: web workers share a loaded table.
         self._lock = threading.RLock()
         check_present(schema, source.storages)
-        for column, kind in schema.columns.items():
+        for column, kind in schema.stored.items():
             check_storage(column, kind, source.storages[column], text_as_day=dialect.text_as_day)
         if schema.person is not None:
             self._compiler.person_storage(schema.person)
@@ -99,7 +99,7 @@ class SqlEngine:
 
     def check_ready(self) -> None:
         """Raise ``EngineError`` unless the declared columns can be read now. No row is read: the answer is empty."""
-        names = dict.fromkeys([*self.schema.columns, *([self.schema.person] if self.schema.person else [])])
+        names = dict.fromkeys([*self.schema.stored, *([self.schema.person] if self.schema.person else [])])
         listed = ", ".join(self._compiler.dialect.quote(name) for name in names)
         with self._lock:
             statement = f"SELECT {listed} FROM {self._compiler.source.text} LIMIT 0"

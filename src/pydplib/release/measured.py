@@ -22,7 +22,6 @@ from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json
 from pydplib.engine import Bins, Measure, Plan, Table
-from pydplib.engine.conditions import canonical_conditions
 from pydplib.engine.exact import integers
 from pydplib.errors import DataError, ParameterError, PydplibError, QuestionError
 from pydplib.guarantee import PureDP
@@ -221,8 +220,7 @@ class Workload:
 
 def block_of(facts: Facts) -> Block:
     """Return the table that a question asks for."""
-    where = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions, facts.schema)]
-    after = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions_after, facts.schema)]
+    where, after = ([c.to_dict() for c in part] for part in facts.question.split_conditions(facts.schema))
     group = canonical_json({"where": where, "bound": facts.bound.to_dict()} | ({"after": after} if after else {}))
     return Block(facts, group, agrees=facts.bound.mode != "sample")
 
