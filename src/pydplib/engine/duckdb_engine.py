@@ -188,6 +188,23 @@ def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine
     return _engine(connection.execute, name, schema, dialect=_FOREIGN, is_pinned=is_pinned)
 
 
+def from_private(connection: Any, schema: Schema, *, table: str, close: Callable[[], None] | None = None) -> SqlEngine:
+    """Read a table, or a SELECT in brackets, of a private connection, in which nothing changes any more."""
+    return _engine(connection.execute, table, schema, close=close, stamp=_unchanging)
+
+
+def copy_rows(engine: SqlEngine, statement: str, folder: Path, connection: Any, name: str) -> None:
+    """Copy what a SELECT of one DuckDB gives into a table of another one, by a private file that is gone afterwards."""
+    path = folder / f"{uuid.uuid4().hex}.parquet"
+    try:
+        engine.copy_to(statement, f"TO {sql_text(str(path))} (FORMAT parquet)")
+        path.chmod(0o600)
+        source = parquet_source(str(path), options="can_have_nan=true")
+        guarded("DuckDB", lambda: connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {source}"), opening=True)
+    finally:
+        path.unlink(missing_ok=True)
+
+
 def _is_base_table(connection: Any, parts: Sequence[str]) -> bool:
     """Tell whether a name means one table that DuckDB itself keeps: no view, variable or table of another server.
 

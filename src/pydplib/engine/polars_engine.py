@@ -55,6 +55,20 @@ class PolarsEngine:
     def __repr__(self) -> str:
         return f"<{self.name} engine, {len(self.schema.columns)} declared columns>"
 
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """The rows."""
+        return self._frame
+
+    @property
+    def person_storage(self) -> Storage:
+        """How the person column is stored."""
+        return self._folding(self.schema.person or "", "person column")
+
+    def person_expr(self) -> pl.Expr:
+        """Return who a row is about; null for nobody."""
+        return self._identity(self.schema.person or "", "person column")
+
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key."""
         check_same_table(self.schema, plan)

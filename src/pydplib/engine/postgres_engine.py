@@ -183,6 +183,7 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     }
     source = Source(name, storages, is_pinned=all(is_base for _, _, is_base in described))
     engine = PostgresEngine("PostgreSQL", schema, _DIALECT, source, connection.run, close=connection.close)
+    engine.address = address
     try:
         engine.check_ready()  # the catalog shows tables that the role may not read
     except BaseException:

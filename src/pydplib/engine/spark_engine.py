@@ -73,7 +73,9 @@ def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None =
         rows = frame
         frame = guarded("Spark", lambda: _read_once(rows.selectExpr(*kept)), opening=True)
     guarded("Spark", lambda: frame.createOrReplaceTempView(view), opening=True)
-    return SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
+    engine = SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
+    engine.address = id(frame.sparkSession)
+    return engine
 
 
 def _read_once(rows: Any) -> Any:
