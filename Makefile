@@ -37,7 +37,7 @@ test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run 
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(KEPT) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(KEPT); }
 
 test-slow: $(VENV)/.ready-dev ## Run the long tests in parts: statistics, engines, installations, the platform on PostgreSQL, versions, planted bugs.
-	@scripts/setup_system.sh chromium postgresql java groff nginx
+	@scripts/setup_system.sh chromium postgresql mariadb java groff nginx
 	@$(BIN)/python scripts/long_tests.py $(LONG_ARGS)
 
 test-mutants: $(VENV)/.ready-dev ## Plant privacy bugs one by one and check that the tests notice each (some 15 minutes).

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the Debian packages that tests need, where that is allowed; say how otherwise. Never fails:
 # tests that need a missing part are skipped and named at the end of the run.
-# Usage: scripts/setup_system.sh chromium postgresql java groff nginx python
+# Usage: scripts/setup_system.sh chromium postgresql mariadb java groff nginx python
 set -uo pipefail
 
 missing=()
@@ -13,6 +13,7 @@ for part in "$@"; do
       PATH=$PATH:/sbin ldconfig -p 2>/dev/null | grep -q 'libatomic\.so\.1' ||
         missing+=(libatomic1) ;;
     postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null 2>&1 || missing+=(postgresql) ;;
+    mariadb) PATH=$PATH:/usr/sbin command -v mariadbd >/dev/null 2>&1 || missing+=(mariadb-server) ;;
     java) command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless) ;;
     groff) command -v groff >/dev/null 2>&1 || missing+=(groff-base) ;;
     nginx) PATH=$PATH:/usr/sbin command -v nginx >/dev/null 2>&1 || missing+=(nginx-light) ;;

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+STATISTIC_MODULES: tuple[str, ...] = ("pydplib.clinic",)
+"""Packages above ``release`` that enter statistics into its registry; loaded when somebody first looks one up."""
+
 PUBLIC_MODULES: tuple[str, ...] = (
     "anonymity",
     "attack",
     "budget",
     "capture",
+    "clinic",
     "datasets",
     "engine",
     "errors",
@@ -16,6 +20,7 @@ PUBLIC_MODULES: tuple[str, ...] = (
     "plot",
     "policy",
     "release",
+    "synthesis",
 )
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
@@ -40,6 +45,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     ),
     "pydplib.budget": ("Cost", "MemoryLedger", "SqliteLedger"),
     "pydplib.client": ("Client",),
+    "pydplib.clinic": ("plan",),
     "pydplib.policy": ("Policy", "PolicyRule"),
     "pydplib.release": (
         "Count",
@@ -64,6 +70,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sum",
         "variance",
     ),
+    "pydplib.synthesis": ("SyntheticTable", "synthesize"),
     "pydplib.engine": ("Bins", "Person", "Table", "Where", "load"),
     "pydplib.anonymity": (
         "AlphaK",

@@ -31,6 +31,7 @@ from pydplib.budget import Cost as Cost
 from pydplib.budget import MemoryLedger as MemoryLedger
 from pydplib.budget import SqliteLedger as SqliteLedger
 from pydplib.client import Client as Client
+from pydplib.clinic import plan as plan
 from pydplib.engine import Bins as Bins
 from pydplib.engine import Person as Person
 from pydplib.engine import Table as Table
@@ -67,3 +68,5 @@ from pydplib.release import quantiles as quantiles
 from pydplib.release import sum as sum
 from pydplib.release import variance as variance
 from pydplib.schema import *
+from pydplib.synthesis import SyntheticTable as SyntheticTable
+from pydplib.synthesis import synthesize as synthesize

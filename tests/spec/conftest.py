@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,8 +18,12 @@ import pytest
 import pydplib as dp
 from pydplib.engine import Table
 
-ENGINES = ["duckdb", "parquet", "relation", "pandas", "polars", "sqlite", "postgres", "spark"]
-MARKS = {"postgres": pytest.mark.postgres, "spark": pytest.mark.spark}
+ENGINES = ["duckdb", "parquet", "relation", "pandas", "polars", "sqlite", "postgres", "spark", "mariadb"]
+MARKS = {
+    "postgres": pytest.mark.postgres,
+    "spark": pytest.mark.spark,
+    "mariadb": [pytest.mark.mariadb, pytest.mark.slow],
+}
 PARAMS = [pytest.param(name, marks=MARKS.get(name, ())) for name in ENGINES]
 
 Place = Callable[[pa.Table, dp.Schema], Table]
@@ -30,6 +36,16 @@ def postgres_server() -> Iterator[Any]:
     if find_programs() is None:
         pytest.skip(HOW_TO_INSTALL)
     with run_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[Any]:
+    from mariadb_server import HOW_TO_INSTALL, find_programs, run_mariadb
+
+    if find_programs() is None:
+        pytest.skip(HOW_TO_INSTALL)
+    with run_mariadb() as server:
         yield server
 
 
@@ -100,6 +116,9 @@ def _places(engine: str, request: pytest.FixtureRequest, folders: pytest.TempPat
         return put_parquet
     if engine == "sqlite":
         return lambda data, schema: _put_sqlite(folder / f"{uuid.uuid4().hex}.db", data, schema)
+    if engine == "mariadb":
+        server = request.getfixturevalue("mariadb_server")
+        return lambda data, schema: _put_mariadb(server, data, schema)
     server = request.getfixturevalue("postgres_server")
     return lambda data, schema: _put_postgres(server, data, schema)
 
@@ -157,3 +176,29 @@ def _put_postgres(server: Any, data: pa.Table, schema: dp.Schema) -> Table:
             for row in data.to_pylist():
                 copy.write_row(tuple(row.values()))
     return dp.load(server.reader_url, schema, table=table)
+
+
+def _put_mariadb(server: Any, data: pa.Table, schema: dp.Schema) -> Table:
+    from mariadb_server import connect
+
+    names = {"flag": "BOOLEAN", "integer": "BIGINT", "float": "DOUBLE", "date": "DATE", "timestamp": "DATETIME(6)"}
+    kinds = {
+        field.name: _sql_type(field.type, names).replace("text", "LONGTEXT CHARACTER SET utf8mb4")
+        for field in data.schema
+    }
+    table = f"reports_{uuid.uuid4().hex}"
+    columns = ", ".join("`" + name.replace("`", "``") + f"` {kind}" for name, kind in kinds.items())
+    connection = connect(server)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {table} ({columns})")
+        rows = [tuple(_kept_by_mariadb(cell) for cell in row.values()) for row in data.to_pylist()]
+        if rows:
+            cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(kinds))})", rows)
+    return dp.load(server.reader_url, schema, table=table)
+
+
+def _kept_by_mariadb(cell: Any) -> Any:
+    """Return a cell as MariaDB can keep it: no NaN, and the largest double for an infinite one."""
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None if math.isnan(cell) else math.copysign(sys.float_info.max, cell)
+    return cell

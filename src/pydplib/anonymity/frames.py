@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +107,31 @@ class Frame:
         return native
 
 
+def with_labels(table: Any) -> Any:
+    """Return a table in which the row labels of a pandas frame are columns, unless they only count its rows.
+
+    A frame that is written to a file takes its labels along: names, or places in the table that it was made from.
+
+    Examples:
+        >>> import pandas as pd
+        >>> with_labels(pd.DataFrame({"age": [61, 70]}, index=["Ada", "Bob"])).columns.tolist()
+        ['index', 'age']
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(table, pandas.DataFrame):
+        return table
+    labels = table.index
+    if labels.nlevels == 1 and labels.name is None and labels.equals(pandas.RangeIndex(len(table))):
+        return table
+    names: list[str] = []
+    for level, name in enumerate(labels.names):
+        base = str(name) if name is not None else "index" if labels.nlevels == 1 else f"level_{level}"
+        while base in names or base in table.columns:
+            base += "_"
+        names.append(base)
+    return table.reset_index(names=names)
+
+
 def check_names(columns: Sequence[str], names: Sequence[str], what: str) -> None:
     """Raise ``ParameterError`` with a suggestion for a name that is not among a table's columns."""
     for name in names:
@@ -152,7 +178,7 @@ def encode(name: str, series: Any) -> Coded:
             codes, values = _encode_polars(native)
         else:
             codes, values = encode_objects(series.to_list())
-    except TypeError:
+    except (TypeError, NotImplementedError):  # Arrow says the latter of structs
         raise DataError(
             f"Column '{name}' holds values that cannot be compared (lists or other objects). Use texts or numbers."
         ) from None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pydplib._shown import Shown
-from pydplib.anonymity.frames import Coded, Frame
+from pydplib.anonymity.frames import Coded, Frame, with_labels
 from pydplib.anonymity.plain import show
 from pydplib.anonymity.resolved import Floats, Ints
 from pydplib.anonymity.spellings import SeenFrame
@@ -219,7 +219,7 @@ def risk(
         >>> print(risk(table, ["age", "sex"]).contributions[0].column)
         age
     """
-    frame = SeenFrame(table)
+    frame = SeenFrame(with_labels(table))
     names = names_of(quasi_identifiers, "quasi-identifiers")
     if not names:
         raise DataError("Name at least one quasi-identifier.")
@@ -248,7 +248,7 @@ def risk(
         thresholds=tuple(thresholds),
         contributions=tuple(added),
         columns=look_at_others(
-            frame, None if original is None else Frame(original), quasi=names, insensitive=insensitive,
+            frame, None if original is None else Frame(with_labels(original)), quasi=names, insensitive=insensitive,
             identifiers=identifiers, person=person,
         ),
         _rare=rare,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -23,6 +24,8 @@ SOME = 0.05
 _FEW = 5  # fewer rows than this with one value: a person with some visits, not a group
 _MANY = 20  # values that two columns of different names share by accident are fewer
 _NAMES = 3  # texts of a column that names people which others share by accident are fewer
+_LONGEST = 6  # words of a name that is looked for inside a text, and one more
+_LETTERS = 4  # a text of fewer signs may well be somebody's name by accident
 _ALIKE = 0.25  # how far the distributions of two columns may lie apart to be a copy with some rows left out
 _PROFILE = 0.02  # how far the frequencies of two columns may lie apart to be one column in two spellings
 
@@ -271,24 +274,51 @@ def _copied_from(
     """Return the column of the original that has the same values."""
     texts = [None if value is None else _spelled(value) for value in column.values]
     rows, real = max(int(counts.sum()), 1), sum(text is not None for text in texts)
-    best = _Copy()
+    best, none = _Copy(), np.zeros(len(texts), dtype=bool)
     for name in sorted(sources, key=lambda one: (one != column.name, one not in identifiers)):
         people = sources[name]
         everybody = max(sum(people.values()), 1)
         there = np.array([0 if text is None else people.get(text, 0) for text in texts], dtype=np.int64)
+        naming = sum(count == 1 for count in people.values()) >= NEARLY * everybody
+        told = _mentions(texts, counts, people) if naming and name != column.name else none
+        there = np.where(told, 1, there)
         matched, met = float(counts[there > 0].sum() / rows), int((there > 0).sum())
         # Names of a few people among cells that say nothing are names all the same.
-        naming = sum(count == 1 for count in people.values()) >= NEARLY * everybody
         listed = naming and met >= max(_NAMES, HALF * real) and not all(map(_is_number, filter(None, texts)))
+        listed = listed or bool(told.any())
         if name != column.name and not (real >= _MANY or name in identifiers or listed):
             continue
         if matched < (HALF if name == column.name else NEARLY) and not listed:
             continue
         picks = float(counts[there == 1].sum() / rows)
-        if best.column is None or (best.column != column.name and (picks, matched) > (best.picks, best.matched)):
+        better = best.column != column.name and (picks, matched) > (best.picks, best.matched)
+        if best.column is None or better or (told.any() and not best.naming):
             gap = float(np.abs(counts / rows - there / everybody).sum() / 2)
             best = _Copy(name, picks, matched, listed and picks > 0, gap <= _ALIKE)
     return best
+
+
+def _mentions(texts: Sequence[str | None], counts: Ints, people: Mapping[str, int]) -> Bools:
+    """Return which texts are somebody's name, or mention it; not those of many rows, which are common words."""
+    names = {text for text, count in people.items() if count == 1 and _is_name(text)}
+    lengths = sorted({text.count(" ") + 1 for text in names if " " in text or any(map(str.isdigit, text))})
+    found = np.zeros(len(texts), dtype=bool)
+    for place in np.flatnonzero(counts < _FEW).tolist():
+        text = texts[place]
+        if text is None:
+            continue
+        words = re.findall(r"\w[\w.'@+-]*\w|\w", text) if " " in text else []
+        found[place] = text in names or any(
+            (part := " ".join(words[start : start + length])) in names and (length > 1 or not part.isalpha())
+            for length in lengths
+            if length < _LONGEST
+            for start in range(len(words) - length + 1)
+        )
+    return found
+
+
+def _is_name(text: str) -> bool:
+    return len(text) >= _LETTERS and any(map(str.isalpha, text))
 
 
 def _values_of_others(

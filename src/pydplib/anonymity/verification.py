@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pydplib._shown import Shown
-from pydplib.anonymity.frames import Coded, Frame
+from pydplib.anonymity.frames import Coded, Frame, with_labels
 from pydplib.anonymity.hierarchies import Hierarchy
 from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
 from pydplib.anonymity.spellings import SeenFrame
@@ -155,7 +155,7 @@ def verify(
         >>> print(verify(table, ["zip"], "ill").k)
         1
     """
-    frame = SeenFrame(table)
+    frame = SeenFrame(with_labels(table))
     names = names_of(quasi_identifiers, "quasi-identifiers")
     watched = names_of(sensitive, "sensitive columns")
     frame.check_columns(names, "quasi-identifier")
@@ -185,7 +185,7 @@ def verify(
             else {}
         )
         across = compare_releases(frame, names, watched, previous, trees)
-    behind = None if original is None else Frame(original)
+    behind = None if original is None else Frame(with_labels(original))
     columns = look_at_others(
         frame, behind, quasi=names, sensitive=watched, insensitive=insensitive, identifiers=identifiers, person=person
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame
+from pydplib.anonymity.frames import Frame, with_labels
 from pydplib.anonymity.models import AlphaK, KAnonymity
 from pydplib.anonymity.resolved import Floats
 from pydplib.anonymity.result import AnonymizationResult
@@ -127,8 +127,8 @@ def attack_table(
 ) -> dict[str, Any]:
     """Attack a released table and its noisy columns; ``options`` say how the attacks are run, see ``run_tasks``."""
     columns = _noisy_names(noisy)
-    original = Frame(table)
-    data = Frame(getattr(released, "data", released))
+    original = Frame(with_labels(table))
+    data = Frame(with_labels(getattr(released, "data", released)))
     if not len(original):
         raise DataError("The original has no rows: there is nobody on whose behalf a release could be attacked.")
     shared = Shared(people=len(original))

@@ -23,7 +23,7 @@ def subjects(epsilon: float = 1.0) -> list[Subject]:
         >>> [subject.name for subject in subjects() if subject.tight][:3]
         ['laplace', 'geometric', 'permute-and-flip']
     """
-    return [*_mechanisms(epsilon), *_releases(epsilon), *_records(epsilon)]
+    return [*_mechanisms(epsilon), *_releases(epsilon), *_clinical(epsilon), *_records(epsilon)]
 
 
 def _mechanisms(epsilon: float) -> list[Subject]:
@@ -108,6 +108,57 @@ def _mode(epsilon: float) -> Subject:
     noise = ModeNoise(3, 1, 2, exact(epsilon))
     pair = [Pair(np.array([3, 0]), np.array([3, 3]), "one person with three rows of the rarer value joins")]
     return Subject("mode", "The most frequent value.", AtTap(noise.apply), PureDP(epsilon), lambda: pair, True)
+
+
+def _clinical(epsilon: float) -> list[Subject]:
+    """Return every clinical statistic on a table of few people, one of whom comes or goes."""
+    from pydplib import clinic
+    from pydplib.clinic.frequent import TopNoise
+    from pydplib.engine import ExactTable
+    from pydplib.release.facts import Facts
+    from pydplib.schema import Date, Flag, Integer, Number, Schema
+
+    schema = Schema(
+        {
+            "months": Number(0, 4), "score": Integer(1, 2), "ill": Flag(), "arm": Flag(),
+            "day": Date("2020-01-01", "2021-12-31"),  # type: ignore[arg-type]
+        },
+        person="patient", max_rows_per_person=1, name="audited",
+    )  # fmt: skip
+    asked = {
+        "survival": clinic.Survival("months", "ill", bins=2),
+        "difference": clinic.Difference("months", by="arm", bins=2),
+        "risk-ratio": clinic.RiskRatio("ill", by="arm"),
+        "odds-ratio": clinic.OddsRatio("ill", by="arm"),
+        "association": clinic.Association("ill", "arm"),
+        "trend": clinic.Trend("ill", by="score"),
+        "correlation": clinic.Correlation("score", "arm"),
+        "roc": clinic.Roc("score", "ill"),
+        "logistic": clinic.Logistic("ill", by="arm"),
+        "standard-error": clinic.StandardError("months", bins=2),
+        "series": clinic.Series("day", every="year"),
+    }
+    found = []
+    for name, question in asked.items():
+        purchase = Facts.of(question, schema).at(epsilon)
+        cells = len(purchase.plan.keys)
+        without = np.arange(cells, dtype=np.int64) % 3
+        joined = without + np.eye(cells, dtype=np.int64)[-1]
+
+        def run(counts: Any, purchase: Any = purchase) -> Any:
+            return purchase.answer(ExactTable(purchase.plan, purchase.plan.keys, (counts,)))
+
+        pair = [Pair(without, joined, "one person joins the last cell")]
+        words = f"{type(question).title}: a table of counts, and what follows from it."
+        found.append(Subject(name, words, AtTap(run), PureDP(epsilon), _given(pair), True))
+    top = TopNoise(1, 1, 3, exact(epsilon), 2)
+    pair = [Pair(np.array([2, 2, 2]), np.array([2, 2, 3]), "one person with the last value joins")]
+    words = "The most frequent values, in order."
+    return [*found, Subject("top", words, AtTap(top.apply), PureDP(epsilon), lambda: pair, False)]
+
+
+def _given(pairs: list[Pair]) -> Any:
+    return lambda: pairs
 
 
 class _PaperRecords:

@@ -146,10 +146,23 @@ def _read_boolean(question: Question, raw: object) -> bool:
 def _read_choice(question: Question, raw: object) -> str | int:
     found = find_option(question, raw)
     if found is None:
-        values = [str(option.value) for option in question.options]
-        shown = ", ".join(values[:8]) + (", …" if len(values) > 8 else "")
+        words = [option_words(option) for option in question.options]
+        shown = ", ".join(words[:8]) + (", …" if len(words) > 8 else "")
         raise Unreadable(f"must be one of the options: {shown}")
     return found.value
+
+
+def option_words(option: Option) -> str:
+    """Return an option as people read it, and its code where that is something else.
+
+    Examples:
+        >>> option_words(Option("chr", "chronic")), option_words(Option(2)), option_words(Option(3, "3 (equivocal)"))
+        ('chronic (chr)', '2', '3')
+    """
+    text, code = str(option.text), str(option.value)
+    if text == code or text.startswith(f"{code} "):
+        return code
+    return f"{text} ({code})"
 
 
 def find_option(question: Question, raw: object) -> Option | None:

@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "ledger": "Show, verify or export the ledger: who was told how much, and what is left.",
     "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
     "people": "List a server's people; make a link for somebody who cannot sign in any more.",
+    "plan": "Say how many persons and which epsilon a study needs, before any data.",
     "price": "Say what questions would cost and how accurate it would be, without touching data.",
     "receipt": "Verify the signed receipt of a release, without a server.",
     "release": "Answer questions with noise, paid from the recipient's budget.",

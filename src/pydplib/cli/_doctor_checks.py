@@ -21,7 +21,9 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "utility": ("scikit-learn",),
     "excel": ("openpyxl",),
     "postgres": ("psycopg",),
+    "mariadb": ("pymysql",),
     "spark": ("pyspark",),
+    "ibis": ("ibis-framework",),
     "web": (
         "django",
         "django-ninja",
@@ -58,6 +60,7 @@ def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
     yield _try("engine", "SQLite", _sqlite)
     yield _spark()
     yield _postgres(environment)
+    yield _mariadb()
     yield _browser()
     yield from examine_platform(environment)
 
@@ -177,6 +180,14 @@ def _postgres(environment: Mapping[str, str]) -> Finding:
         # The error's own words may hold the address and the user: they are not repeated.
         return Finding("engine", "PostgreSQL", "broken", "DATABASE_URL is set, but the server does not let us in")
     return Finding("engine", "PostgreSQL", "ok", f"the server of DATABASE_URL answers ({number}), {way}")
+
+
+def _mariadb() -> Finding:
+    if _version("pymysql") is None:
+        return Finding("engine", "MariaDB", "missing", "pip install 'pydplib[mariadb]'")
+    return Finding(
+        "engine", "MariaDB", "ok", f"the driver is there (pymysql {_version('pymysql')}); no server was asked"
+    )
 
 
 def _browser() -> Finding:

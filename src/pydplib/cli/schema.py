@@ -15,11 +15,12 @@ from pydplib.cli._inputs import csv_options, input_file, said_options
 from pydplib.cli._outputs import check_targets
 from pydplib.cli._progress import waiting
 from pydplib.errors import DataError, ParameterError, SchemaError, looks_like_names
-from pydplib.schema import COLUMN_KINDS, Storage
+from pydplib.schema import COLUMN_KINDS, OMOP_TABLES, Storage, propose_omop
 from pydplib.tables import CsvOptions, TableFile, open_tables
 from pydplib.tables.cells import Kind
 from pydplib.tables.files import engine_errors
 
+_READ = (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx", ".ndjson", ".jsonl")
 _FEW = 30  # a text column with at most so many different values is proposed as a category
 
 
@@ -30,20 +31,33 @@ def command() -> None:
 
 @command.command("init", short_help="Propose a schema for a file.")
 @click.argument("file")
-@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where to write it; with --omop a folder.")
+@click.option("--omop", is_flag=True, help="FILE is a folder of OMOP tables, one of them, or a database with them.")
 @click.option("--person", help="The column that says whose row it is; by default guessed from the names.")
 @click.option("--sheet", help="The sheet of a workbook that has several.")
 @csv_options
 @click.option("--force", is_flag=True, help="Replace a schema file that exists.")
-def init(file: str, output: Path | None, person: str | None, sheet: str | None, force: bool) -> None:
-    """Propose a schema for FILE (CSV, Parquet or Excel): kinds from the columns, bounds and categories left empty.
+def init(file: str, output: Path | None, omop: bool, person: str | None, sheet: str | None, force: bool) -> None:
+    """Propose a schema for FILE (CSV, NDJSON, Parquet, Excel): kinds from the columns, bounds and values left empty.
 
     Data never choose bounds: fill in what is possible in the real world, then run `pydplib schema check`.
+
+    With --omop, a schema each for the tables person, visit_occurrence, measurement and condition_occurrence of the OMOP
+    Common Data Model: kinds, bounds and concepts from its definition. Of a folder, the names of columns are read; of a
+    database nothing is.
 
     \b
     Examples:
       pydplib schema init reports.csv --output schema.toml
+      pydplib schema init --omop cdm/ --output schemas/
     """  # noqa: D301 - click needs the backspace itself
+    if omop:
+        if person is not None or sheet is not None:
+            raise ParameterError("With --omop the person is person_id; leave out --person and --sheet.")
+        _init_omop(file, output, force=force)
+        return
+    if output is not None and output.is_dir():
+        raise ParameterError(f"'{output}' is a folder. Name a file in it.")
     check_targets([("--output", output)], [Path(file)], force=force)
     with waiting(f"Reading {Path(file).name}"):
         text = propose(input_file(file), person=person, sheet=sheet, options=said_options(), from_input=file == "-")
@@ -62,6 +76,52 @@ def init(file: str, output: Path | None, person: str | None, sheet: str | None, 
         f"Wrote {output}. Fill in the empty entries, then: pydplib schema check {shlex.quote(str(output))} "
         f"{shlex.quote(file)}{which}"
     )
+
+
+def _init_omop(source: str, output: Path | None, *, force: bool) -> None:
+    """Write a schema for every known OMOP table of a folder, a file or a database."""
+    texts = {}
+    for table, file in _omop_tables(source).items():
+        names = None
+        if file is not None:
+            with waiting(f"Reading {file.name}"), open_tables(said_options()) as tables:
+                names = list(tables.open(file, options=said_options(), skips_ragged=True).columns)
+        texts[table] = propose_omop(table, names)
+    if output is None:
+        click.echo("\n".join(texts.values()), nl=False)
+        return
+    targets = {table: output / f"{table}.toml" for table in texts}
+    if output.is_file():
+        raise ParameterError(f"'{output}' is a file. With --omop, --output names a folder.")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        check_targets([("--output", target) for target in targets.values()], [], force=force)
+        for table, target in targets.items():
+            target.write_text(texts[table], encoding="utf-8")
+    except OSError:
+        raise ParameterError(f"'{output}' cannot be written.") from None
+    click.echo(
+        f"Wrote {', '.join(target.name for target in targets.values())} to {output}. Fill in the empty entries, then: "
+        f"pydplib schema check {shlex.quote(str(next(iter(targets.values()))))} FILE"
+    )
+
+
+def _omop_tables(source: str) -> dict[str, Path | None]:
+    """Return table -> its file; None where the tables are in a database, of which nothing is read."""
+    if "://" in source or Path(source).suffix.lower() in (".db", ".sqlite", ".sqlite3", ".duckdb"):
+        return dict.fromkeys(OMOP_TABLES)
+    path = Path(source)
+    if not path.exists():
+        raise DataError(f"There is no file or folder '{source}'.")
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    found: dict[str, Path | None] = {}
+    for table in OMOP_TABLES:
+        for file in files:
+            if file.name.lower().partition(".")[0] == table and file.suffix.lower() in _READ:
+                found.setdefault(table, file)
+    if not found:
+        raise DataError(f"There is none of the OMOP tables here: {', '.join(f'{name}.csv' for name in OMOP_TABLES)}.")
+    return found
 
 
 @command.command("check", short_help="Check a schema, and that a file fits it.")
@@ -140,7 +200,7 @@ def propose(
     options: CsvOptions | None = None,
     from_input: bool = False,
 ) -> str:
-    """Return a schema file for a CSV, Parquet or Excel file, its bounds and categories left empty.
+    """Return a schema file for a CSV, NDJSON, Parquet or Excel file, its bounds and categories left empty.
 
     Only names, storage types and "few different values or many" are read; no value of the data is in the text.
 
@@ -188,8 +248,8 @@ _STORAGES: dict[Kind, Storage] = {
 def _describe(file: str, sheet: str | None, options: CsvOptions) -> list[tuple[str, tuple[str, ...]]]:
     """Return every column's name and the lines that propose its kind."""
     suffix = Path(file).suffix.lower()
-    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
-        raise ParameterError(f"schema init reads .csv, .parquet and .xlsx files. Got '{Path(file).name}'.")
+    if suffix not in _READ:
+        raise ParameterError(f"schema init reads .csv, .ndjson, .parquet and .xlsx files. Got '{Path(file).name}'.")
     with open_tables() as tables:
         table = tables.open(file, sheet=sheet, options=options, skips_ragged=True)
         if not looks_like_names(table.columns):

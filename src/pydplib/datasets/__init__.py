@@ -9,9 +9,9 @@ Examples:
 
 from __future__ import annotations
 
-from pydplib.datasets._follow_up import follow_up
+from pydplib.datasets._follow_up import follow_up, follow_up_schema
 from pydplib.datasets._pirads import pirads
-from pydplib.datasets._schema import PAPER_NAMES, PIRADS_PHRASES, SYNTHETIC_NOTE, follow_up_schema, pirads_schema
+from pydplib.datasets._schema import PAPER_NAMES, PIRADS_PHRASES, SYNTHETIC_NOTE, pirads_schema
 
 __all__ = [
     "PAPER_NAMES",

@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 from pydplib.datasets._frames import Coded, Columns, Nullable, to_frame
 from pydplib.datasets._pirads import check_size_and_seed, make_cohort
-from pydplib.datasets._schema import ARMS, MOST_MONTHS, SYNTHETIC_NOTE, THERAPIES
+from pydplib.datasets._schema import SYNTHETIC_NOTE, THERAPIES, pirads_schema
+from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Schema
+
+ARMS = ("standard", "intensified")
+MOST_MONTHS = 60
 
 # Every number below is ours: plausible, and fitted to no data set.
 _STREAM = 0xF0110  # a stream of its own: the cohort of a seed stays what it is
@@ -62,6 +66,30 @@ def follow_up(n: int = 920, seed: int = 2018, backend: str | None = None) -> Any
     check_size_and_seed(n, seed)
     cohort = make_cohort(int(n), int(seed))
     return to_frame(_make_visits(cohort, np.random.default_rng([int(seed), _STREAM])), backend, SYNTHETIC_NOTE)
+
+
+def follow_up_schema() -> Schema:
+    """Return the public facts about the visits of :func:`pydplib.datasets.follow_up`.
+
+    Every patient may count with 12 rows: a plan of visits is public, and no patient has more.
+
+    Examples:
+        >>> schema = follow_up_schema()
+        >>> schema.person, schema.max_rows_per_person, schema.column("months").high
+        ('patient_id', 12, 60)
+    """
+    columns: dict[str, Column] = {
+        "patient_id": pirads_schema().column("patient_id"),
+        "visit_date": Date("2017-01-01", "2024-03-31", label="quasi", title="Visit"),  # type: ignore[arg-type]
+        "visit_month": Integer(0, MOST_MONTHS, unit="months", label="quasi", title="Months since the first visit"),
+        "psa": Number(0, 100, unit="ng/ml", step=0.1, label="sensitive", title="PSA"),
+        "arm": Category(ARMS, label="sensitive", title="Treatment arm"),
+        "months": Integer(
+            0, MOST_MONTHS, unit="months", label="sensitive", title="Months to recurrence or last contact"
+        ),
+        "recurrence": Flag(label="sensitive", title="Recurrence"),
+    }
+    return Schema(columns, person="patient_id", max_rows_per_person=12, name="follow_up")
 
 
 def _make_visits(cohort: Columns, rng: np.random.Generator) -> Columns:

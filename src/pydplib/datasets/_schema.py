@@ -1,10 +1,10 @@
-"""What is public about the synthetic tables: the paper's columns and the visits', their bounds and labels."""
+"""What is public about the synthetic PI-RADS cohort: the paper's columns, their bounds and labels."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 
-from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Schema, Text
+from pydplib.schema import Category, Column, Date, Flag, Number, Schema, Text
 
 SYNTHETIC_NOTE = "Synthetic data made by pydplib: no row belongs to a real person."
 """Goes with every table, as metadata where the library has a place for it."""
@@ -23,8 +23,6 @@ THERAPIES = (
     "hormone therapy",
     "focal therapy",
 )
-ARMS = ("standard", "intensified")
-MOST_MONTHS = 60
 
 PIRADS_PHRASES = MappingProxyType(
     {
@@ -116,27 +114,3 @@ def pirads_schema() -> Schema:
         "turp": Category(YES_NO, label="sensitive", title=titles["turp"]),
     }
     return Schema(columns, person="patient_id", max_rows_per_person=3, name="pirads")
-
-
-def follow_up_schema() -> Schema:
-    """Return the public facts about the visits of :func:`pydplib.datasets.follow_up`.
-
-    Every patient may count with 12 rows: a plan of visits is public, and no patient has more.
-
-    Examples:
-        >>> schema = follow_up_schema()
-        >>> schema.person, schema.max_rows_per_person, schema.column("months").high
-        ('patient_id', 12, 60)
-    """
-    columns: dict[str, Column] = {
-        "patient_id": Text(label="identifier", title="Patient"),
-        "visit_date": Date("2017-01-01", "2024-03-31", label="quasi", title="Visit"),  # type: ignore[arg-type]
-        "visit_month": Integer(0, MOST_MONTHS, unit="months", label="quasi", title="Months since the first visit"),
-        "psa": Number(0, 100, unit="ng/ml", step=0.1, label="sensitive", title="PSA"),
-        "arm": Category(ARMS, label="sensitive", title="Treatment arm"),
-        "months": Integer(
-            0, MOST_MONTHS, unit="months", label="sensitive", title="Months to recurrence or last contact"
-        ),
-        "recurrence": Flag(label="sensitive", title="Recurrence"),
-    }
-    return Schema(columns, person="patient_id", max_rows_per_person=12, name="follow_up")

@@ -33,6 +33,9 @@ LARGEST_SHARE = 4
 FEW = 100_000
 """So many rows are laid aside whatever their share."""
 
+ONE_IN = 61
+"""One person in so many is looked at first; if twice too many of their rows are beyond the limit, nobody else is."""
+
 
 class Beyond:
     """The rows laid aside of one table, and the answers that they make cheap.
@@ -69,7 +72,18 @@ class Beyond:
 
         What a question looks at is what the rows were laid aside from: the stamp is the same before and after.
         """
-        if not takes(self._compiler, plan):
+        return self.run_aside([plan], lambda aside: [query.text for query in self.queries(plan)])
+
+    def run_aside(
+        self, plans: Sequence[Plan], statements: Callable[[str], Sequence[str]]
+    ) -> list[Sequence[Sequence[Any]]] | None:
+        """Return what statements answer that name the table of rows laid aside; None where rows must be weighed.
+
+        Args:
+            plans: The plans whose rows are weighed with it.
+            statements: Makes the statements, given the name of that table.
+        """
+        if not all(takes(self._compiler, plan) for plan in plans):
             return None
         stamp = self._stamp()
         if stamp is None:
@@ -78,9 +92,9 @@ class Beyond:
             if stamp != self._made_of:
                 self._made_of, self._limit, self._too_many = stamp, None, 0
                 self._run(f"DROP TABLE IF EXISTS {self._name}")
-            if not self._lay_aside(plan):
+            if not all(self._lay_aside(plan) for plan in plans):  # what is laid aside only ever widens
                 return None
-            found = [self._run(query.text) for query in self.queries(plan)]
+            found = [self._run(statement) for statement in statements(self._name)]
         except EngineError:  # such as too little memory: the plain way says what is wrong, if anything is
             return None
         return found if self._stamp() == stamp else None
@@ -98,7 +112,10 @@ class Beyond:
                 return True
             limit, columns = min(limit, self._limit), frozenset(_kept(self._compiler))
         before, self._too_many = self._too_many, limit  # should anything fail, the rows are weighed from now on
-        count, are_few, copy, forget = self._statements(limit, columns)
+        seem_few, count, are_few, copy, forget = self._statements(limit, columns)
+        ((few,),) = self._run(seem_few)
+        if not few:
+            return False
         self._run(count)
         ((few,),) = self._run(are_few)
         if few:
@@ -108,13 +125,19 @@ class Beyond:
         self._run(forget)
         return bool(few)
 
-    def _statements(self, limit: int, columns: Collection[str]) -> tuple[str, str, str, str]:
-        """Return what lays rows aside: count persons, see that they are few, copy their rows, forget the persons."""
+    def _statements(self, limit: int, columns: Collection[str]) -> tuple[str, str, str, str, str]:
+        """Return what lays rows aside: try some persons, count all, see that they are few, copy their rows, forget."""
         compiler, persons = self._compiler, f"{self._name}_persons"
         source, person = compiler.source.text, compiler.person_sql()
         key, rows = f"{persons}_p", f"{persons}_n"  # names that no column of the table has
         kept = "".join(f"{compiler.column_sql(name)} AS {compiler.name(name)}, " for name in sorted(columns))
+        some = (
+            f"SELECT COUNT(*) AS n FROM (SELECT {person} AS p FROM {source}) named "
+            f"WHERE hash(p) % {ONE_IN} = 0 AND p IS NOT NULL GROUP BY p"
+        )
         return (
+            f"SELECT COALESCE(SUM(n) FILTER (n > {limit}), 0) <= "
+            f"GREATEST({2 * FEW // ONE_IN}, COALESCE(SUM(n), 0) * 2 // {LARGEST_SHARE}) FROM ({some}) tried",
             f"CREATE OR REPLACE TEMP TABLE {persons} AS\nSELECT p AS {key}, COUNT(*) AS {rows} "
             f"FROM (SELECT {person} AS p FROM {source}) named GROUP BY p HAVING COUNT(*) > {limit} OR p IS NULL",
             f"SELECT COALESCE(SUM({rows}), 0) <= GREATEST({FEW}, (SELECT COUNT(*) FROM {source}) // {LARGEST_SHARE}) "

@@ -1,4 +1,4 @@
-"""DuckDB, the embedded default: CSV, Parquet, Excel sheets, pandas, PyArrow, relations and connections."""
+"""DuckDB, the embedded default: CSV, JSON lines, Parquet, Excel sheets, pandas, PyArrow, relations and connections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,14 @@ from pydplib.engine.csv_files import csv_table
 from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
 from pydplib.engine.reading import check_unique
-from pydplib.engine.sound_cells import sound_arrow, sound_pandas, sound_parquet
+from pydplib.engine.sound_cells import instead, sound_arrow, sound_pandas, sound_parquet
 from pydplib.engine.sql import Source
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError, PydplibError
 from pydplib.schema import Schema
 from pydplib.tables import CsvOptions
-from pydplib.tables.files import open_sheet
+from pydplib.tables.files import open_ndjson, open_sheet
+from pydplib.tables.ndjson import is_ndjson
 
 _DIALECT = Dialect()
 _FOREIGN = ForeignDuckDBDialect()
@@ -77,9 +78,9 @@ def from_file(
     sheet: str | None = None,
     keep_to: Sequence[str | Path] | None = None,
 ) -> SqlEngine:
-    """Read a CSV, Excel or Parquet file (or, where no file has that very name, a pattern of them).
+    """Read a CSV, NDJSON, Excel or Parquet file (or, where no file has that very name, a pattern of them).
 
-    Parquet is read where it lies. CSV and sheets are read once, now, into DuckDB's private memory.
+    Parquet is read where it lies. Everything else is read once, now, into DuckDB's private memory.
     """
     connection = open_connection(memory_limit, keep_to=keep_to)
     execute: Callable[[str], Any] = connection.execute
@@ -94,6 +95,8 @@ def from_file(
             execute, stamp = _tolerant(connection, source, path, schema)
         elif Path(path).suffix.lower() == ".xlsx":
             source = _sheet(connection, Path(path), sheet, schema, options or CsvOptions())
+        elif is_ndjson(path):
+            source = _ndjson(connection, path, schema, options or CsvOptions())
         else:
             source = csv_table(connection, path, schema, options or CsvOptions(), spill_folder)
         engine = _engine(execute, source, schema, close=connection.close, is_pinned="://" not in path, stamp=stamp)
@@ -166,6 +169,17 @@ def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, optio
         copy.unlink(missing_ok=True)
 
 
+def _ndjson(connection: Any, path: str, schema: Schema, options: CsvOptions) -> str:
+    """Read JSON lines into a table: the declared columns alone, so that no row decides which columns there are."""
+    copy = Path(spill_folder()) / f"{uuid.uuid4().hex}.csv"
+    columns = [*dict.fromkeys([*schema.columns, *([] if schema.person is None else [schema.person])])]
+    try:
+        said = open_ndjson(connection, path, copy, columns=columns, instead=partial(instead, schema), is_strict=False)
+        return csv_table(connection, str(copy), schema, replace(said, decimal=options.decimal), spill_folder)
+    finally:
+        copy.unlink(missing_ok=True)
+
+
 def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -> SqlEngine:
     """Read a pandas frame or an Arrow table in place.
 
@@ -183,8 +197,13 @@ def from_frame(frame: Any, schema: Schema, *, memory_limit: str | None = None) -
 
 def from_connection(connection: Any, schema: Schema, *, table: str) -> SqlEngine:
     """Read a table of an open DuckDB connection, which stays the caller's."""
-    name = ".".join(_DIALECT.quote(part) for part in table.split("."))
-    is_pinned = guarded("DuckDB", lambda: _is_base_table(connection, table.split(".")), opening=True)
+    return from_parts(connection, schema, table.split("."))
+
+
+def from_parts(connection: Any, schema: Schema, parts: Sequence[str]) -> SqlEngine:
+    """Read a table of an open DuckDB connection by the parts of its name."""
+    name = ".".join(_DIALECT.quote(part) for part in parts)
+    is_pinned = guarded("DuckDB", lambda: _is_base_table(connection, parts), opening=True)
     return _engine(connection.execute, name, schema, dialect=_FOREIGN, is_pinned=is_pinned)
 
 
@@ -203,6 +222,11 @@ def copy_rows(engine: SqlEngine, statement: str, folder: Path, connection: Any, 
         guarded("DuckDB", lambda: connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {source}"), opening=True)
     finally:
         path.unlink(missing_ok=True)
+
+
+def from_query(connection: Any, schema: Schema, query: str) -> SqlEngine:
+    """Read what a query of the caller gives, on the caller's connection: once in every statement."""
+    return _engine(connection.execute, query, schema, dialect=_FOREIGN, is_pinned=False)
 
 
 def _is_base_table(connection: Any, parts: Sequence[str]) -> bool:

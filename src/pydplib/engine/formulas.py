@@ -27,9 +27,9 @@ def with_computed(dialect: Dialect, text: str, columns: Sequence[str], schema: S
     made = [step for column in columns for step in _computed(dialect, column, schema, names)]
     if not made:
         return text
-    clauses, origin = [f"n0 AS {dialect.apart}({text})"], "n0"
+    clauses, origin = [f"n0 AS {dialect.apart}({text}{dialect.apart_end})"], "n0"
     for place, (name, expression) in enumerate(made, start=1):
-        clauses.append(f"n{place} AS {dialect.apart}(SELECT *, {expression} AS {name} FROM {origin})")
+        clauses.append(f"n{place} AS {dialect.apart}(SELECT *, {expression} AS {name} FROM {origin}{dialect.apart_end})")
         origin = f"n{place}"
     return f"WITH {', '.join(clauses)} SELECT * FROM {origin}"
 

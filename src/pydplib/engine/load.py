@@ -29,10 +29,12 @@ def load(
 
     Args:
         source: One of
-            a path to CSV or Parquet (a pattern such as ``reports/*.parquet`` too), to an Excel workbook
-            (``.xlsx``; several sheets: ``table=``) or to a SQLite file;
+            a path to CSV, Parquet or JSON lines (``.ndjson``; a pattern such as ``reports/*.parquet`` too), to an
+            Excel workbook (``.xlsx``; several sheets: ``table=``) or to a SQLite file;
             a pandas, Polars or PyArrow frame; a DuckDB relation, or a DuckDB connection with ``table=``;
-            ``postgresql://user@host/database`` with ``table=`` (or ``?table=`` in the URL);
+            ``postgresql://user@host/database`` or ``mariadb://user@host/database`` with ``table=`` (or ``?table=`` in
+            the URL);
+            an Ibis table or expression on DuckDB, PostgreSQL or MariaDB;
             a Spark DataFrame, or ``spark://host:port`` with ``path=`` of Parquet on the cluster.
         schema: The public facts, or the path of a schema file.
         table: The table's name within a database (``schema.table`` works), or the sheet's within a workbook.
@@ -45,8 +47,9 @@ def load(
         multiline: CSV: whether a quoted cell may reach over several lines. By default a line is a row, so that a quote
             that somebody forgot to close stays in its own row.
 
-    CSV files and sheets are read once, by this call, into DuckDB's private memory (or, beyond ``memory_limit``, its
-    private folder): what happens to the file later changes no answer. Only declared columns are kept.
+    CSV files, JSON lines and sheets are read once, by this call, into DuckDB's private memory (or, beyond
+    ``memory_limit``, its private folder): what happens to the file later changes no answer. Only declared columns are
+    kept; of JSON lines a declared column that no line has is missing everywhere.
 
     Examples:
         >>> import polars as pl
@@ -90,11 +93,15 @@ def _engine(
         from pydplib.engine import spark_engine
 
         return spark_engine.from_frame(source, schema)
+    if module == "ibis":
+        from pydplib.engine import ibis_tables
+
+        return ibis_tables.from_table(source, schema)
     if module in ("pandas", "pyarrow"):
         return duckdb_engine.from_frame(source, schema, memory_limit=memory_limit)
     raise DataError(
         f"load() cannot read a {module}.{kind}. It takes paths, pandas, Polars, PyArrow and Spark frames, DuckDB "
-        "relations and connections, and postgresql:// or spark:// URLs."
+        "relations and connections, Ibis tables, and postgresql://, mariadb:// or spark:// URLs."
     )
 
 
@@ -105,12 +112,18 @@ def _from_text(
         from pydplib.engine import postgres_engine
 
         return postgres_engine.from_url(source, schema, table=table)
+    if source.startswith(("mariadb://", "mysql://")):
+        from pydplib.engine import mariadb_engine
+
+        return mariadb_engine.from_url(source, schema, table=table)
     if source.startswith("spark://"):
         from pydplib.engine import spark_engine
 
         return spark_engine.from_url(source, schema, path=_needed(path, "A Spark cluster", "path='reports.parquet'"))
     if "://" in source and not source.startswith(("file://", "s3://", "https://", "http://")):
-        raise ParameterError(f"Unknown address '{source.split('://')[0]}://...'. Known are postgresql:// and spark://.")
+        raise ParameterError(
+            f"Unknown address '{source.split('://')[0]}://...'. Known are postgresql://, mariadb:// and spark://."
+        )
     if Path(source).is_dir():
         raise ParameterError("This is a folder. Name a file in it, or several by a pattern such as 'reports/*.csv'.")
     suffix = Path(source).suffix.lower()
@@ -119,10 +132,10 @@ def _from_text(
 
         named = _needed(table, "A SQLite file", "table='reports'", " In the shell: --table reports.")
         return sqlite_engine.from_file(source, schema, table=named)
-    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx"):
+    if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx", ".ndjson", ".jsonl"):
         old = " Save it as .xlsx first." if suffix == ".xls" else ""
         raise ParameterError(
-            f"load() reads .csv, .tsv, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"
+            f"load() reads .csv, .tsv, .ndjson, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"
         )
     if not has_pattern(source) and "://" not in source and not Path(source).exists():
         raise DataError(f"There is no file '{source}'.")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from pydplib.engine import polars_columns as words
 from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
 from pydplib.engine.exact import ExactTable
+from pydplib.engine.marginals import Rows, read_tables, rows_of, size_of
 from pydplib.engine.plan import Plan
 from pydplib.engine.polars_formulas import computed_rows, row_order, told_persons
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
 from pydplib.engine.reading import Answer, check_present, column_names, read_table
-from pydplib.errors import SchemaError
+from pydplib.errors import QuestionError, SchemaError
 from pydplib.schema import Schema, Storage
 
 if TYPE_CHECKING:
@@ -80,6 +83,45 @@ class PolarsEngine:
                 return engine.aggregate(plan)
         return self._ask(plan, self._read_once(plan)._bounded(plan))
 
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Return several tables of counts from one collection, in which what they share is computed once."""
+        for plan in plans:
+            check_same_table(self.schema, plan)
+        groups = rows_of(plans)
+        if not groups:
+            return ()
+        rows = guarded(self.name, lambda: _collected(self.tables_frame(groups)))
+        return guarded(self.name, lambda: read_tables(groups, rows))
+
+    def tables_frame(self, groups: Sequence[Rows]) -> pl.LazyFrame:
+        """Return the lazy frame of all tables: (group, places ..., sum)."""
+        import polars as pl
+
+        looked_at: dict[str, None] = {}
+        for group in groups:
+            names = [*group.outer.stored, group.outer.bound.person, group.outer.bound.row_key]
+            looked_at.update(dict.fromkeys(name for name in names if name is not None))
+        engine, width = self._read_once(looked_at), max(group.width for group in groups)
+        parts = []
+        for number, group in enumerate(groups):
+            bounded = engine._bounded(group.outer)
+            if group.has_rest:
+                places = [
+                    words.key_expr({name: keys}, self.schema, self._names).fill_null(size_of(keys)).alias(f"x{i}")
+                    for i, (name, keys) in enumerate(group.cuts)
+                ]
+            else:
+                places = [pl.col("k").cast(pl.Int64).alias("x0")]
+            placed = bounded.select(*places, pl.col("w").cast(pl.Int64))
+            for cuts in sorted({tuple(sorted(cuts)) for cuts in group.sets}):
+                names = [f"x{i}" for i in cuts]
+                total = pl.col("w").cast(pl.Int128).sum()
+                added = placed.group_by(names).agg(total) if names else placed.select(total)
+                empty = pl.lit(None, dtype=pl.Int64)
+                own = [pl.col(f"x{i}") if i in cuts else empty.alias(f"x{i}") for i in range(width)]
+                parts.append(added.select(pl.lit(number).alias("g"), *own, pl.col("w")))
+        return pl.concat(parts)
+
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:
         """Bound the plan's rows once and keep them in memory."""
@@ -110,11 +152,13 @@ class PolarsEngine:
         persons = self.rows_per_person(plan).select(pl.lit(0).alias("k"), place.alias("cell"))
         return persons.group_by("k", "cell").agg(pl.len())
 
-    def _read_once(self, plan: Plan) -> PolarsEngine:
-        """Return the engine over what the plan looks at, read once, where a second reading could give other rows."""
+    def _read_once(self, plan: Plan | Iterable[str]) -> PolarsEngine:
+        """Return the engine over what is looked at, read once, where a second reading could give other rows."""
         if self._is_pinned:
             return self
-        looked_at = dict.fromkeys([*plan.stored, plan.bound.person, plan.bound.row_key])
+        looked_at: Iterable[str | None] = (
+            dict.fromkeys([*plan.stored, plan.bound.person, plan.bound.row_key]) if isinstance(plan, Plan) else plan
+        )
         names = [name for name in looked_at if name is not None] or list(self._types)[:1]
         engine = copy(self)
         engine._frame = guarded(self.name, lambda: self._frame.select(names).collect(engine="streaming")).lazy()
@@ -289,6 +333,10 @@ class BoundedPolars:
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the integers of a narrower plan, from the rows as they were bounded."""
         return self._engine._ask(plan, self._narrowed(plan))
+
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Refuse: a table whose rows are bounded is asked one plan at a time."""
+        raise QuestionError("Several tables are counted from the table itself: table.tables(plans).")
 
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:

@@ -14,9 +14,10 @@ from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
 from pydplib.engine.server_dialects import PostgresDialect
 from pydplib.engine.sql import Source
-from pydplib.engine.sqlengine import BoundedEngine, SqlEngine
+from pydplib.engine.sqlengine import BoundedEngine, Run, SqlEngine
 from pydplib.errors import EngineError, ParameterError, import_extra
 from pydplib.schema import Schema
+from pydplib.schema.cells import Storage
 
 _DIALECT = PostgresDialect()
 
@@ -28,7 +29,7 @@ FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_class c ON c.oi
 WHERE a.attrelid = to_regclass({table}) AND a.attnum > 0 AND NOT a.attisdropped
 """
 
-_MAY_MAKE_TEMPORARY = """
+MAY_MAKE_TEMPORARY = """
 SELECT has_database_privilege(current_database(), 'TEMPORARY')
        AND current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery()
 """
@@ -111,25 +112,27 @@ class _Connection:
                     f"PostgreSQL could not be reached: {kind}. Its own message is withheld, because it may quote a "
                     "password."
                 )
-        return self._fetched(statement)
-
-    def _fetched(self, statement: str) -> Sequence[Sequence[Any]]:
-        psycopg = import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
-        kind = ""
-        try:
-            cursor = self._session.execute(statement)
-            return cursor.fetchall() if cursor.description is not None else []
-        except psycopg.Error as error:
-            kind = _kind_of(error)
-        if kind:
-            raise EngineError(
-                f"PostgreSQL could not read the table: {kind}. Its own message is withheld, because it may quote data."
-            )
-        raise RuntimeError  # what is left may tell of the data: the guard makes it a sentence
+        return fetched(self._session, statement)
 
     def close(self) -> None:
         if self._session is not None:
             self._session.close()
+
+
+def fetched(session: Any, statement: str) -> Sequence[Sequence[Any]]:
+    """Run a statement and return its rows; the server's own words stay inside."""
+    psycopg = import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
+    kind = ""
+    try:
+        cursor = session.execute(statement)
+        return cursor.fetchall() if cursor.description is not None else []
+    except psycopg.Error as error:
+        kind = _kind_of(error)
+    if kind:
+        raise EngineError(
+            f"PostgreSQL could not read the table: {kind}. Its own message is withheld, because it may quote data."
+        )
+    raise RuntimeError  # what is left may tell of the data: the guard makes it a sentence
 
 
 class PostgresEngine(SqlEngine):
@@ -139,7 +142,7 @@ class PostgresEngine(SqlEngine):
     def bounded(self, plan: Plan) -> Iterator[Engine]:
         """Bound once in a temporary table; where the role may not make one, bound again with each question."""
         check_same_table(self.schema, plan)
-        if self._answer(_MAY_MAKE_TEMPORARY)[0][0]:
+        if self._answer(MAY_MAKE_TEMPORARY)[0][0]:
             with super().bounded(plan) as engine:
                 yield engine
             return
@@ -171,17 +174,7 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     address = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote)))
     import_extra("psycopg", what="Reading from PostgreSQL", extra="postgres")
     connection = _Connection(address)
-    name = ".".join(_DIALECT.quote(part) for part in table.split("."))
-    described = guarded("PostgreSQL", lambda: connection.run(_TYPES.format(table=_DIALECT.text(name))), opening=True)
-    if not described:
-        raise EngineError(
-            f"The PostgreSQL database shows no table or view '{table}' to this role. Check the name (schema.table) "
-            "and GRANT SELECT."
-        )
-    storages = {
-        str(column): _DIALECT.storage(str(kind).replace(" without time zone", "")) for column, kind, _ in described
-    }
-    source = Source(name, storages, is_pinned=all(is_base for _, _, is_base in described))
+    source = describe(connection.run, table.split("."))
     engine = PostgresEngine("PostgreSQL", schema, _DIALECT, source, connection.run, close=connection.close)
     engine.address = address
     try:
@@ -191,3 +184,21 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
         raise
     weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open session
     return engine
+
+
+def describe(run: Run, parts: Sequence[str]) -> Source:
+    """Return a table or view by the parts of its name, with how its columns are stored."""
+    name = ".".join(_DIALECT.quote(part) for part in parts)
+    described = guarded("PostgreSQL", lambda: run(_TYPES.format(table=_DIALECT.text(name))), opening=True)
+    if not described:
+        raise EngineError(
+            f"The PostgreSQL database shows no table or view '{'.'.join(parts)}' to this role. Check the name "
+            "(schema.table) and GRANT SELECT."
+        )
+    storages = {str(column): storage(str(kind)) for column, kind, _ in described}
+    return Source(name, storages, is_pinned=all(is_base for _, _, is_base in described))
+
+
+def storage(kind: str) -> Storage:
+    """Say how a type of PostgreSQL is stored."""
+    return _DIALECT.storage(kind.replace(" without time zone", ""))

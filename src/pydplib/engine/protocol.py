@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from numpy.typing import NDArray
 
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.plan import Plan
@@ -23,6 +25,14 @@ class Engine(Protocol):
 
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key, zeros where nothing was found."""
+        ...
+
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Return several tables of counts from one scan: integers by column, one more cell in each for all other rows.
+
+        Tables over the same rows (conditions and bound) count the same bounded rows, each in one cell of each table.
+        Samples of rows by a table's own groups have no such cell.
+        """
         ...
 
     def bounded(self, plan: Plan) -> AbstractContextManager[Engine]:

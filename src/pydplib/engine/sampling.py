@@ -39,7 +39,7 @@ def sampling_sql(compiler: Compiler, plan: Plan) -> str:
     group_hash = _mix([_poly(f"f_{name}", plan, f"group {name}") for name in folded])
     row_hash = _mix([_poly(f"f_{name}", plan, f"row {name}") for name in ("p", *content)])
     # The tie-break is the whole row: what remains tied is equal in everything the plan looks at.
-    ties = [f"{tie} NULLS FIRST" for tie in (["rk"] if bound.row_key else []) + names]
+    ties = [f"{tie}{dialect.nulls_first}" for tie in (["rk"] if bound.row_key else []) + names]
     partition = ["p", *groups] if bound.max_groups is not None else ["p"]
     order = ["hr", *([] if bound.max_groups is not None else groups), *ties]
     ranks = [f"ROW_NUMBER() OVER (PARTITION BY {', '.join(partition)} ORDER BY {', '.join(order)}) AS r"]

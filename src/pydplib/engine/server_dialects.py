@@ -1,11 +1,11 @@
-"""What PostgreSQL, SQLite and Spark say differently from DuckDB."""
+"""What PostgreSQL, MariaDB, SQLite and Spark say differently from DuckDB."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from pydplib.engine.dialects import Dialect, iso_of_dotted
-from pydplib.schema.cells import NUMBER_PATTERN, Storage
+from pydplib.schema.cells import DAY_PATTERN, DOTTED_DAY_PATTERN, NUMBER_PATTERN, Storage
 
 
 class PostgresDialect(Dialect):
@@ -72,6 +72,105 @@ class PostgresDialect(Dialect):
         return f"CAST(CAST('x0' || SUBSTR(MD5({cell}), 1, 7) AS bit(32)) AS bigint)"
 
 
+class MariaDBDialect(Dialect):
+    """MariaDB: no materialized steps, collations that ignore case and blanks, sorts by the first bytes alone.
+
+    The engine sets the session to ANSI quotes, ``||`` for texts, plain backslashes and no zero days.
+    """
+
+    name = "mariadb"
+    inline = ""
+    apart_end = f" LIMIT {2**64 - 1}"  # without it, a step is merged into the next one, and doubles with every sign
+    nulls_first = ""  # they are, and MariaDB knows no words for it
+    grouping_sets = False
+    _MOST_LETTERS = 250  # of a text that is compared whole in every sort: three bytes each, below max_sort_length
+
+    def ordered(self, value: str, *, descending: bool = False) -> str:
+        """Return what sorts rows by a value, with missing ones last in both directions."""
+        return f"{value} IS NULL, {value} {'DESC' if descending else 'ASC'}"
+
+    def as_whole(self, number: str) -> str:
+        """Convert a double to the integer at or below it."""
+        return f"CAST(FLOOR({number}) AS SIGNED)"
+
+    def as_bigint(self, cell: str) -> str:
+        """Convert an integer of any width to 64 bits."""
+        return f"CAST({cell} AS SIGNED)"
+
+    def as_text(self, cell: str) -> str:
+        """Convert to text that compares byte by byte: capitals, accents and trailing blanks count."""
+        return f"(CONVERT({cell} USING utf8mb4) COLLATE utf8mb4_nopad_bin)"
+
+    def id_text(self, cell: str) -> str:
+        """Return a text that names somebody or something.
+
+        MariaDB sorts by the first 1024 bytes: two people whose long ids begin alike would share one bound. Of a
+        long text there remain the beginning and a digest of the whole.
+        """
+        text = self.as_text(cell)
+        short = f"CASE WHEN CHAR_LENGTH({text}) <= {self._MOST_LETTERS} THEN {text} "
+        long = f"ELSE CONCAT(LEFT({text}, {self._MOST_LETTERS - 64}), SHA2({text}, 256)) END"
+        whole = f"CAST({short}{long} AS CHAR({self._MOST_LETTERS}) CHARACTER SET utf8mb4)"
+        return f"NULLIF({whole} COLLATE utf8mb4_nopad_bin, '')"
+
+    def is_nan(self, number: str) -> str:
+        """MariaDB stores no NaN."""
+        return "FALSE"
+
+    def matches(self, cell: str, pattern: str) -> str:
+        """Ask whether a text matches a pattern."""
+        # $ also matches before a final line feed.
+        return f"{cell} REGEXP {self.text(pattern.replace('$', chr(92) + 'z'))}"
+
+    def text_number(self, cell: str) -> str:
+        """Read a text as a double; what is no number is missing."""
+        return f"CASE WHEN {self.matches(cell, NUMBER_PATTERN)} THEN CAST(TRIM({cell}) AS DOUBLE) END"
+
+    def text_day(self, cell: str) -> str:
+        """Read a text as a day; what is no day is missing."""
+        iso, dotted = f"SUBSTR({cell}, 1, 10)", iso_of_dotted(cell)
+        return (
+            f"CASE WHEN {self.matches(cell, DAY_PATTERN)} THEN {self._day_of(iso)} "
+            f"WHEN {self.matches(cell, DOTTED_DAY_PATTERN)} THEN {self._day_of(dotted)} END"
+        )
+
+    @staticmethod
+    def _day_of(iso: str) -> str:
+        """Convert YYYY-MM-DD: where it compares days, MariaDB takes 31 February for one."""
+        last = f"DAYOFMONTH(LAST_DAY(CAST(CONCAT(SUBSTR({iso}, 1, 8), '01') AS DATE)))"
+        return f"CASE WHEN CAST(SUBSTR({iso}, 9, 2) AS SIGNED) <= {last} THEN CAST({iso} AS DATE) END"
+
+    def as_day(self, cell: str) -> str:
+        """Cut a point in time to its day; days that no calendar has, such as 31 February, are missing."""
+        return f"CASE WHEN DAYOFMONTH({cell}) <= DAYOFMONTH(LAST_DAY({cell})) THEN CAST({cell} AS DATE) END"
+
+    def days(self, day: str) -> str:
+        """Return the days since 1970-01-01 of a date."""
+        return f"DATEDIFF({day}, DATE '1970-01-01')"
+
+    def divide(self, one: str, other: str) -> str:
+        """Divide positive integers, rounding down."""
+        return f"({one} DIV {other})"
+
+    def hash_text(self, cell: str) -> str:
+        """Fold a text into an integer below 2^28."""
+        return f"CAST(CONV(SUBSTR(MD5({cell}), 1, 7), 16, 10) AS SIGNED)"
+
+    def storage(self, type_name: str) -> Storage:
+        """Say how a type of MariaDB is stored."""
+        name = type_name.lower()
+        if name.startswith("bigint") and "unsigned" in name:
+            return "decimal"
+        base = name.split("(")[0].split()[0]
+        if base in ("tinyint", "smallint", "mediumint", "int", "bigint", "year"):
+            return "integer"
+        if base in ("date", "datetime", "timestamp"):
+            return "timestamp"  # days too: MariaDB keeps some that no calendar has
+        if base in ("tinytext", "text", "mediumtext", "longtext", "char", "varchar", "enum", "uuid"):
+            return "text"
+        return {"float": "float", "double": "float", "decimal": "decimal"}.get(base, "unsupported")  # type: ignore[return-value]
+
+
 class SqliteDialect(Dialect):
     """SQLite: each cell has its own type, no NaN, no FLOOR in every build.
 
@@ -81,6 +180,7 @@ class SqliteDialect(Dialect):
 
     name = "sqlite"
     inline = "MATERIALIZED"  # inlined, SQLite joins persons without an index: quadratic in their number
+    grouping_sets = False
     step = "MATERIALIZED "  # inlined, SQLite computes a cell once per mention: a thousand times after five steps
     apart = step
 

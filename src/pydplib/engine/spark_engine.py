@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from pydplib.engine.marginals import READ, Rows, columns_read, tables_sql
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
 from pydplib.engine.reading import check_unique
@@ -42,6 +43,18 @@ class SparkEngine(SqlEngine):
 
         super().__init__("Spark", schema, _DIALECT, source, run, close=finish)
         self._session = session
+
+    def _tables_rows(self, groups: Sequence[Rows]) -> Sequence[Sequence[Any]]:
+        """Return what all tables answer: the columns are read once into the cluster's memory and onto its disks."""
+        name = f"{READ}_{uuid.uuid4().hex}"
+        select = f"SELECT {columns_read(self._compiler, groups)} FROM {self._compiler.source.text}"
+        with self._lock:
+            frame = guarded(self.name, lambda: self._session.sql(select).persist())
+            try:
+                guarded(self.name, lambda: frame.createOrReplaceTempView(name))
+                return self._answer(tables_sql(self._compiler.on(name), groups, is_read=True))
+            finally:
+                guarded(self.name, lambda: (self._session.catalog.dropTempView(name), frame.unpersist()))
 
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:

@@ -17,7 +17,7 @@ rows of persons beyond the limit are weighed: see ``beyond``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydplib.engine.beyond import bounding_sql
@@ -26,6 +26,7 @@ from pydplib.engine.columns import check_keys, column_sql
 from pydplib.engine.conditions import AnyOf, Condition
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.formulas import with_computed
+from pydplib.engine.marginals import READ
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.one_row import one_row_sql
 from pydplib.engine.plan import Bins, Keys, Plan
@@ -33,8 +34,6 @@ from pydplib.engine.reading import column_names
 from pydplib.engine.sampling import sampling_sql
 from pydplib.errors import SchemaError, column_hint
 from pydplib.schema import Column, Scalar, Schema, Storage
-
-_READ = "pydplib_read"  # what was read once
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +73,15 @@ class Compiler:
         self.source = source
         self._columns = column_names(schema)
 
+    def on(self, text: str) -> Compiler:
+        """Return the compiler for a copy of the source's columns that stays as it is."""
+        return Compiler(self.dialect, self.schema, replace(self.source, text=text, is_pinned=True))
+
     # -- the two public texts ------------------------------------------------------------------
 
     def bounded(self, plan: Plan) -> str:
         """Return the SELECT whose rows are bounded: normalised columns, weight, groups."""
-        return f"{self._bounding(plan)}\nSELECT * FROM bounded"
+        return f"{self.bounding(plan)}\nSELECT * FROM bounded"
 
     def queries(
         self, plan: Plan, *, outer: Plan | None = None, bounded_table: str | None = None, aside: str | None = None
@@ -93,7 +96,7 @@ class Compiler:
         """
         if plan.measures[0].kind == "persons":
             return [Query(self._persons_by_rows(plan), (0,), True)]
-        head = self._bounding(outer or plan, aside) if bounded_table is None else ""
+        head = self.bounding(outer or plan, aside) if bounded_table is None else ""
         extra = [condition for condition in plan.where if condition not in (outer or plan).where]
         extra += [condition for condition in plan.after if condition not in (outer or plan).after]
         origin = bounded_table or "bounded"
@@ -142,7 +145,8 @@ class Compiler:
 
     # -- rows and weights ------------------------------------------------------------------
 
-    def _bounding(self, plan: Plan, aside: str | None = None) -> str:
+    def bounding(self, plan: Plan, aside: str | None = None) -> str:
+        """Return the WITH clauses whose last one, ``bounded``, holds normalised rows and what each weighs."""
         if plan.bound.mode == "sample":
             return sampling_sql(self, plan)
         if plan.bound.mode == "row":
@@ -171,7 +175,7 @@ class Compiler:
             return ""
         looked_at = dict.fromkeys([*plan.stored, plan.bound.person, plan.bound.row_key])
         columns = ", ".join(self.dialect.quote(name) for name in looked_at if name is not None)
-        return f"{_READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
+        return f"{READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
 
     def rows(self, plan: Plan, *, with_person: bool = True) -> str:
         """Return the rows that a plan looks at: normalised columns, person, row key; nobody's rows too without."""
@@ -181,7 +185,7 @@ class Compiler:
             columns.append(f"{self._person(person)} AS p")
         if plan.bound.row_key is not None:
             columns.append(f"{self._row_key(plan.bound.row_key)} AS rk")
-        origin = self.source.text if self.source.is_pinned else _READ
+        origin = self.source.text if self.source.is_pinned else READ
         text = f"SELECT {', '.join(columns) or '1 AS one'} FROM {origin}"
         text = with_computed(self.dialect, text, plan.read, self.schema, self._columns)
         # A null person would have no weight, or a bound of its own.

@@ -9,14 +9,18 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, TypeAlias
 
-from pydplib.engine.beyond import Beyond
+from numpy.typing import NDArray
+
+from pydplib.engine.beyond import Beyond, takes
 from pydplib.engine.columns import check_storage
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.exact import ExactTable
+from pydplib.engine.marginals import Rows, read_tables, rows_of, tables_sql
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
 from pydplib.engine.reading import Answer, check_present, read_table
 from pydplib.engine.sql import Compiler, Query, Source
+from pydplib.errors import QuestionError
 from pydplib.schema import Schema
 
 Run: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
@@ -107,12 +111,45 @@ class SqlEngine:
         """Copy what a SELECT gives to where the database can put it."""
         self._answer(f"COPY ({statement}) {where}")
 
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Return several tables of counts by one statement that scans the source once."""
+        for plan in plans:
+            check_same_table(self.schema, plan)
+        groups = rows_of(plans)
+        if not groups:
+            return ()
+        rows = self._tables_aside(groups)
+        if rows is None:
+            rows = self._tables_rows(groups)
+        return guarded(self.name, lambda: read_tables(groups, rows))
+
+    def _tables_rows(self, groups: Sequence[Rows]) -> Sequence[Sequence[Any]]:
+        """Return what ``tables_sql`` answers with every row weighed."""
+        return self._answer(tables_sql(self._compiler, groups))
+
+    def _tables_aside(self, groups: Sequence[Rows]) -> Sequence[Sequence[Any]] | None:
+        """Return what the statement answers where only persons beyond the limit are weighed; None where all are."""
+        if self._beyond is None:
+            return None
+        taken = [takes(self._compiler, group.outer) for group in groups]
+        if not any(taken):
+            return None
+
+        def statements(aside: str) -> list[str]:
+            return [tables_sql(self._compiler, groups, asides=[aside if known else None for known in taken])]
+
+        with self._lock:
+            found = self._beyond.run_aside(
+                [group.outer for group, known in zip(groups, taken, strict=True) if known], statements
+            )
+        return None if found is None else found[0]
+
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:
         """Bound the plan's rows once, in a temporary table that is dropped at the end."""
         check_same_table(self.schema, plan)
         name = f"pydplib_bounded_{uuid.uuid4().hex}"
-        self._answer(f"CREATE TEMP TABLE {name} AS\n{self._compiler.bounded(plan)}")
+        self._answer(f"CREATE TEMPORARY TABLE {name} AS\n{self._compiler.bounded(plan)}")
         try:
             yield BoundedEngine(self, plan, name)
         finally:
@@ -173,6 +210,10 @@ class BoundedEngine:
         """Return the integers of a narrower plan, from the rows as they were bounded."""
         answers = [self._engine._read(query) for query in self._queries(plan)]
         return guarded(self.name, lambda: read_table(plan, answers))
+
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Refuse: a table whose rows are bounded is asked one plan at a time."""
+        raise QuestionError("Several tables are counted from the table itself: table.tables(plans).")
 
     @contextmanager
     def bounded(self, plan: Plan) -> Iterator[Engine]:

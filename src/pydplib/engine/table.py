@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from pydplib._shown import Shown
 from pydplib.engine.check import TableCheck, check_table
@@ -54,6 +56,14 @@ class Table(Shown):
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the exact integers of a plan. They are private: pay first, add noise, then show."""
         return self.engine.aggregate(plan)
+
+    def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
+        """Return the exact cells of several tables of counts, from one scan. Private: pay first, add noise, then show.
+
+        Args:
+            plans: Counts over public keys. Each table has a last cell in every column for all other rows.
+        """
+        return self.engine.tables(plans)
 
     def check(self) -> TableCheck:
         """Look at the rows for the owner: who has more rows than the limit, and which values lie beyond the bounds.

@@ -17,6 +17,7 @@ from pydplib.plot._panels import panels
 from pydplib.plot._parts import ORIGINAL_SHOWN, faint, fit_labels, may_be_noise
 from pydplib.plot._series import Box, bar, box, line
 from pydplib.plot._theme import COLORWAY, TONES
+from pydplib.plot.clinic import PICTURES, draw_clinical
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
@@ -49,6 +50,10 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
     if kind is not None and kind not in KINDS:
         raise ParameterError(f"Unknown kind '{kind}'.{did_you_mean(kind, KINDS)}")
     chosen = kind or _kind(release)
+    if chosen in PICTURES:
+        if original is None:
+            return draw_clinical(release, chosen, title=title or _title(release), caption=caption_of(release, chosen))
+        chosen = "points"
     if original is not None and chosen not in _BESIDE:
         raise ParameterError(f"The original is drawn next to bars and points, not as kind='{chosen}'; use kind='bar'.")
     _check_axes(release, chosen)
@@ -86,6 +91,8 @@ def _kind(release: Any) -> str:
     if release.is_count and len(release.axes) >= 2:
         return "heatmap"
     kind = STATISTICS.get(release.statistic)
+    if kind is not None and kind.picture in PICTURES:
+        return str(kind.picture)
     return "bar" if kind is not None and kind.picture == "bars" else "points"
 
 
@@ -149,6 +156,8 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
                 f"Boxes are read off noisy counts, each moved by up to {most} ({often}); they have no error bars. "
                 "Whiskers hold nine tenths of the rows."
             )
+        elif kind in PICTURES:
+            means = f"The noise alone moved each number by at most {most} ({often})."
         else:
             means = f"The noise may have moved each number by {most} ({often}); sampling error is not in that."
     counted = f"Counted: {release.counted}" if release.counted else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydplib.release.arrays import count, histogram, mean, median, quantiles, sum, variance
 from pydplib.release.axes import Axis
-from pydplib.release.measured import MeasuredTables
+from pydplib.release.measured_tables import MeasuredTables
 from pydplib.release.prices import Price
 from pydplib.release.release import Release
 from pydplib.release.session import Session

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.engine import Bins, number_bounds, public_keys
-from pydplib.release.statistics.noise import margin_steps
+from pydplib.release.cell_noise import CellNoise
 from pydplib.schema import Schema, same_scalar
 from pydplib.schema.cells import NumberCell
 
@@ -280,69 +280,71 @@ def fit_non_negative(estimate: Floats, matrix: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Discrete Laplace noises of one scale that enter a sum with one weight.
+    """Noises of one kind and size that enter a sum with one weight.
 
     Args:
         weight: The weight, positive.
-        scale: The scale of the noise, in steps.
+        noise: What each is like, in steps.
         per_row: Steps per row.
         count: How many of them.
     """
 
     weight: float
-    scale: Fraction
+    noise: CellNoise
     per_row: int
     count: int
 
 
-def terms_of(weights: Floats, scales: Sequence[Fraction], per_row: Sequence[int]) -> tuple[Term, ...]:
+def terms_of(weights: Floats, noises: Sequence[CellNoise], per_row: Sequence[int]) -> tuple[Term, ...]:
     """Return the noises of one weighted sum of cells, equal ones together.
 
     Args:
         weights: The weight of each cell's noise.
-        scales: The scale of each cell's noise, in steps.
+        noises: Each cell's noise, in steps.
         per_row: The steps of one row in each cell.
     """
-    found: dict[tuple[float, Fraction, int], int] = {}
-    for weight, scale, steps in zip(np.abs(weights).round(7).tolist(), scales, per_row, strict=True):
+    found: dict[tuple[float, CellNoise, int], int] = {}
+    for weight, noise, steps in zip(np.abs(weights).round(7).tolist(), noises, per_row, strict=True):
         if weight:
-            found[weight, scale, steps] = found.get((weight, scale, steps), 0) + 1
-    return tuple(Term(*key, count) for key, count in sorted(found.items()))
+            found[weight, noise, steps] = found.get((weight, noise, steps), 0) + 1
+    order = sorted(found.items(), key=lambda item: (item[0][0], item[0][1].kind, item[0][1].spread, item[0][2]))
+    return tuple(Term(*key, count) for key, count in order)
 
 
 @lru_cache(maxsize=4096)
 def sum_margin(terms: tuple[Term, ...], miss: float) -> float:
-    """Return a margin that a sum of discrete Laplace noises passes with a chance of at most ``miss``.
+    """Return a margin that a sum of integer noises passes with a chance of at most ``miss``.
 
     Proof: one noise of weight 1 has its exact margin. Of several, let G be a normal variable with a two-hundredth of
     the sum's standard deviation. The chance of |sum + G| <= x is a Fourier series of the product of the characteristic
-    functions 1 / (1 + (sin(w t / 2) / sinh(1 / 2 scale))^2), which the kernel makes short; its period is so long that
-    nothing of the sum reaches beyond it. With x its quantile, |sum| <= x + 5 sd(G) but for miss + 6e-7. A margin is
+    functions (``CellNoise.log_transform``), which the kernel makes short; its period is so long that nothing of the sum
+    reaches beyond it. With x its quantile, |sum| <= x + 5 sd(G) but for miss + 6e-7. A margin is
     therefore at most 3 % too wide, and never too narrow. Gaussian quantiles would be: few Laplace noises have far
     heavier tails.
 
     Examples:
-        >>> one = Term(1.0, Fraction(1), 1, 1)
+        >>> from pydplib.release.cell_noise import LaplaceCells
+        >>> one = Term(1.0, LaplaceCells(Fraction(1)), 1, 1)
         >>> sum_margin((one,), 0.05)
         3.0
-        >>> round(sum_margin((Term(1.0, Fraction(2**16), 2**16, 2),), 0.05), 1)  # two of scale 1: 4.11, and a trifle
+        >>> two = Term(1.0, LaplaceCells(Fraction(2**16)), 2**16, 2)
+        >>> round(sum_margin((two,), 0.05), 1)  # two of scale 1: 4.11, and a trifle
         4.2
     """
     if not terms:
         return 0.0
     if len(terms) == 1 and terms[0].count == 1:
         only = terms[0]
-        return only.weight * margin_steps(only.scale, coverage=1 - miss) / only.per_row
-    sizes = np.array([(t.weight / t.per_row, 2 * math.sinh(min(0.5 / float(t.scale), 300.0)), t.count) for t in terms])
-    step, spread, count = sizes.T
-    # The variance of one noise is 1 / (2 sinh^2(1 / 2 scale)), in squared steps.
-    width = math.sqrt(max(float((count * step**2 * 2 / spread**2).sum()), 0.25 * float(step.max()) ** 2))
+        return only.weight * only.noise.tail_steps(miss) / only.per_row
+    sizes = [(term.weight / term.per_row, term.noise, term.count) for term in terms]
+    largest = max(step for step, _, _ in sizes)
+    width = math.sqrt(max(sum(many * step**2 * noise.variance for step, noise, many in sizes), 0.25 * largest**2))
     kernel = _SMOOTH * width
     turn = 2 * math.pi / (_PERIOD * width)
-    times = turn * np.arange(1, math.ceil(6 / kernel / turn) + 1)
-    log = -0.5 * (kernel * times) ** 2
-    for one, sharp, many in sizes:
-        log -= many * np.log1p((2 * np.sin(one * times / 2) / sharp) ** 2)
+    times: Floats = turn * np.arange(1, math.ceil(6 / kernel / turn) + 1, dtype=np.float64)
+    log: Floats = -0.5 * (kernel * times) ** 2
+    for step, noise, many in sizes:
+        log = log + many * noise.log_transform(np.asarray(step * times, dtype=np.float64))
     weights = 2 / math.pi * np.exp(log) / np.arange(1, len(times) + 1)
     low, high = 0.0, _PERIOD * width / 2
     for _ in range(40):
@@ -353,7 +355,13 @@ def sum_margin(terms: tuple[Term, ...], miss: float) -> float:
 
 
 def best_shares(
-    relations: Floats, tables: Sequence[int], reach: Sequence[float], *, rounds: int = 40
+    relations: Floats,
+    tables: Sequence[int],
+    reach: Sequence[float],
+    *,
+    targets: Sequence[float] | None = None,
+    power: int = 2,
+    rounds: int = 40,
 ) -> tuple[Fraction, ...]:
     """Return how epsilon is split over tables so that the largest error, relative to the table alone, is smallest.
 
@@ -365,23 +373,26 @@ def best_shares(
         relations: ``Layout.relations`` of all cells.
         tables: The table of each cell.
         reach: The sensitivity of each table, in rows.
+        targets: The error of each table that counts as 1; by default its sensitivity.
+        power: How the variance falls with a share: 2 for shares of epsilon (Laplace), 1 for shares of rho (Gaussian).
         rounds: How often the shares are adjusted.
     """
     number, place = len(reach), np.asarray(tables)
     sizes = np.asarray(reach, dtype=np.float64)
-    share = np.full(number, 1 / number)
+    wanted = sizes if targets is None else np.asarray(targets, dtype=np.float64)
+    share = sizes / wanted / (sizes / wanted).sum()
     best, least = share, math.inf
     for _ in range(rounds if number > 1 else 0):
-        variances = (sizes / share)[place] ** 2
+        variances = (sizes**2 / share**power)[place]
         spread = relations * variances
         gain = np.zeros(len(place))
         if len(relations):
             gain = np.einsum("ij,ij->j", spread, np.linalg.solve(spread @ relations.T, spread))
-        error = np.sqrt(np.maximum(variances - gain, 0.0)) / sizes[place]
+        error = np.sqrt(np.maximum(variances - gain, 0.0)) / wanted[place]
         worst = np.array([error[place == table].max() for table in range(number)])
         if worst.max() < least:
             best, least = share, float(worst.max())
-        share = np.maximum(share * (worst / worst.max()) ** 0.5, 2e-3 / number)
+        share = np.maximum(share * (worst / worst.max()) ** (1 / power), 2e-3 / number)
         share = share / share.sum()
     whole = np.maximum(np.floor(best * 10_000).astype(int), 1)
     whole[int(np.argmax(whole))] += 10_000 - int(whole.sum())

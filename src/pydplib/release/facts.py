@@ -100,6 +100,11 @@ class Facts:
         return self.bound.max_rows * (self.bound.max_groups or 1)
 
     @property
+    def is_one_row_each(self) -> bool:
+        """Whether every row that counts is another person's: only then can a table stand for a population."""
+        return self.bound.person is None or self.bound.max_rows == 1
+
+    @property
     def cells(self) -> int:
         """How many groups (cells, for counts) the answer has; 1 where they are unknown."""
         found = 1
@@ -302,7 +307,20 @@ class Purchase:
             choices=question.choices(facts),
             counted=question.counted(facts),
             notes=notes,
+            persons=self.facts.is_one_row_each,
+            bounds=self._bounds(),
+            population_low=None if noisy.population is None else tuple(noisy.population[0]),
+            population_high=None if noisy.population is None else tuple(noisy.population[1]),
+            findings=noisy.findings,
+            counts=None if noisy.counts is None else tuple(noisy.counts.ravel().tolist()),
         )
+
+    def _bounds(self) -> tuple[float, float] | None:
+        """Return the public bounds of an average; no other statistic's population interval needs them."""
+        if self.question.ask != "mean":
+            return None
+        low, high = self.facts.bounds
+        return float(low), float(high)
 
     def _key_words(self) -> tuple[str, ...]:
         if self.keys is None:

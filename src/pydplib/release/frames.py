@@ -36,6 +36,9 @@ def release_columns(release: Release) -> dict[str, list[Any]]:
     often = f"{100 * release.confidence:g}"
     if release.low is not None and release.high is not None:
         columns[f"low{often}"], columns[f"high{often}"] = list(release.low), list(release.high)
+    if release.population_low is not None and release.population_high is not None:
+        columns[f"population_low{often}"] = list(release.population_low)
+        columns[f"population_high{often}"] = list(release.population_high)
     if release.margins is not None:
         unit = "" if release.margin_unit == "value" else f"_{release.margin_unit}"
         columns[f"margin{often}{unit}"] = list(release.margins)

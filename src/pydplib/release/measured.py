@@ -8,49 +8,48 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib._shown import Shown
+from pydplib.budget.conversion import most_nano_rho
 from pydplib.budget.costs import Cost
-from pydplib.budget.keys import ReleaseKey, canonical_json
+from pydplib.budget.keys import canonical_json
+from pydplib.budget.units import ATTO, NANO, exact, floor_units
 from pydplib.engine import Bins, Measure, Plan, Table
-from pydplib.engine.exact import integers
-from pydplib.errors import DataError, ParameterError, PydplibError, QuestionError
-from pydplib.guarantee import PureDP
-from pydplib.noise.tap import add_laplace
-from pydplib.policy import check_spend
+from pydplib.errors import ParameterError, PydplibError, QuestionError
+from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.release.cell_noise import CellNoise, GaussianCells, LaplaceCells
 from pydplib.release.consistent import Layout, best_shares, estimator, fit_non_negative, sum_margin, terms_of
 from pydplib.release.facts import Facts
-from pydplib.release.frames import build_frame
-from pydplib.release.prices import Price
+from pydplib.release.measured_tables import MeasuredTables
 from pydplib.release.public import check_epsilon
 from pydplib.release.release import Release
 from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.noise import COVERAGE, check_confidence, margin_steps
 from pydplib.release.statistics.question import Question
-from pydplib.release.words import MEASURED, fact_line, show_margin, show_number, table_lines, words_of
-from pydplib.release.words import facts as facts_of
+from pydplib.release.words import (
+    MEASURED,
+    MEASURED_GAUSSIAN,
+    show_margin,
+    show_number,
+    words_of,
+)
 from pydplib.schema import Schema
-
-if TYPE_CHECKING:
-    from pydplib.release.session import Session
 
 Integers: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 
-FORMAT = "pydplib-tables/1"
-"""The first word of stored tables: readers refuse what they do not know."""
-
 LEDGER_WORD = "laplace_tables"
 """What the ledger calls the noise: by it, a recipient's tables are found again."""
+
+GAUSSIAN_WORD = "gaussian_tables"
+"""What the ledger calls Gaussian noise."""
 
 MOST_CELLS = 2_000
 """Most cells of all tables of one purchase together, those of all other rows included."""
@@ -95,6 +94,11 @@ class Block:
     def cells(self) -> int:
         """How many cells there are."""
         return math.prod(self.shape)
+
+    @property
+    def plan(self) -> Plan:
+        """What the engine counts."""
+        return self.facts.plan([Measure("count")])
 
     @property
     def reach(self) -> int:
@@ -191,11 +195,82 @@ class Workload:
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
         """The part of epsilon that each table gets (``best_shares``)."""
-        return best_shares(self.relations, self.tables.tolist(), [float(block.facts.rows) for block in self.blocks])
+        return self._best_shares(power=2)
 
-    def at(self, epsilon: Any, *, confidence: float = COVERAGE) -> Measurement:
-        """Return the questions with their noise and cost at a given privacy loss of all of them together."""
-        return Measurement(self, check_epsilon(epsilon), self.shares, check_confidence(confidence))
+    @cached_property
+    def gaussian_shares(self) -> tuple[Fraction, ...]:
+        """The part of rho that each table gets with Gaussian noise."""
+        return self._best_shares(power=1)
+
+    def _best_shares(self, *, power: int) -> tuple[Fraction, ...]:
+        rows = [float(block.facts.rows) for block in self.blocks]
+        return best_shares(self.relations, self.tables.tolist(), rows, power=power)
+
+    def at(self, epsilon: Any, delta: Any = None, *, confidence: float = COVERAGE) -> Measurement:
+        """Return the questions with their noise and cost at a given privacy loss of all of them together.
+
+        Args:
+            epsilon: The privacy loss of all tables together.
+            delta: The chance that epsilon may fail; then the noise is Gaussian if that has the smaller margins.
+            confidence: How often margins and intervals cover.
+        """
+        loss, sure = check_epsilon(epsilon), check_confidence(confidence)
+        pure = Measurement(self, loss, self.shares, sure)
+        if delta is None:
+            return pure
+        gaussian = Measurement(self, loss, self.gaussian_shares, sure, check_delta(delta))
+        return min(pure, gaussian, key=lambda made: made.widest)
+
+    def cheapest(self, each: Sequence[Fraction], *, confidence: float = COVERAGE) -> Measurement:
+        """Return the questions at the smallest epsilon at which no margin is larger than that of the question alone.
+
+        Epsilon is split so that the largest error, relative to that of the table alone at its own price, is smallest,
+        and lowered until one margin meets it. All of it follows from public facts.
+
+        Args:
+            each: What each question would cost alone, in the order in which they were asked.
+            confidence: How often margins and intervals cover.
+        """
+        sure, own = check_confidence(confidence), self._own_losses(each)
+        names = [canonical_json(facts.canonical) for facts in self.distinct]
+        losses = [Fraction(0)] * len(self.blocks)
+        for facts, loss in zip(self.distinct, own, strict=True):
+            place = next(i for i, block in enumerate(self.blocks) if block.identity == block_of(facts).identity)
+            losses[place] = max(losses[place], loss)
+        rows = [float(block.facts.rows) for block in self.blocks]
+        targets = [size / float(loss) for size, loss in zip(rows, losses, strict=True)]
+        shares = best_shares(self.relations, self.tables.tolist(), rows, targets=targets)
+        wanted = {
+            name: alone_margin(facts, loss, sure) for name, facts, loss in zip(names, self.distinct, own, strict=True)
+        }
+        most = sum(losses, Fraction(0))
+
+        def excess(made: Measurement) -> float:
+            return max(
+                float(made.margins_of(facts)[0].max()) / wanted[name]
+                for name, facts in zip(names, self.distinct, strict=True)
+            )
+
+        epsilon = most
+        for _ in range(12):
+            made = Measurement(self, epsilon, shares, sure, each=own)
+            over = excess(made)
+            if over <= 1 and epsilon != most:
+                return made
+            step = Fraction(math.ceil(float(epsilon) * over * (1.0 if epsilon == most else 1.0005) * 1e5), 100_000)
+            if step >= most:
+                break
+            epsilon = step
+        # Each table at its own price: consistency cannot make that worse.
+        return Measurement(self, most, tuple(loss / most for loss in losses), sure, each=own)
+
+    def _own_losses(self, each: Sequence[Fraction]) -> tuple[Fraction, ...]:
+        """Return what each of the ``distinct`` questions would cost alone: the most, where one is asked twice."""
+        found: dict[str, Fraction] = {}
+        for facts, loss in zip(self.asked, each, strict=True):
+            name = canonical_json(facts.canonical)
+            found[name] = max(found.get(name, Fraction(0)), loss)
+        return tuple(found[canonical_json(facts.canonical)] for facts in self.distinct)
 
     def sums(self, facts: Facts) -> tuple[int, Floats] | None:
         """Return the first table that tells a question's cells, and the matrix from its cells; None where none does.
@@ -254,12 +329,17 @@ class Measurement:
         epsilon: The privacy loss of all tables together, exactly.
         shares: The part of it that each table gets; they sum to 1.
         confidence: How often margins and intervals cover.
+        delta: The chance that epsilon may fail: then the noise is discrete Gaussian; None for discrete Laplace.
+        each: What each of the workload's ``distinct`` questions would cost alone for the same margin; None where
+            epsilon was said for all of them.
     """
 
     workload: Workload
     epsilon: Fraction
     shares: tuple[Fraction, ...]
     confidence: float = COVERAGE
+    delta: Fraction | None = None
+    each: tuple[Fraction, ...] | None = None
 
     @classmethod
     def of_stored(cls, stored: MeasuredTables, schema: Schema) -> Measurement | None:
@@ -270,7 +350,9 @@ class Measurement:
         except (PydplibError, KeyError, TypeError):
             return None
         shares = tuple(Fraction(share) for share in stored.shares)
-        found = cls(workload, Fraction(stored.exact_epsilon), shares, stored.confidence)
+        delta = None if stored.exact_delta is None else Fraction(stored.exact_delta)
+        each = None if stored.each is None else tuple(Fraction(loss) for loss in stored.each)
+        found = cls(workload, Fraction(stored.exact_epsilon), shares, stored.confidence, delta, each)
         sizes = [block.cells for block in workload.blocks]
         same = sizes == [len(cells) for cells in stored.noisy] and len(shares) == len(sizes)
         return found if same and found.declared == stored.declared else None
@@ -282,18 +364,52 @@ class Measurement:
 
     @property
     def cost(self) -> Cost:
-        """What will be debited, once."""
-        return Cost.pure(self.epsilon, mechanism=LEDGER_WORD)
+        """What will be debited, once: epsilon, or the rho of all Gaussian tables together."""
+        if self.delta is None:
+            return Cost.pure(self.epsilon, mechanism=LEDGER_WORD)
+        return Cost.gaussian(sensitivity_squared=2 * self.rho, variance=1, mechanism=GAUSSIAN_WORD)
+
+    def loss_of(self, facts: Facts) -> float:
+        """Return the epsilon by which the policy judges a question: all of it, or what it would cost alone."""
+        if self.each is None:
+            return float(self.epsilon)
+        own = {
+            canonical_json(known.canonical): loss for known, loss in zip(self.workload.distinct, self.each, strict=True)
+        }
+        return float(own.get(canonical_json(facts.canonical), max(self.each)))
 
     @property
-    def guarantee(self) -> PureDP:
+    def guarantee(self) -> PureDP | ApproxDP:
         """What all tables together will guarantee."""
-        return PureDP(float(self.epsilon))
+        if self.delta is None:
+            return PureDP(float(self.epsilon))
+        return ApproxDP(float(self.epsilon), float(self.delta))
+
+    @cached_property
+    def rho(self) -> Fraction:
+        """The zero-concentrated loss of all Gaussian tables: the largest that (epsilon, delta) allows, in whole units.
+
+        Proof: ``budget.conversion.most_nano_rho``, the tight conversion, rounded down.
+        """
+        assert self.delta is not None
+        units = most_nano_rho(floor_units(self.epsilon, NANO), floor_units(self.delta, ATTO))
+        if units < 1:
+            raise ParameterError("This epsilon and delta are too small for Gaussian noise: leave delta= out.")
+        return Fraction(units, NANO)
+
+    @property
+    def mechanism(self) -> str:
+        """The noise in words."""
+        return MEASURED if self.delta is None else MEASURED_GAUSSIAN
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What else decides the answer, for the key of the release."""
         parameters: dict[str, Any] = {"declared": list(self.declared), "epsilon": str(self.epsilon), "version": 1}
+        if self.delta is not None:
+            parameters["delta"] = str(self.delta)
+        if self.each is not None:  # another split of epsilon is another release
+            parameters |= {"each": [str(loss) for loss in self.each], "shares": [str(share) for share in self.shares]}
         return parameters if self.confidence == COVERAGE else parameters | {"confidence": str(self.confidence)}
 
     @cached_property
@@ -309,6 +425,24 @@ class Measurement:
         pairs = zip(self.workload.blocks, self.shares, strict=True)
         return tuple(block.reach / (share * self.epsilon) for block, share in pairs)
 
+    @cached_property
+    def squares(self) -> tuple[Fraction, ...]:
+        """Sigma squared of each table's Gaussian noise, in squared steps.
+
+        Proof: with D(A) as in ``scales``, one person moves table A by at most D(A) in L2 as well. Discrete Gaussian
+        noise of sigma^2 = D(A)^2 / (2 share(A) rho) makes it share(A) rho-zCDP (``noise.tap.add_gaussian``). Losses add
+        up, the shares sum to 1: all together are rho-zCDP, and so (epsilon, delta)-DP.
+        """
+        pairs = zip(self.workload.blocks, self.shares, strict=True)
+        return tuple(block.reach**2 / (2 * share * self.rho) for block, share in pairs)
+
+    @cached_property
+    def noises(self) -> tuple[CellNoise, ...]:
+        """The noise of each table's cells, in steps."""
+        if self.delta is None:
+            return tuple(LaplaceCells(scale) for scale in self.scales)
+        return tuple(GaussianCells(square) for square in self.squares)
+
     @property
     def plans(self) -> tuple[Plan, ...]:
         """What engines are asked, as far as their stored types matter: each question's own plan."""
@@ -319,30 +453,40 @@ class Measurement:
     def count(self, table: Table) -> tuple[Integers, ...]:
         """Return the exact cells of all tables. Private: only ever called after the debit.
 
-        The rows of a group are bounded once and kept by the engine, so that all of its tables count one state.
+        Proof (sensitivity): one scan bounds the rows of each group once, and every row is in one cell of every table
+        of its group (``engine.marginals``): in the last of a column, if no key takes it.
         """
-        found: dict[int, Integers] = {}
-        for places in self.workload.groups:
-            blocks = [self.workload.blocks[place] for place in places]
-            if not blocks[0].agrees:
-                found[places[0]] = table.aggregate(blocks[0].facts.plan([Measure("count")]))[0]
-                continue
-            with table.engine.bounded(_outer(blocks)) as engine:
-                counted: dict[Any, Integers] = {}
-                for place, block in zip(places, blocks, strict=True):
-                    found[place] = _with_rest(engine, block, counted)
-        return tuple(found[place] for place in range(len(self.workload.blocks)))
+        plans = [block.plan for block in self.workload.blocks]
+        return tuple(cells.ravel() for cells in table.tables(plans))
 
     # -- margins ---------------------------------------------------------------------------------
 
     @cached_property
     def _matrix(self) -> Floats:
         """The matrix from noisy cells to consistent ones, by the variances of the noise."""
-        variances = [
-            0.5 / math.sinh(min(0.5 / float(scale), 300.0)) ** 2 / block.facts.bound.scale**2
-            for scale, block in zip(self.scales, self.workload.blocks, strict=True)
-        ]
-        return estimator(self.workload.relations, np.asarray(variances)[self.workload.tables])
+        return estimator(self.workload.relations, self.variances)
+
+    @cached_property
+    def variances(self) -> Floats:
+        """The variance of the noise of every cell, in squared rows; cells of all tables, one after the other."""
+        pairs = zip(self.noises, self.workload.blocks, strict=True)
+        found = [noise.variance / block.facts.bound.scale**2 for noise, block in pairs]
+        return np.asarray(found)[self.workload.tables]
+
+    @property
+    def widest(self) -> float:
+        """The largest margin of a cell, relative to the most rows of one person."""
+        return max(float(self.margins_of(facts)[0].max()) / facts.rows for facts in self.workload.distinct)
+
+    def covariance(self, weights: Floats) -> Floats:
+        """Return the covariance of sums of consistent cells, a row of weights each, in squared rows.
+
+        Args:
+            weights: For each sum the weight of every cell, of all tables one after the other (``cells_of``).
+        """
+        linear = np.atleast_2d(weights) @ self._matrix
+        found: Floats = (linear * self.variances) @ linear.T
+        return found
 
     def margins(self, weights: Floats, miss: float) -> Floats:
         """Return margins of weighted sums of noisy cells, a row each, that miss with a chance of at most ``miss``."""
@@ -350,13 +494,13 @@ class Measurement:
         rows = np.abs(weights).round(7)
         for table in range(len(blocks)):  # tables have one scale each: the order of their cells tells nothing
             rows[:, tables == table] = np.sort(rows[:, tables == table], axis=1)
-        scales = [self.scales[table] for table in tables]
+        noises = [self.noises[table] for table in tables]
         steps = [blocks[table].facts.bound.scale for table in tables]
         known: dict[bytes, float] = {}
         for row in rows:
             text = row.tobytes()
             if text not in known:
-                known[text] = sum_margin(terms_of(row, scales, steps), miss)
+                known[text] = sum_margin(terms_of(row, noises, steps), miss)
         return np.array([known[row.tobytes()] for row in rows])
 
     def cells_of(self, facts: Facts) -> tuple[int, Floats, Floats]:
@@ -376,6 +520,16 @@ class Measurement:
 
     def margins_of(self, facts: Facts) -> tuple[Floats, float]:
         """Return the margins of a question's cells, each by itself, and the one that all of them keep at once."""
+        name = canonical_json(facts.canonical)
+        if name not in self._known_margins:
+            self._known_margins[name] = self._margins_of(facts)
+        return self._known_margins[name]
+
+    @cached_property
+    def _known_margins(self) -> dict[str, tuple[Floats, float]]:
+        return {}
+
+    def _margins_of(self, facts: Facts) -> tuple[Floats, float]:
         _, weights, _ = self.cells_of(facts)
         linear, miss = weights @ self._matrix, 1 - self.confidence
         each = self.margins(linear, miss)
@@ -388,11 +542,12 @@ class Measurement:
     def answer(self, exact: Sequence[Integers]) -> MeasuredTables:
         """Return the tables of exact cells. Only ever called after the debit.
 
-        Proof: noise by ``scales`` on cells whose sensitivity is ``Block.reach``; all else follows from noisy numbers.
+        Proof: noise by ``scales`` or ``squares`` on cells whose sensitivity is ``Block.reach``; all else follows
+        from noisy numbers.
         """
         noisy = [
-            add_laplace(cells, scale, sensitivity=block.reach).astype(np.float64) / block.facts.bound.scale
-            for cells, scale, block in zip(exact, self.scales, self.workload.blocks, strict=True)
+            noise.add(cells, reach=block.reach).astype(np.float64) / block.facts.bound.scale
+            for cells, noise, block in zip(exact, self.noises, self.workload.blocks, strict=True)
         ]
         whole = MeasuredTables(
             question=self.workload.canonical,
@@ -401,9 +556,11 @@ class Measurement:
             shares=tuple(str(share) for share in self.shares),
             declared=self.declared,
             exact_epsilon=str(self.epsilon),
+            exact_delta=None if self.delta is None else str(self.delta),
             guarantee=self.guarantee,
             cost=self.cost,
             confidence=self.confidence,
+            each=None if self.each is None else tuple(str(loss) for loss in self.each),
         )
         linear, fitted = self.estimate(whole.noisy)
         return replace(whole, releases=tuple(self.read(facts, linear, fitted) for facts in self.workload.distinct))
@@ -412,6 +569,24 @@ class Measurement:
         """Return the consistent cells of all tables: the linear estimate, and the nearest ones of at least 0."""
         linear = self._matrix @ np.concatenate([np.asarray(cells, dtype=np.float64) for cells in noisy])
         return linear, fit_non_negative(linear, self._matrix)
+
+    def tables(self, noisy: Sequence[Sequence[float]]) -> tuple[TableEstimate, ...]:
+        """Return every measured table with its noisy cells, its noise and its consistent estimates.
+
+        Args:
+            noisy: ``MeasuredTables.noisy``.
+        """
+        linear, fitted = self.estimate(noisy)
+        found = []
+        for place, (block, noise) in enumerate(zip(self.workload.blocks, self.noises, strict=True)):
+            own = self.workload.tables == place
+            raw, shape = np.asarray(noisy[place], dtype=np.float64), block.shape
+            cells = raw.reshape(shape), linear[own].reshape(shape), fitted[own].reshape(shape)
+            found.append(TableEstimate(block.keys, *cells, noise, block.facts.bound.scale, self._covariance_at(own)))
+        return tuple(found)
+
+    def _covariance_at(self, cells: NDArray[np.bool_]) -> Floats:
+        return self.covariance(np.eye(self.workload.cells)[cells])
 
     def read(self, facts: Facts, linear: Floats, fitted: Floats) -> Release:
         """Return the answer to a question that the tables tell: a function of noisy cells and of public facts.
@@ -436,19 +611,25 @@ class Measurement:
             values=values,  # type: ignore[arg-type]
             guarantee=self.guarantee,
             cost=self.cost,
-            mechanism=MEASURED,
-            scale=float(self.scales[place]) / steps,
+            mechanism=self.mechanism,
+            scale=self.noises[place].spread / steps,
             sensitivity=float(block.facts.rows),
             axes=facts.axes,
             low=np.minimum(_floor(low), values),  # type: ignore[arg-type]
-            high=np.maximum(_ceil(high), values),  # type: ignore[arg-type]
-            margins=_ceil(each),  # type: ignore[arg-type]
-            simultaneous=float(_ceil(np.array([together]))[0]) if facts.axes else None,
+            high=np.maximum(round_up(high), values),  # type: ignore[arg-type]
+            margins=round_up(each),  # type: ignore[arg-type]
+            simultaneous=float(round_up(np.array([together]))[0]) if facts.axes else None,
             noisy=raw if facts.axes else None,  # type: ignore[arg-type]
             unit=facts.unit,
             confidence=self.confidence,
             counted=facts.question.counted(facts),
-            notes=(*self._together_words(), *self._rest_words(rest, linear, fitted, facts), *self._person_words(block)),
+            persons=facts.is_one_row_each,
+            notes=(
+                *self._together_words(),
+                *self.delta_words(facts),
+                *self._rest_words(rest, linear, fitted, facts),
+                *self._person_words(block),
+            ),
         )
 
     def _together_words(self) -> tuple[str, ...]:
@@ -458,6 +639,21 @@ class Measurement:
         return (
             f"One of {number} tables that were measured together: the cost is for all of them, once. Sums that two of "
             "them share agree.",
+        )
+
+    @cached_property
+    def pure(self) -> Measurement:
+        """The same tables at the same epsilon without a delta."""
+        return self if self.delta is None else replace(self, shares=self.workload.shares, delta=None)
+
+    def delta_words(self, facts: Facts) -> tuple[str, ...]:
+        """Return what the margin of a question would be without a delta, where the noise is Gaussian."""
+        if self.delta is None:
+            return ()
+        margin = show_margin(float(self.pure.margins_of(facts)[0].max()), whole=True)
+        return (
+            "Gaussian noise, because it has the smaller margins at this epsilon and delta. Without a delta, the margin "
+            f"of one cell would be ± {margin}.",
         )
 
     def _person_words(self, block: Block) -> tuple[str, ...]:
@@ -482,10 +678,9 @@ class Measurement:
     # -- prices ----------------------------------------------------------------------------------
 
     def alone(self, facts: Facts) -> float:
-        """Return the margin of one cell if each question were bought by itself for an even part of epsilon."""
-        each = self.epsilon / len(self.workload.distinct)
-        steps = facts.bound.scale
-        return margin_steps(facts.rows * steps / each, coverage=self.confidence) / steps
+        """Return the margin of one cell if the question were bought by itself: for its own price, or an even part."""
+        each = self.epsilon / len(self.workload.distinct) if self.each is None else exact(self.loss_of(facts))
+        return alone_margin(facts, each, self.confidence)
 
     def margin_words(self) -> tuple[str, ...]:
         """Return what to expect of every question, a sentence each."""
@@ -495,317 +690,48 @@ class Measurement:
             text = f"{words_of(facts.canonical)}: ± {show_margin(float(each.max()), whole=True)} {facts.unit}"
             if len(each) > 1:
                 text += f", all {len(each)} cells at once ± {show_margin(together, whole=True)}"
-            text += f" (bought one by one: ± {show_margin(self.alone(facts), whole=True)})"
-            found.append(text + ".")
+            own = "" if self.each is None else f" for epsilon {self.loss_of(facts):g}"
+            text += f" (bought one by one{own}: ± {show_margin(self.alone(facts), whole=True)})"
+            found.append(" ".join([text + ".", *self.delta_words(facts)]))
         return tuple(found)
 
 
-def _outer(blocks: Sequence[Block]) -> Plan:
-    """Return the plan that bounds the rows of a group: with every column that its tables look at."""
-    facts = blocks[0].facts
-    columns = sorted({name for block in blocks for name in block.keys})
-    measures = [Measure("count"), *(Measure("count", name) for name in columns)]
-    return facts.plan(measures, by={})
-
-
-def _with_rest(engine: Any, block: Block, counted: dict[Any, Integers]) -> Integers:
-    """Return the cells of a table, with all other rows last in every column, from its sums over sets of columns.
-
-    Proof (sensitivity): all sums count one state of the bounded rows, so a cell of "all other rows" is the exact weight
-    of the rows that are in none of the others; each row is in one cell.
-    """
-    facts, names = block.facts, list(block.keys)
-    sizes = [size - 1 for size in block.shape]
-    cells = np.zeros(block.shape, dtype=object)
-    for some in chain.from_iterable(combinations(range(len(names)), n) for n in range(len(names) + 1)):
-        by = {names[i]: block.keys[names[i]] for i in some}
-        text = repr(list(by.items()))
-        if text not in counted:
-            plan = facts.plan([Measure("count")], by=by)
-            counted[text] = engine.aggregate(plan)[0]
-        place = tuple(slice(0, sizes[i]) if i in some else sizes[i] for i in range(len(names)))
-        cells[place] = counted[text].astype(object).reshape([sizes[i] for i in some])
-    for axis, size in enumerate(sizes):
-        moved = np.moveaxis(cells, axis, 0)
-        moved[size] -= moved[:size].sum(axis=0)
-    return integers(cells.ravel())
-
-
-@dataclass(frozen=True, repr=False)
-class MeasuredTables(Shown):
-    """Several tables of counts that were bought as one release. Made by ``Session.release_all``.
+@dataclass(frozen=True)
+class TableEstimate:
+    """One measured table: what estimators of other statistics start from. Cells by column, all other rows last.
 
     Attributes:
-        question: All questions as plain values, each once.
-        noisy: The noisy cells of every table that was measured: what all answers are computed from.
-        releases: An answer to every question, in the order in which they were asked.
-        shares: The part of epsilon that each table got.
-        declared: Hashes of the declarations that the answers depend on.
-        exact_epsilon: The privacy loss as it was asked for.
-        guarantee: What is guaranteed about one person by all tables together.
-        cost: What was paid, once, for all of them.
-        confidence: How often margins and intervals cover.
-        key: The name of the release in the ledger.
-        remarks: What this recipient must know about this one ask, e.g. that it was paid before; never stored.
-        entry: The number of the ledger entry.
-
-    Examples:
-        >>> import pandas as pd, pydplib as dp
-        >>> schema = dp.Schema({"age": dp.Number(18, 100), "bph": dp.Flag()}, name="reports")
-        >>> table = dp.load(pd.DataFrame({"age": [61, 67, 70] * 300, "bph": [True, False, False] * 300}), schema)
-        >>> session = dp.Session(table, recipient="acme", budget=1.0)
-        >>> ages, findings = session.release_all([dp.Histogram("age", bins=4), dp.Count(by="bph")], epsilon=1.0)
-        >>> bool(abs(findings.value.sum() - 900) < 60), session.remaining.epsilon
-        (True, 0.0)
+        keys: Column -> public keys or ``Bins``.
+        noisy: The cells as the noise left them, in rows.
+        linear: The consistent estimate: unbiased, with ``covariance``; some cells may be below 0.
+        fitted: The nearest consistent cells of at least 0: what releases show.
+        noise: The noise of one noisy cell, in steps.
+        per_row: Steps per row.
+        covariance: Of the cells of ``linear`` in C order, in squared rows; ``Measurement.covariance`` gives that of any
+            sums, across tables too.
     """
 
-    question: Mapping[str, Any]
-    noisy: tuple[tuple[float, ...], ...]
-    releases: tuple[Release, ...]
-    shares: tuple[str, ...]
-    declared: tuple[str, ...]
-    exact_epsilon: str
-    guarantee: PureDP
-    cost: Cost
-    confidence: float = COVERAGE
-    key: str | None = None
-    remarks: tuple[str, ...] = field(default=(), compare=False)
-    entry: int | None = field(default=None, compare=False)
-    backend: str | None = field(default=None, compare=False)
-    mechanism: str = MEASURED
-
-    def __len__(self) -> int:
-        return len(self.releases)
-
-    def __iter__(self) -> Iterator[Release]:
-        return iter(self.releases)
-
-    def __getitem__(self, place: int) -> Release:
-        return self.releases[place]
-
-    @property
-    def epsilon(self) -> float:
-        """The privacy loss of all tables together."""
-        return self.cost.epsilon
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tables as plain values, ready for JSON."""
-        return {
-            "format": FORMAT,
-            "question": json.loads(canonical_json(dict(self.question))),
-            "noisy": [list(cells) for cells in self.noisy],
-            "releases": [release.to_dict() for release in self.releases],
-            "shares": list(self.shares),
-            "declared": list(self.declared),
-            "epsilon": self.exact_epsilon,
-            "cost": self.cost.to_dict(),
-            "guarantee": {"kind": "PureDP", "epsilon": self.guarantee.epsilon, "sentence": self.guarantee.sentence},
-            "confidence": self.confidence,
-            "key": self.key,
-        }
-
-    def to_json(self) -> str:
-        """Return the tables as JSON text: the same text for the same tables."""
-        return json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> MeasuredTables:
-        """Read tables from JSON text."""
-        try:
-            values = json.loads(text)
-            if values["format"] != FORMAT:
-                raise ValueError
-            cost = Cost.from_dict(values["cost"])
-            guarantee = PureDP(values["guarantee"]["epsilon"])
-            releases = tuple(Release.from_dict(plain) for plain in values["releases"])
-            if abs(guarantee.epsilon - cost.epsilon) > 2e-9 or any(release.cost != cost for release in releases):
-                raise ValueError
-            return cls(
-                question=dict(values["question"]),
-                noisy=tuple(tuple(float(cell) for cell in cells) for cells in values["noisy"]),
-                releases=releases,
-                shares=tuple(str(Fraction(share)) for share in values["shares"]),
-                declared=tuple(str(text) for text in values["declared"]),
-                exact_epsilon=str(Fraction(values["epsilon"])),
-                guarantee=guarantee,
-                cost=cost,
-                confidence=check_confidence(values["confidence"]),
-                key=values["key"],
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError):
-            raise DataError(f"These are no stored tables ('{FORMAT}'). Use what MeasuredTables.to_json gave.") from None
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return all tables below each other: question, cell, value, interval, each margin and the simultaneous one."""
-        often = f"{100 * self.confidence:g}"
-        names = ("table", "cell", "value", f"low{often}", f"high{often}", f"margin{often}", f"simultaneous{often}")
-        found: dict[str, list[Any]] = {name: [] for name in names}
-        for release in self.releases:
-            title = words_of(release.question)
-            for place, key in enumerate(release.keys):
-                labels = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
-                assert release.low is not None and release.high is not None and release.margins is not None
-                margin = release.margins[place]
-                both = margin if release.simultaneous is None else release.simultaneous
-                row = (
-                    title,
-                    ", ".join(labels),
-                    release.values[place],
-                    release.low[place],
-                    release.high[place],
-                    margin,
-                    both,
-                )
-                for name, value in zip(names, row, strict=True):
-                    found[name].append(value)
-        return found
-
-    def to_frame(self, *, backend: str | None = None) -> Any:
-        """Return all tables below each other as a data frame.
-
-        Args:
-            backend: ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the library the data came in, or the first
-                of them that is installed.
-        """
-        return build_frame(self.columns(), backend or self.backend)
-
-    def __str__(self) -> str:
-        shown = list({canonical_json(dict(release.question)): release for release in self.releases}.values())
-        told = [facts_of(replace(release, remarks=())) for release in shown]
-        shared = [pair for pair in told[0] if all(pair in pairs for pairs in told)]
-        number = "1 table" if len(shown) == 1 else f"{len(shown)} tables, measured together"
-        parts = [f"{number}: {self.cost} for all of them"]
-        for release, pairs in zip(shown, told, strict=True):
-            own = [fact_line(*pair) for pair in pairs if pair not in shared]
-            parts.append("\n".join([*table_lines(release), *own]))
-        parts.append("\n".join([*(fact_line(*pair) for pair in shared), *(fact_line("note", r) for r in self.remarks)]))
-        return "\n\n".join(parts)
+    keys: Mapping[str, Any]
+    noisy: Floats
+    linear: Floats
+    fitted: Floats
+    noise: CellNoise
+    per_row: int
+    covariance: Floats
 
 
-# -- buying ----------------------------------------------------------------------------------------
+def alone_margin(facts: Facts, epsilon: Fraction, confidence: float) -> float:
+    """Return the margin of one cell of a table that is bought by itself."""
+    steps = facts.bound.scale
+    return margin_steps(facts.rows * steps / epsilon, coverage=confidence) / steps
 
 
-def _agreed(
-    session: Session, questions: Iterable[Question], epsilon: float, delta: float | None, confidence: float
-) -> Measurement:
-    """Return questions at a price, if the role's cap and the policy let such answers out; by public facts alone."""
-    if delta is not None:
-        raise ParameterError(
-            "Tables that are bought together get discrete Laplace noise and are pure: leave delta= out. Unknown keys, "
-            "which need it, are bought by themselves: session.release(..., delta=...)."
-        )
-    if epsilon is None:
-        raise ParameterError("Choose epsilon=: what all tables together may cost. There is no default.")
-    loss = check_epsilon(epsilon)
-    check_spend(float(loss), session.cap)
-    workload = Workload.of(questions, session.table.schema)
-    for facts in workload.asked:
-        _check_policy(session, facts, float(loss))
-    return workload.at(loss, confidence=confidence)
-
-
-def _check_policy(session: Session, facts: Facts, epsilon: float) -> None:
-    label = session.policy.label_of_epsilon(epsilon)
-    session.check_fields(facts.question.fields, label, epsilon, facts.question.filters)
-
-
-def _key(session: Session, measurement: Measurement) -> ReleaseKey:
-    return ReleaseKey(
-        lineage=session.lineage,
-        snapshot=session.snapshot,
-        question=measurement.workload.canonical,
-        cost=measurement.cost,
-        parameters=measurement.parameters,
-    )
-
-
-def buy_tables(
-    session: Session, questions: Iterable[Question], *, epsilon: float, delta: float | None, confidence: float
-) -> MeasuredTables:
-    """Pay for all questions at once, count, add noise, store; what was stored before is handed out again."""
-    measurement = _agreed(session, questions, epsilon, delta, confidence)
-    key = _key(session, measurement)
-    reservation = session.pay(key, measurement.plans)
-    payload = reservation.payload
-    if payload is None:
-
-        def look() -> MeasuredTables:
-            return replace(measurement.answer(measurement.count(session.table)), key=key.digest)
-
-        payload = session.ledger.finish(reservation, session.look(look).to_json().encode())
-    stored = MeasuredTables.from_json(payload)
-    session.remember(stored)
-    texts = [canonical_json(facts.canonical) for facts in measurement.workload.distinct]
-    order = [texts.index(canonical_json(facts.canonical)) for facts in measurement.workload.asked]
-    releases = [
-        replace(stored.releases[i], key=key.digest, entry=reservation.entry, backend=session.table.backend)
-        for i in order
-    ]
-    return replace(
-        stored,
-        releases=tuple(releases),
-        remarks=session.remarks_of(reservation),
-        entry=reservation.entry,
-        backend=session.table.backend,
-    )
-
-
-def price_tables(
-    session: Session, questions: Iterable[Question], *, epsilon: float, delta: float | None, confidence: float
-) -> Price:
-    """Return what all questions would cost together, and the margin of each; touches no data."""
-    measurement = _agreed(session, questions, epsilon, delta, confidence)
-    free, quote, notes = session.quote_release(_key(session, measurement))
-    number = len(measurement.workload.distinct)
-    titles = "; ".join(words_of(facts.canonical) for facts in measurement.workload.distinct)
-    widest = max(float(measurement.margins_of(facts)[0].max()) for facts in measurement.workload.distinct)
-    units = {facts.unit for facts in measurement.workload.distinct}
-    return Price(
-        question=titles if number == 1 else f"{number} tables together: {titles}",
-        cost=measurement.cost,
-        guarantee=measurement.guarantee,
-        free=free,
-        margin=float(_ceil(np.array([widest]))[0]),
-        margin_unit="value",
-        unit=units.pop() if len(units) == 1 else "",
-        noise_percent=None,
-        left=quote.left,
-        after=quote.after,
-        bar=quote.bar,
-        confidence=measurement.confidence,
-        notes=(*measurement.margin_words(), *notes),
-    )
-
-
-def answer_from_tables(
-    session: Session, facts: Facts, *, margin: float | None, confidence: float = COVERAGE
-) -> Release | None:
-    """Return an answer that this recipient's tables tell for nothing: the first that is accurate enough, or None.
-
-    Proof: a function of a release that this recipient has paid for, and of public facts.
-
-    Args:
-        session: Whose tables.
-        facts: The question; policy is checked as for a paid one.
-        margin: The margin that a purchase would have; None to take what there is.
-        confidence: How often the margin covers.
-    """
-    if not isinstance(facts.question, Counting) or facts.has_unknown_keys:
-        return None
-    for stored in session.bought:
-        made = Measurement.of_stored(stored, session.table.schema)
-        if made is None or made.workload.sums(facts) is None:
-            continue
-        made = replace(made, confidence=confidence)
-        if margin is not None and float(made.margins_of(facts)[0].max()) > margin:
-            continue
-        _check_policy(session, facts, float(made.epsilon))
-        number = len(made.workload.distinct)
-        tables = "a table" if number == 1 else f"{number} tables"
-        told = f"Answered from {tables} that you have paid for: nothing was charged, and the data were not looked at."
-        found = made.read(facts, *made.estimate(stored.noisy))
-        return replace(found, key=stored.key, remarks=(told,), backend=session.table.backend)
-    return None
+def check_delta(delta: Any) -> Fraction:
+    """Return a delta as the exact number that it must be."""
+    found = exact(delta, name="delta")
+    if not 0 < found < 1:
+        raise ParameterError(f"delta must lie strictly between 0 and 1. Got {float(found):g}.")
+    return found
 
 
 def _floor(numbers: Floats) -> Floats:
@@ -813,6 +739,7 @@ def _floor(numbers: Floats) -> Floats:
     return found
 
 
-def _ceil(numbers: Floats) -> Floats:
+def round_up(numbers: Floats) -> Floats:
+    """Return numbers rounded up to four digits after the point, so that a margin still covers."""
     found: Floats = np.ceil(numbers * 1e4 - 1e-6) / 1e4
     return found

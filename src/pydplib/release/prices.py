@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.rules import Bar, Remaining
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO, ceil_units, exact, show_nano
 from pydplib.errors import BudgetError, CalibrationError, ParameterError, PolicyError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, guarantee_dict, read_guarantee
 from pydplib.mechanisms._common import check_margin, solve_epsilon
@@ -140,17 +140,22 @@ class Price(Shown):
     @property
     def epsilon(self) -> float:
         """The privacy loss of the answer; see ``total`` for all that would be debited."""
-        return self.cost.epsilon
+        return self.guarantee.epsilon if self.cost.nano_epsilon is None else self.cost.epsilon  # paid in rho
 
     @property
     def delta(self) -> float:
         """The chance that it may fail."""
+        if self.cost.nano_epsilon is None and isinstance(self.guarantee, ApproxDP):
+            return self.guarantee.delta
         return self.cost.delta
 
     @property
     def total(self) -> int:
         """The most that would be debited, in nano-epsilon: with the number of rows, and 0 if it was paid before."""
-        return 0 if self.free else (self.cost.nano_epsilon or 0) + self.size_cost
+        if self.free:
+            return 0
+        paid = self.cost.nano_epsilon
+        return (ceil_units(exact(self.epsilon), NANO) if paid is None else paid) + self.size_cost
 
     @property
     def total_words(self) -> str:

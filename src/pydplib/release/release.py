@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import product
@@ -12,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.budget.costs import Cost
-from pydplib.errors import DataError, ParameterError
-from pydplib.guarantee import Guarantee, Relation, guarantee_dict, read_guarantee
+from pydplib.errors import DataError, ParameterError, did_you_mean
+from pydplib.guarantee import ApproxDP, Guarantee, Relation, guarantee_dict, read_guarantee
 from pydplib.release.axes import Axis
+from pydplib.release.findings import Finding, population_of
 from pydplib.release.frames import release_frame
 from pydplib.release.postprocess import box_data, points, tidy_table
 from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
@@ -59,6 +61,13 @@ class Release:
             are about that bounded table; they do not include how far it lies from the table as it is.
         expected_noise: The expected noise in percent of the reference magnitude, where one is public.
         notes: What else a reader must know, in sentences.
+        persons: Whether every row that counts is another person's; only then there are intervals for the population.
+        bounds: Of an average: the public bounds of its values.
+        population_low: Lower ends of the intervals for the population (sampling and noise), where the statistic gives
+            them; None where there is no end. ``population`` has them of every statistic that can have them.
+        population_high: Upper ends of these intervals.
+        findings: Further numbers from the same noisy counts: medians, tests.
+        counts: The noisy table behind the values, where they are computed from one; everything follows from it.
         key: The name of the release in the ledger.
         remarks: What this recipient must know about this one ask, e.g. that it was paid before; never stored.
 
@@ -93,6 +102,12 @@ class Release:
     counted: str = ""
     expected_noise: float | None = None
     notes: tuple[str, ...] = ()
+    persons: bool = False
+    bounds: tuple[float, float] | None = None
+    population_low: tuple[float | None, ...] | None = None
+    population_high: tuple[float | None, ...] | None = None
+    findings: tuple[Finding, ...] = ()
+    counts: tuple[float, ...] | None = None
     key: str | None = None
     remarks: tuple[str, ...] = field(default=(), compare=False)
     entry: int | None = field(default=None, compare=False)
@@ -108,6 +123,10 @@ class Release:
             if len(plain) != cells:
                 raise ParameterError(f"A release needs one entry of {name} per cell: {cells}. Got {len(plain)}.")
             object.__setattr__(self, name, plain)
+        for name in ("population_low", "population_high"):
+            ends = getattr(self, name)
+            if ends is not None and len(ends) != cells:
+                raise ParameterError(f"A release needs one entry of {name} per cell: {cells}. Got {len(ends)}.")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -163,6 +182,41 @@ class Release:
             return None
         return self._shaped(self.low), self._shaped(self.high)
 
+    @property
+    def population(self) -> Any:
+        """(low, high): covers the number of the population of which these persons are a sample.
+
+        Sampling and noise are both in it; ``interval`` and ``margin`` hold the noise alone. An end is infinite where
+        the noise hides it. None where there is no such interval: where several rows of one person may count
+        (``persons`` is false), and for statistics whose sampling error nobody paid for (quantiles, modes, variances).
+        """
+        if self.population_low is not None and self.population_high is not None:
+            ends = (self.population_low, self.population_high)
+            found = [
+                [sign * math.inf if end is None else end for end in row]
+                for sign, row in zip((-1, 1), ends, strict=True)
+            ]
+        else:
+            known = population_of(self)
+            if known is None:
+                return None
+            found = list(known)
+        low, high = (self._shaped(tuple(row)) for row in found)
+        return low, high
+
+    def finding(self, name: str, group: str = "") -> Finding:
+        """Return one finding by its name.
+
+        Args:
+            name: Its name, e.g. ``"log-rank test"``.
+            group: The label of its group, where each group has one.
+        """
+        for found in self.findings:
+            if found.name == name and found.group in (group, ""):
+                return found
+        names = [found.name for found in self.findings]
+        raise ParameterError(f"This release has no finding '{name}'.{did_you_mean(name, names)}")
+
     def _at95(self, numbers: Any) -> Any:
         """Return margins of 95 % under the names that say so."""
         if self.confidence != COVERAGE:
@@ -215,11 +269,15 @@ class Release:
     @property
     def epsilon(self) -> float:
         """The privacy loss of this release."""
+        if self.cost.nano_epsilon is None and isinstance(self.guarantee, ApproxDP):  # paid in rho
+            return self.guarantee.epsilon
         return self.cost.epsilon
 
     @property
     def delta(self) -> float:
         """The chance that the guarantee may fail."""
+        if self.cost.nano_epsilon is None and isinstance(self.guarantee, ApproxDP):
+            return self.guarantee.delta
         return self.cost.delta
 
     @property
@@ -248,6 +306,8 @@ class Release:
             value = getattr(self, spec.name)
             if value is None or (value in ((), "") and spec.name not in ("values", "question")):
                 continue
+            if spec.name == "persons" and not value:
+                continue
             if spec.name == "confidence" and value == COVERAGE:
                 continue  # said by the names of the margins
             if spec.name == "guarantee":
@@ -258,6 +318,8 @@ class Release:
                 value = [axis.to_dict() for axis in value]
             elif spec.name == "choices":
                 value = value.to_dict()
+            elif spec.name == "findings":
+                value = [found.to_dict() for found in value]
             elif spec.name == "question":
                 value = json.loads(json.dumps(dict(value)))
             elif isinstance(value, tuple):
@@ -286,6 +348,10 @@ class Release:
                     if stored in plain:
                         plain[name] = plain.pop(stored)
             plain["notes"] = tuple(plain.get("notes", ()))
+            plain["findings"] = tuple(Finding.from_dict(found) for found in plain.get("findings", ()))
+            for name in ("bounds", "population_low", "population_high", "counts"):
+                if plain.get(name) is not None:
+                    plain[name] = tuple(plain[name])
             release = cls(**plain)
             check_stored(release)
             return release

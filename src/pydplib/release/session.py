@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -49,7 +49,8 @@ from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_wor
 from pydplib.release.words import words_of
 
 if TYPE_CHECKING:
-    from pydplib.release.measured import MeasuredTables
+    from pydplib.release.measured_tables import MeasuredTables
+    from pydplib.synthesis.table import SyntheticTable
 
 SIZE_SHARE = Fraction(1, 10)
 """The part of a role's cap per question that the number of rows costs, where it has to be bought for a price."""
@@ -363,7 +364,8 @@ class Session(Shown):
         self,
         questions: Iterable[Question],
         *,
-        epsilon: float,
+        epsilon: float | None = None,
+        each: float | Sequence[float] | None = None,
         delta: float | None = None,
         confidence: float = COVERAGE,
     ) -> MeasuredTables:
@@ -373,12 +375,15 @@ class Session(Shown):
         error is smallest; sums that two tables share are made to agree, which makes both more accurate. The same
         questions again, in any order, cost nothing; a question that the tables tell costs nothing in this session.
 
-        Proof: ``measured.Measurement.scales``.
+        Proof: ``measured.Measurement.scales``; with a delta, ``measured.Measurement.squares``.
 
         Args:
             questions: The questions.
             epsilon: The privacy loss of all of them together.
-            delta: Refused: these tables are pure.
+            each: Instead of epsilon: what each would cost alone, one number or one for each question. All together
+                then cost the least at which no margin is larger than alone, and the policy judges each by its own.
+            delta: The chance that epsilon may fail, where the budget has one (``ApproxDP``): then the noise is
+                discrete Gaussian if that has the smaller margins, which many tables need. None: pure.
             confidence: How often margins and intervals cover.
 
         Raises:
@@ -386,15 +391,16 @@ class Session(Shown):
             PolicyError: The role may not get this.
             QuestionError: A question is no table of counts over public keys.
         """
-        from pydplib.release.measured import buy_tables
+        from pydplib.release.joint_purchases import Together, buy_tables
 
-        return buy_tables(self, questions, epsilon=epsilon, delta=delta, confidence=confidence)
+        return buy_tables(self, questions, Together(epsilon, each, delta, confidence))
 
     def price_all(
         self,
         questions: Iterable[Question],
         *,
-        epsilon: float,
+        epsilon: float | None = None,
+        each: float | Sequence[float] | None = None,
         delta: float | None = None,
         confidence: float = COVERAGE,
     ) -> Price:
@@ -403,22 +409,109 @@ class Session(Shown):
         Args:
             questions: The questions.
             epsilon: The privacy loss of all of them together.
-            delta: Refused: these tables are pure.
+            each: Instead of epsilon: what each would cost alone, as for ``release_all``.
+            delta: As for ``release_all``; the margins without it are shown next to the others.
             confidence: How often margins cover.
         """
-        from pydplib.release.measured import price_tables
+        from pydplib.release.joint_purchases import Together, price_tables
 
-        return price_tables(self, questions, epsilon=epsilon, delta=delta, confidence=confidence)
+        return price_tables(self, questions, Together(epsilon, each, delta, confidence))
+
+    def synthesize(
+        self,
+        columns: Iterable[str] | Mapping[str, Any] | None = None,
+        relations: Iterable[Iterable[str]] = (),
+        of: Any = "persons",
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        noise_factor: str | int | None = None,
+        find: bool = True,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> SyntheticTable:
+        """Return a synthetic table: rows of nobody that show what was measured with noise; one price, one ledger entry.
+
+        Declared ``relations`` are always measured; the rest of the budget searches for further ones. The same purchase
+        again costs nothing and gives the same rows.
+
+        Proof: ``synthesis.purchase.buy_synthetic``.
+
+        Args:
+            columns: The columns; by default all that can be counted and identify nobody. As a mapping, with the edges
+                or the number of bins of numbers and dates.
+            relations: Pairs or triples of columns, named before the purchase: tests and intervals hold for them.
+            of: ``"persons"`` (one row of each), ``"rows"`` (all rows, with weights), or a rule such as
+                ``dp.Person("patient_id").last_row(order="day")``.
+            epsilon: The privacy loss; or give ``noise_factor``, by default the role's.
+            delta: Of the guarantee; by default that of the budget. A pure budget refuses it: everything is pure then.
+            noise_factor: The noise wanted in the columns.
+            find: Whether relations are searched for beyond the declared ones.
+            progress: Called with what is being done, the step and the number of steps.
+
+        Raises:
+            BudgetError: The budget cannot pay; shows asked and left. Nothing was spent.
+            PolicyError: The role may not get this.
+            ParameterError: Public facts say that noise would leave nothing to see; the message says what would help.
+
+        Examples:
+            >>> import pydplib as dp
+            >>> table = dp.load(dp.datasets.pirads(), dp.datasets.pirads_schema())
+            >>> session = dp.Session(table, recipient="acme", budget=dp.ApproxDP(2.0, 1e-6))
+            >>> asked = dict(columns=["age", "pirads", "bph"], relations=[("age", "pirads")], epsilon=1.0)
+            >>> made = session.synthesize(**asked)
+            >>> made.measured[0].columns, session.synthesize(**asked) == made
+            (('age', 'pirads'), True)
+        """
+        from pydplib.synthesis.purchase import buy_synthetic
+
+        return buy_synthetic(
+            self, columns=columns, relations=relations, of=of, find=find, epsilon=epsilon, delta=delta,
+            noise_factor=noise_factor, progress=progress,
+        )  # fmt: skip
+
+    def price_synthesis(
+        self,
+        columns: Iterable[str] | Mapping[str, Any] | None = None,
+        relations: Iterable[Iterable[str]] = (),
+        of: Any = "persons",
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        noise_factor: str | int | None = None,
+        find: bool = True,
+    ) -> Price:
+        """Return what ``synthesize`` would cost, and how close to expect its columns. Touches no data, spends nothing.
+
+        Args:
+            columns: The columns.
+            relations: Declared relations.
+            of: What one row stands for.
+            epsilon: The privacy loss; or ``noise_factor``.
+            delta: Of the guarantee.
+            noise_factor: The noise wanted in the columns.
+            find: Whether relations are searched for.
+        """
+        from pydplib.synthesis.purchase import price_synthetic
+
+        return price_synthetic(
+            self, columns=columns, relations=relations, of=of, find=find, epsilon=epsilon, delta=delta,
+            noise_factor=noise_factor,
+        )  # fmt: skip
 
     @property
     def bought(self) -> tuple[MeasuredTables, ...]:
-        """The tables that this recipient has paid for, of this snapshot, oldest first."""
-        from pydplib.release.measured import LEDGER_WORD, MeasuredTables
+        """The tables that this recipient has paid for, of this snapshot: Laplace before Gaussian, oldest first."""
+        from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
+        from pydplib.release.measured_tables import MeasuredTables
 
         if self._bought is None:
-            stored = self.ledger.received(
-                lineage=self.lineage, snapshot=self.snapshot, recipient=self.recipient, mechanism=LEDGER_WORD
-            )
+            stored = [
+                payload
+                for word in (LEDGER_WORD, GAUSSIAN_WORD)
+                for payload in self.ledger.received(
+                    lineage=self.lineage, snapshot=self.snapshot, recipient=self.recipient, mechanism=word
+                )
+            ]
             self._bought = [MeasuredTables.from_json(payload) for payload in stored]
         return tuple(self._bought)
 
@@ -431,7 +524,7 @@ class Session(Shown):
         """Return an answer that this recipient's tables tell for nothing, if it is as accurate as what is asked for."""
         if not isinstance(question, Counting) or asked.delta is not None or not self.bought:
             return None
-        from pydplib.release.measured import answer_from_tables
+        from pydplib.release.joint_purchases import answer_from_tables
 
         facts, margin = Facts.of(question, self.table.schema), None
         if any(said is not None for said in (asked.epsilon, asked.margin, asked.noise_factor)):

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
+from pydplib.budget.costs import Cost
+from pydplib.guarantee import ApproxDP, Guarantee, zcdp_epsilon
 from pydplib.release.statistics.noise import MarginUnit, check_confidence
 from pydplib.release.words import words_of
 
@@ -39,6 +41,10 @@ def check_stored(release: Release) -> None:
     for name in _ROWS:
         numbers = getattr(release, name)
         _demand(numbers is None or all(_is_number(number) for number in numbers))
+    for name in ("population_low", "population_high", "bounds", "counts"):
+        ends = getattr(release, name)
+        _demand(ends is None or all(end is None or _is_number(end) for end in ends))
+    _demand(isinstance(release.persons, bool))
     _demand(release.doubtful is None or set(release.doubtful) <= {0, 1})
     _check_question(release.question)
     for axis in release.axes:
@@ -57,11 +63,20 @@ def _check_choices(release: Release) -> None:
 
 
 def _check_cost(release: Release) -> None:
-    guarantee, cost = release.guarantee, release.cost
-    # The ledger rounds costs up to whole nano-units (delta: atto-units), never further.
-    _demand(abs(getattr(guarantee, "epsilon", math.nan) - cost.epsilon) <= 2e-9)
-    _demand(abs(getattr(guarantee, "delta", 0.0) - cost.delta) <= 2e-18 + 1e-9 * cost.delta)
-    _demand(getattr(guarantee, "relation", None) == cost.relation)
+    _demand(costs_as_said(release.guarantee, release.cost))
+
+
+def costs_as_said(guarantee: Guarantee, cost: Cost) -> bool:
+    """Tell whether a cost is that of a guarantee: the same epsilon and delta, or a rho that gives them.
+
+    The ledger rounds costs up to whole nano-units (delta: atto-units), never further.
+    """
+    if getattr(guarantee, "relation", None) != cost.relation:
+        return False
+    if isinstance(guarantee, ApproxDP) and cost.nano_epsilon is None and cost.nano_rho is not None:
+        return zcdp_epsilon(cost.rho, guarantee.delta) <= guarantee.epsilon + 1e-6
+    epsilon, delta = float(getattr(guarantee, "epsilon", math.nan)), float(getattr(guarantee, "delta", 0.0))
+    return abs(epsilon - cost.epsilon) <= 2e-9 and abs(delta - cost.delta) <= 2e-18 + 1e-9 * cost.delta
 
 
 def _check_question(question: Any) -> None:

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import Condition, OneRow
+from pydplib.release.findings import ends_text
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 MEASURED = "discrete Laplace, tables measured together"
 """The mechanism of tables that are made to agree: a value need not lie in the middle of its interval."""
+
+MEASURED_GAUSSIAN = "discrete Gaussian, tables measured together"
+"""The same with Gaussian noise."""
 
 MOST_ROWS = 40
 """Rows of a table that are written out; the rest is in ``to_frame``."""
@@ -72,6 +76,9 @@ def words_of(question: Mapping[str, Any]) -> str:
         of = question.get("of")
         words = [str(ask), *([] if of in (None, "array") else [f"of {of}"])]
     columns = [entry["column"] for entry in question.get("by", ())]
+    joint = STATISTICS[ask].joint if ask in STATISTICS else ()
+    if joint and columns:
+        words.append(f"{joint[0]} {columns.pop(0)}")
     if columns:
         words.append("by " + ", ".join(columns))
     if question.get("where"):
@@ -118,7 +125,8 @@ def _ends(release: Release, place: int) -> str | None:
     low, high = release.low[place], release.high[place]
     if release.is_count:
         # Agreeing tables move numbers away from the middle; others are only cut at 0, which ± still covers.
-        moved = release.mechanism == MEASURED and (value - low > margin + 0.5 or high - value > margin + 0.5)
+        agrees = release.mechanism in (MEASURED, MEASURED_GAUSSIAN)
+        moved = agrees and (value - low > margin + 0.5 or high - value > margin + 0.5)
         return f"{math.floor(low)} to {math.ceil(high)}" if moved else None
     if abs((high - value) - (value - low)) <= 0.1 * margin:
         return None
@@ -132,6 +140,7 @@ def facts(release: Release) -> list[tuple[str, str]]:
     found = [("margin", _margin_words(release))] if release.margins is not None else []
     if release.counted:
         found.append(("counted", release.counted))
+    found.extend(("finding", finding.text) for finding in release.findings)
     sampling = _sampling_words(release)
     if sampling:
         found.append(("sampling", sampling))
@@ -171,12 +180,23 @@ def _margin_words(release: Release) -> str:
 def _sampling_words(release: Release) -> str:
     if release.statistic in ("local", "records"):
         return ""
+    population = release.population
+    if population is not None and not release.axes:
+        return f"for the population (sampling and noise): {ends_text(*_finite(population))}."
+    if release.population_low is not None:
+        return "population intervals include sampling and noise; margins and brackets hold the noise alone."
     text = "the margin covers the noise alone and does not include sampling error"
+    if population is not None:
+        text += " (.population has both)"
     small = small_groups(release)
     if not small:
         return text + "."
     names = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
     return f"{text}, and in small groups chance alone weighs more than the noise: {names}."
+
+
+def _finite(ends: tuple[float, float]) -> list[float | None]:
+    return [float(end) if math.isfinite(end) else None for end in ends]
 
 
 def small_groups(release: Release, *, fewer_than: float = 30) -> list[str]:
@@ -223,10 +243,13 @@ def table_lines(release: Release) -> list[str]:
 
 def _rows(release: Release) -> list[list[str]]:
     """Return the table of a release as words: a line of names, then keys and value of each of the first rows."""
-    rows = [[*(axis.title or axis.name or "from" for axis in release.axes), "value"]]
+    own = release.population_low is not None and release.population_high is not None
+    rows = [[*(axis.title or axis.name or "from" for axis in release.axes), "value", *(["population"] if own else [])]]
     for place, key in enumerate(release.keys[:MOST_ROWS]):
         labels = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
         rows.append([*labels, value_words(release, place)])
+        if release.population_low is not None and release.population_high is not None:
+            rows[-1].append(ends_text(release.population_low[place], release.population_high[place]))
     return rows
 
 

@@ -25,5 +25,8 @@ from pydplib.schema.columns import forget_kind as forget_kind
 from pydplib.schema.columns import number_of_text as number_of_text
 from pydplib.schema.columns import register_kind as register_kind
 from pydplib.schema.columns import same_scalar as same_scalar
+from pydplib.schema.omop import OMOP_TABLES as OMOP_TABLES
+from pydplib.schema.omop import omop_schema as omop_schema
+from pydplib.schema.omop import propose_omop as propose_omop
 from pydplib.schema.table import Schema as Schema
 from pydplib.schema.table import rows_words as rows_words

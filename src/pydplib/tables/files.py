@@ -1,4 +1,4 @@
-"""Tables in files: CSV of any separator, decimal comma and encoding, Excel sheets, Parquet. One reader for all."""
+"""Tables in files: CSV of any separator, decimal comma and encoding, JSON lines, Excel sheets, Parquet. One reader."""
 
 # Names, texts and paths enter SQL through sql_name() and sql_text() only.
 # ruff: noqa: S608
@@ -32,18 +32,18 @@ from pydplib.tables.lines import (
     Head,
     Instead,
     check_head,
-    head_of,
     is_packed,
     is_sound,
     lines_as_rows,
+    private_file,
     read_head,
     unpack,
-    write_pieces,
     write_sound,
 )
+from pydplib.tables.ndjson import file_lines, is_ndjson, ndjson_to_csv
 from pydplib.tables.sheets import sheet_to_csv
 
-Format: TypeAlias = Literal["csv", "parquet", "excel"]
+Format: TypeAlias = Literal["csv", "parquet", "excel", "ndjson"]
 Steps: TypeAlias = Callable[[str], AbstractContextManager[Any]]
 """Told what takes a while, as in ``with steps("Reading reports.csv")``."""
 
@@ -124,7 +124,7 @@ def open_texts(
     """Look at a CSV file, or a pattern of them, and copy what has unsound lines.
 
     Args:
-        connection: A DuckDB connection, for files that only DuckDB can open: addresses, and Zstandard.
+        connection: A DuckDB connection, for addresses, which only DuckDB can open.
         path: A file, packed or not, a pattern, or an address.
         options: What the owner says.
         copy: Returns where a copy may be written.
@@ -139,28 +139,25 @@ def open_texts(
     first: Head | None = None
     texts: list[Path] = []
     said = {"separator": options.separator, "encoding": options.encoding}
-    more: dict[str, Any] = {"instead": instead, "multiline": options.multiline}
     for file in found or [str(path)]:
-        is_plain = bool(found) and not _is_zstd(Path(file))
-        if is_plain and _is_misnamed(Path(file)):
-            file = str(unpack(Path(file), copy()))
-        unpacked = None if is_plain else _unpacked(connection, file)
-        head = read_head(Path(file), **said) if unpacked is None else head_of(unpacked[: 2**20], **said)
+        place = Path(file) if found else _fetched(connection, file, copy())
+        if _is_zstd(place):
+            place = _unpack_zstd(place, copy())
+        elif _is_misnamed(place):
+            place = unpack(place, copy())
+        head = read_head(place, **said)
         if first is None:
             check(head.names)
             first = head
         elif (head.names, head.separator) != (first.names, first.separator):
             raise DataError("The files of the pattern begin with different lines. Load files of the same columns.")
-        if unpacked is not None:
-            texts.append(copy())
-            write_pieces(_reader(unpacked), head, texts[-1], **more)
-        elif is_strict:
-            texts.append(lines_as_rows(Path(file), head, copy, multiline=options.multiline))
-        elif is_sound(Path(file), head, multiline=options.multiline):
-            texts.append(Path(file))
+        if is_strict:
+            texts.append(lines_as_rows(place, head, copy, multiline=options.multiline))
+        elif is_sound(place, head, multiline=options.multiline):
+            texts.append(place)
         else:
             texts.append(copy())
-            write_sound(Path(file), head, texts[-1], **more)
+            write_sound(place, head, texts[-1], instead=instead, multiline=options.multiline)
     assert first is not None
     return Texts(first, tuple(texts), decimals_of(first.separator, options.decimal))
 
@@ -168,6 +165,47 @@ def open_texts(
 def open_sheet(path: Path, sheet: str | None, copy: Path, *, said_by: str = "--sheet") -> CsvOptions:
     """Write a sheet as CSV, and return how that is read: its quotes are closed, and a cell may hold several lines."""
     sheet_to_csv(path, sheet, copy, said_by=said_by, halves=True)
+    return CsvOptions(separator=",", encoding="utf-8", multiline=True)
+
+
+def open_ndjson(
+    connection: Any,
+    path: str | Path,
+    copy: Path,
+    *,
+    columns: Sequence[str] | None = None,
+    instead: Instead | None = None,
+    is_strict: bool = True,
+    apart: bool = False,
+) -> CsvOptions:
+    """Write a file of JSON lines, or a pattern of them, as CSV, and return how that is read.
+
+    Args:
+        connection: A DuckDB connection, for files that only DuckDB can open: addresses, and Zstandard.
+        path: A file, packed or not, a pattern, or an address.
+        copy: Where to write; nothing must be there yet.
+        columns: The declared columns; by default all keys of all lines.
+        instead: Column -> what stands for a cell that is no text.
+        is_strict: Whether a line that is no JSON object is an error. Otherwise it is left out.
+        apart: Whether texts get a mark, so that 1 is not "1".
+    """
+    found = [str(path)] if os.path.exists(path) else sorted(glob.glob(str(path), recursive=True))
+    if not found and "://" not in str(path):
+        raise DataError("No file fits the pattern." if has_pattern(path) else f"There is no file '{path}'.")
+
+    def lines() -> Iterator[bytes]:
+        for file in found or [str(path)]:
+            raw, text = copy.with_name(f"{copy.name}.raw"), copy.with_name(f"{copy.name}.text")
+            try:
+                place = Path(file) if found else _fetched(connection, file, raw)
+                # By its name, never by its first bytes: the first line is somebody's.
+                place = _unpack_zstd(place, text) if file.lower().endswith(".zst") else place
+                yield from file_lines(place)()
+            finally:
+                raw.unlink(missing_ok=True)
+                text.unlink(missing_ok=True)
+
+    ndjson_to_csv(lines, copy, columns=columns, instead=instead, is_strict=is_strict, apart=apart)
     return CsvOptions(separator=",", encoding="utf-8", multiline=True)
 
 
@@ -187,39 +225,31 @@ def _is_misnamed(path: Path) -> bool:
         return False
 
 
-def _unpacked(connection: Any, path: str) -> bytes:
-    """Return the lines of a file that only DuckDB can open: an address, or one packed by Zstandard."""
-    packing = ", compression='zstd'" if os.path.exists(path) else ""
-    name = exact_name(path) if os.path.exists(path) else path
-    # Latin-1 has a letter for every byte: nothing is lost, and nothing can be wrong. With new_line, every return and
-    # every feed ends a line, so that both together leave an empty one.
-    scan = (
-        f"SELECT line FROM read_csv({sql_text(name)}, auto_detect=false, header=false, columns={{'line': 'VARCHAR'}}, "
-        f"delim='\x1c\x1d\x1e\x1f', quote='', escape='', comment='', skip=0, encoding='latin-1', new_line='\\n', "
-        f"strict_mode=false, ignore_errors=true, max_line_size={LONGEST_LINE}, buffer_size={2 * LONGEST_LINE}{packing})"
-    )
-    found: list[bytes] = []
+def _unpack_zstd(path: Path, target: Path) -> Path:
+    """Write a private copy of a file that Zstandard packed, unpacked; return where it is."""
+    arrow = import_extra("pyarrow", what="Reading a file that Zstandard packed", extra="tables")
     failed = False
     try:
-        rows = connection.execute(scan)
-        while lines := rows.fetchmany(100_000):
-            found.extend(line.encode("latin-1", "replace") for (line,) in lines if line)
-    except Exception:  # its text may quote the file
+        with arrow.input_stream(str(path), compression="zstd") as file, private_file(target) as out:
+            while piece := file.read(2**20):
+                out.write(piece)
+    except (OSError, ValueError):  # its text may quote the file
         failed = True
     if failed:
         raise DataError("The file cannot be read. Check that it is complete and that you may read it.")
-    return b"\n".join([*found, b""])
+    return target
 
 
-def _reader(data: bytes) -> Callable[[int], bytes]:
-    at = 0
-
-    def read(size: int) -> bytes:
-        nonlocal at
-        at += size
-        return data[at - size : at]
-
-    return read
+def _fetched(connection: Any, address: str, target: Path) -> Path:
+    """Write a private copy of what is at an address, byte by byte as it is there; return where it is."""
+    found: list[tuple[bytes]] = []
+    with suppress(Exception):  # its text may quote the file
+        found = connection.execute(f"SELECT content FROM read_blob({sql_text(address)})").fetchall()
+    if len(found) != 1:
+        raise DataError("The file cannot be read. Check that it is complete and that you may read it.")
+    with private_file(target) as out:
+        out.write(found[0][0])
+    return target
 
 
 # -- Tables with typed columns ------------------------------------------------------------------------
@@ -330,7 +360,7 @@ class Tables:
         """Look at a file: how it is written, which columns it has, and what they hold.
 
         Args:
-            path: A CSV (packed too), Excel or Parquet file, or a pattern of CSV or Parquet files.
+            path: A CSV file or one of JSON lines (packed too), an Excel or Parquet file, or a pattern of them.
             sheet: The sheet of a workbook that has several.
             options: What the owner says of a CSV file.
             format: ``"csv"`` or ``"parquet"``, whatever the file's first bytes say.
@@ -359,6 +389,10 @@ class Tables:
         if kind == "excel":
             source = self._copy()
             said = replace(open_sheet(path, sheet, source), decimal=said.decimal)
+        elif kind == "ndjson":
+            source = self._copy()
+            found = open_ndjson(self.connection, path, source, is_strict=not skips_ragged)
+            said = replace(found, decimal=said.decimal)
         texts = open_texts(self.connection, source, said, self._copy, is_strict=not skips_ragged)
         return self._typed(path, kind, texts, sheet, skips_ragged)
 
@@ -383,6 +417,10 @@ class Tables:
             if kind == "excel":
                 copy = self._copy()
                 sheet_to_csv(path, sheet, copy, apart=True)
+                source = replace(texts, paths=(copy,)).scan(places)
+            elif kind == "ndjson":
+                copy = self._copy()
+                open_ndjson(self.connection, path, copy, is_strict=not skips_ragged, apart=True)
                 source = replace(texts, paths=(copy,)).scan(places)
             return self.connection.sql(
                 f"SELECT {', '.join(f'{named[name]} AS {sql_name(name)}' for name in wanted)} FROM {source}"
@@ -423,7 +461,7 @@ def open_tables(options: CsvOptions | None = None, *, steps: Steps = nullcontext
 
 
 def open_relation(path: str | Path, connection: Any = None) -> Any:
-    """Open a CSV, Excel or Parquet file, or a pattern of them, as a DuckDB relation with typed columns.
+    """Open a CSV, NDJSON, Excel or Parquet file, or a pattern of them, as a DuckDB relation with typed columns.
 
     Rows stay in the file; of a file with unsound lines, and of a sheet, they are read into the connection.
     """
@@ -463,7 +501,9 @@ def engine_errors(kind: str) -> Iterator[None]:
 
 
 def format_of(path: Path) -> Format:
-    """Return how a file is kept, by its first bytes; for a pattern or an address, by its name."""
+    """Return how a file is kept, by its first bytes; JSON lines, patterns and addresses by their name."""
+    if is_ndjson(path) and (path.exists() or has_pattern(path) or "://" in str(path)):
+        return "ndjson"
     if not path.exists():
         if has_pattern(path) or "://" in str(path):
             return "parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv"

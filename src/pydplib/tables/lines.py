@@ -73,15 +73,20 @@ def is_packed(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading, unpacked where it is packed by gzip."""
-    return gzip.open(path, "rb") if is_packed(path) else path.open("rb")  # type: ignore[return-value]
+def open_bytes(path: Path, *, packed: bool | None = None) -> IO[bytes]:
+    """Open a file for reading, unpacked where it is packed by gzip; by default its first bytes say whether it is."""
+    packed = is_packed(path) if packed is None else packed
+    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+
+
+def private_file(path: Path) -> IO[bytes]:
+    """Open a new file for writing, readable by nobody else."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
 
 
 def unpack(path: Path, target: Path) -> Path:
     """Write a private copy of a file, unpacked where it is packed by gzip; return where it is."""
-    handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(handle, "wb") as out, _Opened(path) as file:
+    with private_file(target) as out, _Opened(path) as file:
         shutil.copyfileobj(file, out, _PIECE)
     return target
 
@@ -176,6 +181,19 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
     return Head(encoding, separator, tuple(name.strip() for name in names), end)
 
 
+def read_lines(path: Path, *, is_packed: bool) -> Iterator[bytes]:
+    """Yield the lines of a file without their ends; lines that are far too long are left out.
+
+    Args:
+        path: The file.
+        is_packed: Whether it is packed by gzip. Where the first line is somebody's, its bytes must not say so.
+    """
+    with _Opened(path, is_packed=is_packed) as file:
+        for piece in _pieces(file.read):
+            lines, _ = _with_feeds(piece, False, False)
+            yield from lines.removesuffix(b"\n").split(b"\n") if lines else ()
+
+
 def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
     """Tell whether every line of a file can be read as it stands.
 
@@ -223,10 +241,9 @@ def write_pieces(
     replaced = [("" if instead is None else instead(name) or "") for name in head.names]
     if head.encoding == "utf-16":
         read = _from_utf16(read)
-    handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     head = replace(head, end="\n")
     is_open = False
-    with os.fdopen(handle, "wb") as out:
+    with private_file(target) as out:
         for piece in _pieces(read):
             lines, is_open = _with_feeds(piece, is_open, multiline)
             if head.encoding == "cp1252":
@@ -330,12 +347,12 @@ def _beginning(path: Path) -> bytes:
 class _Opened:
     """A file for reading; what goes wrong inside becomes an error in plain words."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, is_packed: bool | None = None) -> None:
+        self._path, self._is_packed = path, is_packed
 
     def __enter__(self) -> IO[bytes]:
         try:
-            self._file = open_bytes(self._path)
+            self._file = open_bytes(self._path, packed=self._is_packed)
         except (OSError, EOFError):
             self._file = None  # type: ignore[assignment]
         if self._file is None:

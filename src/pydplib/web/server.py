@@ -27,6 +27,8 @@ ALL_BODIES = 4 * LARGE_BODY
 CONNECTIONS = 400
 IDLE_SECONDS = 20
 """A connection on which nothing happens this long is closed; one whose request is being answered is not idle."""
+CROWDED = 300
+"""From so many connections on, a new one takes the place of the one that has been idle longest."""
 
 
 def is_loopback(host: str) -> bool:
@@ -234,5 +236,15 @@ def _channel_class() -> Any:
     class Channel(HTTPChannel):
         error_task_class = PlainErrors
         parser_class = LimitedParser
+
+        def add_channel(self, map: Any = None) -> None:
+            """Count the connection in; where many are open, close the one on which nothing has happened longest.
+
+            Connections that do nothing could otherwise take every place until they time out, and keep all others out.
+            """
+            others = [each for each in self.server.active_channels.values() if not (each.requests or each.will_close)]
+            if len(self.server.active_channels) >= CROWDED and others:
+                min(others, key=lambda each: each.last_activity).will_close = True
+            super().add_channel(map)
 
     return Channel

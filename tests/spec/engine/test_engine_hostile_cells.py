@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
@@ -108,6 +109,12 @@ def _load_excel(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
     return dp.load(folder / "a.xlsx", schema)
 
 
+def _load_ndjson(data: pa.Table, schema: dp.Schema, folder: Path) -> Table:
+    lines = [json.dumps(row) for row in data.to_pylist()]
+    (folder / "a.ndjson").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return dp.load(folder / "a.ndjson", schema)
+
+
 ANY_BYTES: dict[str, Load] = {
     "csv": _load_csv,
     "parquet": lambda data, schema, folder: dp.load(hostile.write_parquet(folder / "a.parquet", data), schema),
@@ -129,6 +136,7 @@ ONLY_TEXT: dict[str, Load] = {
     "pandas category": lambda data, schema, folder: dp.load(_pandas(data, object).astype("category"), schema),
     "duckdb": _load_duckdb,
     "excel": _load_excel,
+    "ndjson": _load_ndjson,
 }  # fmt: skip
 
 
@@ -152,6 +160,8 @@ def storable(engine: str, cells: Sequence[Cell]) -> list[Cell]:
         found = [cell for cell in found if not (cell.is_text and re.search("[\r\n]", cell.stored))]
     if engine == "excel":
         found = [c for c in found if len(c.stored) < 32_000 and not re.search("[\0\r\n]", c.stored)]
+    if engine == "mariadb":  # which shows the beginning of longer keys, and a digest
+        found = [cell for cell in found if cell.column != "city" or len(cell.stored) <= 250]
     if engine == "postgres":
         found = [cell for cell in found if "\0" not in cell.stored and cell.column != "day"]
     return found
@@ -218,7 +228,8 @@ def typed_reference(cells: tuple[Cell, ...]) -> Reference:
 
 
 @pytest.mark.parametrize("engine_name", ["duckdb", "parquet", "pandas", "polars", "sqlite", pytest.param(
-    "postgres", marks=pytest.mark.postgres), pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])],
+    "postgres", marks=pytest.mark.postgres), pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow]),
+    pytest.param("mariadb", marks=[pytest.mark.mariadb, pytest.mark.slow])],
     indirect=True, scope="session")  # fmt: skip
 @pytest.mark.parametrize("every", HOW_MANY)
 def test_odd_numbers_count_as_the_bound_on_every_engine(place, engine_name: str, every: bool) -> None:
@@ -290,6 +301,24 @@ def test_odd_texts_count_as_missing_or_other_on_postgres(postgres_server: Any, e
             cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", [tuple(r.values()) for r in data.to_pylist()])
     with dp.load(postgres_server.url, schema, table=name) as table:
         check_alike(table, text_reference(cells), len(cells), hostile.asked(20, every=every))
+
+
+@pytest.mark.slow
+@pytest.mark.mariadb
+def test_odd_texts_count_as_missing_or_other_on_mariadb(mariadb_server: Any) -> None:
+    from mariadb_server import connect
+
+    cells = tuple(storable("mariadb", hostile.text_cells()))
+    assert len(cells) > 40
+    schema, name = schema_of(len(cells)), f"t_{uuid.uuid4().hex}"
+    data = hostile.text_table(cells)
+    kinds = ", ".join(f"{column} LONGTEXT" for column in data.column_names)
+    with connect(mariadb_server) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {name} ({kinds}) CHARACTER SET utf8mb4")
+        marks = ", ".join(["%s"] * len(data.column_names))
+        cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", [tuple(r.values()) for r in data.to_pylist()])
+    with dp.load(mariadb_server.reader_url, schema, table=name) as table:
+        check_alike(table, text_reference(cells), len(cells), hostile.asked(22, every=True))
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from pydplib.release.measured import Workload
 ENGINES = [
     "duckdb", "polars", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres),
     pytest.param("spark", marks=pytest.mark.spark),
+    pytest.param("mariadb", marks=[pytest.mark.mariadb, pytest.mark.slow]),
 ]  # fmt: skip
 on_every_engine = pytest.mark.parametrize("engine_name", ENGINES, indirect=True, scope="session")
 

@@ -6,12 +6,13 @@ import hashlib
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from pydplib.anonymity import Intervals, KAnonymity, LDiversity, Masking, Pseudonym, TCloseness, anonymize, risk, verify
 from pydplib.attack import leak_report, linkage
 from pydplib.cli import main
-from pydplib.errors import ParameterError
+from pydplib.errors import DataError, ParameterError
 
 
 def visits(n=600, seed=1):
@@ -256,10 +257,17 @@ def _few(people: pd.DataFrame) -> list[str]:
     return [name if place % 40 == 0 else "-" for place, name in enumerate(people["name"])]
 
 
+def _at(people: pd.DataFrame, text: str) -> list[str]:
+    return [text.format(name) if place == 30 else "ok" for place, name in enumerate(people["name"])]
+
+
 HIDDEN = {
     "names in capitals": lambda people: coarse(people).assign(who=people["name"].str.upper() + "  "),
     "names of a few people": lambda people: coarse(people).assign(who=_few(people)),
     "names of a few people, as they were": lambda people: coarse(people).assign(name=_few(people)),
+    "name of one person": lambda people: coarse(people).assign(who=_at(people, "{}")),
+    "name of one person in a text": lambda people: coarse(people).assign(note=_at(people, "Seen: {}, doing well.")),
+    "name of one person in a text that is sensitive": lambda people: coarse(people).assign(ill=_at(people, "with {}")),
     "names as the sensitive column": lambda people: coarse(people).assign(ill=people["name"]),
 }
 
@@ -291,3 +299,36 @@ def test_column_that_somebody_vouches_for_must_not_hold_an_identifier():
     report = leak_report(people, released, **ABOUT, insensitive="code", identifiers="name")
     assert [(one.column, one.kind) for one in report.columns] == [("code", "identifier")]
     assert report.answer("collaborator") == "no"
+
+
+def test_row_labels_of_a_pandas_frame_are_columns_of_the_release():
+    people = visits()
+    released = coarse(people).sample(frac=1, random_state=7)
+    kept = leak_report(people, released, **ABOUT)
+    assert [(one.column, one.kind) for one in kept.columns] == [("index", "row numbers")]
+    assert kept.answer("collaborator") == "no"
+    named = released.set_axis(people["name"].to_numpy()[released.index], axis=0)
+    for labels in (None, "who"):
+        report = leak_report(people, named.rename_axis(labels), **ABOUT)
+        assert [(one.column, one.kind, one.source) for one in report.columns] == [(labels or "index", "copied", "name")]
+        assert report.answer("collaborator") == "no"
+        assert verify(named.rename_axis(labels), ["age", "zip"], "ill").unnamed[0].column == (labels or "index")
+        assert risk(named.rename_axis(labels), ["age", "zip"]).columns[0].column == (labels or "index")
+    assert leak_report(people.set_index("name"), named, **ABOUT).columns[0].source == "name"
+    assert leak_report(people, released.reset_index(drop=True), **ABOUT).columns == ()
+    assert leak_report(people, released.set_axis(range(len(people))), **ABOUT).columns == ()
+
+
+def test_common_words_of_a_column_of_texts_name_nobody():
+    """A remark that one person has alone may be a word that others are released with."""
+    people = visits(600).assign(remark=lambda table: "seen by " + table["name"])
+    people.loc[5, "remark"] = "improved"
+    released = shuffled(coarse(people).assign(outcome=["improved", "unchanged"] * 300))
+    report = leak_report(people, released, **ABOUT)
+    assert [(one.column, one.kind) for one in report.columns] == [("outcome", "no role")]
+
+
+def test_columns_of_structs_are_refused_in_plain_words():
+    released = pa.table({"age": ["*"] * 3, "zip": ["*"] * 3, "ill": ["flu"] * 3, "more": [{"a": 1}] * 3})
+    with pytest.raises(DataError, match="'more' holds values that cannot be compared"):
+        leak_report(visits(), released, **ABOUT)

@@ -372,3 +372,20 @@ def test_a_million_rows_cost_at_most_twice_the_unbounded_question(tmp_path: Path
                 best[place] = min(best[place], time.process_time() - start)
         assert is_laid_aside(*asked[0])
     assert best[0] <= 2 * best[1]
+
+
+def test_persons_are_not_all_counted_where_some_show_that_too_many_are_beyond_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(beyond, "FEW", 0)
+    many = {f"p{i}": 3 if i % 10 == 0 else 2 for i in range(2000)}
+    asked: list[str] = []
+    for limit, rows, counts in ((1, many, False), (2, many, True), (1, dict.fromkeys(many, 1), True)):
+        with load(rows_of(rows)) as table:
+            engine: Any = table.engine
+            run = engine._beyond._run
+            asked.clear()
+            engine._beyond._run = lambda text, run=run: (asked.append(text), run(text))[1]
+            plan = Plan(SCHEMA, measures=[Measure("count")], bound=Bound("id", limit))
+            assert integers(table, plan) == weighed(table, plan)
+            assert any("HAVING" in text for text in asked) is counts

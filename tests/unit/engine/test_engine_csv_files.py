@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import re
+import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -225,6 +227,43 @@ def test_packed_files_and_odd_lines_are_read_alike(tmp_path: Path, packing: str)
     packed = {"none": bytes, "gzip": gzip.compress, "zstd": zstandard}
     path.write_bytes(packed[packing](content))
     assert counts(path) == [2, 2, 0]
+
+
+@pytest.mark.parametrize("code", [*range(0x80, 0xA0), 0xFF])
+def test_no_byte_keeps_a_zstandard_file_from_being_read(tmp_path: Path, code: int) -> None:
+    path = tmp_path / "a.csv.zst"
+    clean = "id;sex;remark\n1;männlich;Äß\n\n2;weiblich;\n".encode()
+    path.write_bytes(zstandard(clean + b"3;weiblich;" + bytes([code]) + b"\n"))
+    assert counts(path) == [1, 2, 0]
+
+
+def test_zstandard_files_are_read_like_any_other(tmp_path: Path) -> None:
+    text = "id;sex\n1;männlich\n2;weiblich\n"
+    path = tmp_path / "a.csv.zst"
+    path.write_bytes(zstandard(text.encode("utf-16")))
+    assert counts(path) == [1, 1, 0]
+    path.write_bytes(zstandard(text.encode()) + zstandard(b"3;weiblich\n"))  # one pack after another
+    assert counts(path) == [1, 2, 0]
+    path.write_bytes(zstandard(text.encode() * 1000)[:-9])
+    with pytest.raises(DataError, match="cannot be read"):
+        counts(path)
+
+
+def test_zstandard_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv.zst"
+    path.write_bytes(zstandard(b"id;sex\n1;x\n"))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(dp.errors.MissingExtraError, match=r"pydplib\[tables\]"):
+        counts(path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard])
+def test_what_is_at_an_address_is_read_like_a_file(tmp_path: Path, pack: Any) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(pack("id;sex\n1;männlich\n".encode() + b'2;"weiblich\n3;m\xe4nnlich\n\x9f;;\n4;weiblich\n'))
+    assert counts(f"file://{path}") == [2, 2, 0]
+    with pytest.raises(DataError, match="cannot be read"):
+        counts(f"file://{tmp_path}/b.csv")
 
 
 def test_files_of_a_pattern_have_their_own_odd_lines_and_the_same_first_line(tmp_path: Path) -> None:

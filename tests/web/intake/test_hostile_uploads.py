@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from imported_files import agreed
 
 from pydplib.errors import DataError
 from pydplib.web.intake import uploads
@@ -186,7 +187,7 @@ def test_rows_of_an_erased_person_stay_out_of_an_open_import(project: Any, fille
     erase(look_up(project, "P3"), actor=filled.user)
     held = batch.problem_rows.get()
     assert held.fields == {} and held.decision == "leave_out"
-    filled.post(f"/import/{batch.key}/accept")
+    filled.post(f"/import/{batch.key}/accept", agreed(batch))
 
     batch.refresh_from_db()
     assert batch.state == "accepted" and batch.good == 1
@@ -228,13 +229,13 @@ def test_two_imports_of_the_same_reports_are_taken_in_one_after_the_other(projec
         filled.post(f"/import/{batch.key}/mapping", {f"column{n}": name for n, name in enumerate(good)})
     ImportBatch.objects.filter(pk=first.pk).update(state="accepting", worker="another")
 
-    filled.post(f"/import/{second.key}/accept")
+    filled.post(f"/import/{second.key}/accept", agreed(second))
     second.refresh_from_db()
     assert second.state == "checked" and "Another import" in second.problem
 
     ImportBatch.objects.filter(pk=first.pk).update(worker="")
     for batch in (first, second):
-        filled.post(f"/import/{batch.key}/accept")
+        filled.post(f"/import/{batch.key}/accept", agreed(batch))
         batch.refresh_from_db()
     assert (first.good, second.good) == (1, 0)
     assert Report.objects.filter(origin="import", patient__identifiers__value="new").count() == 1

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from imported_files import agreed
 
 from pydplib.capture import builtin, response_to_fhir
 from pydplib.web.auditlog.models import Line
@@ -85,7 +86,7 @@ def test_owner_imports_rows_and_sees_them(project, version, row, member) -> None
     page = owner.get(f"/import/{batch.key}")
     assert page.status_code == 200 and b"Every row is good" in page.content and b"Colour" in page.content
     assert not Report.all_objects.exists()
-    assert owner.post(f"/import/{batch.key}/accept").status_code == 302
+    assert owner.post(f"/import/{batch.key}/accept", agreed(batch)).status_code == 302
     assert Report.objects.filter(state="signed", department="URO").count() == 5
     assert Report.objects.get(values__age=52).answers["physician_name"] == "Dr. Möller"
     project.refresh_from_db()
@@ -135,7 +136,7 @@ def test_semicolon_decimal_comma_and_latin_1_are_recognised(project, member) -> 
     owner = member("owner")
     batch = go_through(owner, text.encode("latin-1"))
     assert (batch.good, batch.bad) == (2, 0), list(batch.problem_rows.values_list("problems", flat=True))
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     found = {report.values["psa"]: report.values for report in Report.objects.all()}
     assert found[7.25] == {"psa": 7.25, "day": "2018-03-31", "note": "Größe", "known": True}
     assert found[1234.5] == {"psa": 1234.5, "day": "2018-04-01", "note": None, "known": False}
@@ -146,7 +147,7 @@ def test_one_row_of_another_encoding_changes_no_other(project, version, row, mem
     rows = [table([row(name, physician_name="Dr. Müß")], encoding=encoding)
             for name, encoding in (("Ä1", "utf-8"), ("Ö2", "cp1252"))]  # fmt: skip
     batch = go_through(owner, rows[0] + rows[1].split(b"\n", 1)[1])
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert [report.answers["physician_name"] for report in Report.objects.all()] == ["Dr. Müß"] * 2
     assert set(Identifier.objects.values_list("value", flat=True)) == {"Ä1", "Ö2"}
 
@@ -155,7 +156,7 @@ def test_one_row_of_another_encoding_changes_no_other(project, version, row, mem
 def test_every_encoding_gives_the_same_reports(project, version, row, member, encoding: str) -> None:
     owner = member("owner")
     batch = go_through(owner, table([row("Ä1", physician_name="Dr. Müß")], separator=";", encoding=encoding))
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.get().answers["physician_name"] == "Dr. Müß"
     assert Identifier.objects.get().value == "Ä1"
 
@@ -174,7 +175,7 @@ def test_bad_rows_are_named_by_row_column_rule_and_can_be_mended(project, versio
     owner.post(f"/import/{batch.key}/rows/4", {"action": "mend", "field:prostatitis": "nonsense"})
     assert ImportRow.objects.get(number=4).decision == "leave_out"
     owner.post(f"/import/{batch.key}/rows/4", {"action": "leave_out"})
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert sorted(Report.objects.values_list("values__age", flat=True)) == [64, 64, 64]
     assert Identifier.objects.filter(value="P2").exists() and not Identifier.objects.filter(value="P3").exists()
     text = "".join(line.body for line in Line.objects.all())
@@ -187,14 +188,14 @@ def test_row_with_an_error_cannot_be_taken_in_all_the_same(project, version, row
     owner = member("owner")
     batch = go_through(owner, table([row("P1"), row("P2", age=640)]))
     assert owner.post(f"/import/{batch.key}/rows/3", {"action": "keep"}).status_code == 422
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.count() == 1
 
 
 def test_duplicates_in_file_and_project_are_left_out_unless_wanted(project, version, row, member) -> None:
     owner = member("owner")
     first = go_through(owner, table([row("P1"), row("P2")]))
-    owner.post(f"/import/{first.key}/accept")
+    owner.post(f"/import/{first.key}/accept", agreed(first))
     ImportBatch.objects.all().delete()
     rows = [row("P1"), row("P3"), row("P3"), row("P1", last_modified="2018-04-01")]
     batch = go_through(owner, table(rows))
@@ -202,7 +203,7 @@ def test_duplicates_in_file_and_project_are_left_out_unless_wanted(project, vers
     assert "is in the project already" in page and "is in row 3 too" in page
     assert (batch.good, batch.bad) == (2, 2)
     owner.post(f"/import/{batch.key}/rows/4", {"action": "keep"})
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.count() == 5 and Patient.objects.count() == 3
 
 
@@ -211,7 +212,7 @@ def test_report_number_finds_a_duplicate_whatever_the_day(project, version, row,
     rows = [row("P1", Accession="A1"), row("P1", Accession="A2"), row("P2", Accession="A1", last_modified="2018-05-05")]
     batch = go_through(owner, table(rows))
     assert batch.mapping[-1] == "@number" and (batch.good, batch.bad) == (2, 1)
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     hashes = list(Report.objects.values_list("number_hash", flat=True))
     assert len(set(hashes)) == 2 and not any("A1" in text for text in hashes)
 
@@ -239,7 +240,7 @@ def test_excel_is_imported(project, version, row, member) -> None:
     owner = member("owner")
     batch = go_through(owner, out.getvalue(), "reports.xlsx")
     assert batch.format == "excel" and batch.good == 3
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.count() == 3
 
 
@@ -258,7 +259,7 @@ def test_fhir_responses_are_imported(project, version, row, member, shape: str) 
     owner = member("owner")
     batch = go_through(owner, content.encode(), "responses.json")
     assert batch.state == "checked" and batch.good == count
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.count() == count and Report.objects.first().values["age"] == 64
 
 
@@ -271,7 +272,7 @@ def test_fhir_subject_names_the_patient_and_bad_answers_can_be_mended(project, v
     batch = go_through(owner, json.dumps(resource).encode(), "r.json")
     assert batch.bad == 1
     owner.post(f"/import/{batch.key}/rows/1", {"action": "mend", "field:age": "64"})
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.get().values["age"] == 64
     assert Identifier.objects.get().value == "Patient/77"
 
@@ -301,7 +302,7 @@ def test_paper_cohort_of_920_rows_is_imported_with_two_rows_mended(project, vers
     owner.post(f"/import/{batch.key}/rows/502", {"action": "mend", "field:pirads": "4"})
     for number in extra:  # two reports of one patient on one day, if the cohort has such
         owner.post(f"/import/{batch.key}/rows/{number}", {"action": "keep"})
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.count() == 920 and ReportVersion.objects.count() == 920
     assert verify()
 
@@ -310,7 +311,7 @@ def test_department_comes_from_its_column_the_form_or_the_answers(project, versi
     owner = member("owner")
     rows = [row("P1", department_code="SYN-ONC", Department="URO"), row("P2", department_code="SYN-ONC", Department="")]
     batch = go_through(owner, table(rows))
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert sorted(Report.objects.values_list("department", flat=True)) == ["SYN-ONC", "URO"]
 
 
@@ -321,7 +322,7 @@ def test_radiologist_imports_into_the_own_department_alone(project, version, row
     assert batch.department == "RAD" and "@department" not in batch.mapping
     forced = mapping_of(batch) | {f"column{len(batch.columns) - 1}": "@department"}
     assert doctor.post(f"/import/{batch.key}/mapping", forced).status_code == 422
-    doctor.post(f"/import/{batch.key}/accept")
+    doctor.post(f"/import/{batch.key}/accept", agreed(batch))
     assert set(Report.objects.values_list("department", flat=True)) == {"RAD"}
     other = member("radiologist", "second", department="RAD")
     assert other.get(f"/import/{batch.key}").status_code == 404
@@ -335,7 +336,7 @@ def test_discard_leaves_nothing_but_the_log(project, version, row, member) -> No
     batch.refresh_from_db()
     assert batch.state == "discarded" and not ImportRow.objects.exists()
     assert not list(uploads.folder().iterdir()) and not Report.all_objects.exists() and not Patient.objects.exists()
-    assert owner.post(f"/import/{batch.key}/accept").status_code == 302
+    assert owner.post(f"/import/{batch.key}/accept", agreed(batch)).status_code == 302
     assert not Report.all_objects.exists()
 
 
@@ -437,14 +438,14 @@ def test_one_worker_at_a_time(project, version, row, member, monkeypatch) -> Non
     assert not is_stalled(batch)
     with pytest.raises(jobs.LostClaimError):
         jobs.Claim(batch, "accepting", among=("checked", "accepting"))
-    assert owner.post(f"/import/{batch.key}/accept").status_code == 302
+    assert owner.post(f"/import/{batch.key}/accept", agreed(batch)).status_code == 302
     assert not Report.all_objects.exists()
     monkeypatch.setattr(jobs, "STALE", dt.timedelta(0))
     assert is_stalled(batch)
     page = owner.get(f"/import/{batch.key}").content.decode()
     assert "Nobody works on this import" in page and "Go on" in page
     assert owner.get(f"/import/{batch.key}/progress")["HX-Refresh"] == "true"
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.count() == 1
     with pytest.raises(jobs.LostClaimError):
         first.save(done=1)
@@ -465,7 +466,7 @@ def test_a_row_mended_into_another_row_of_the_file_is_a_duplicate(project, versi
     assert fourth.decision == "leave_out" and "is in row 4 too" in fourth.problems[-1]["message"], "as it was mended"
     owner.post(f"{mend}5", {"action": "mend", "field:patient_id": "P4"})
     assert ImportRow.objects.get(number=5).decision == "fixed"
-    owner.post(f"/import/{batch.key}/accept")
+    owner.post(f"/import/{batch.key}/accept", agreed(batch))
     assert Report.objects.count() == 4
 
 

@@ -231,3 +231,37 @@ def test_refusals_behind_the_door_are_in_the_log(owner, sign_in, lines) -> None:
     assert lines().count("change.refuse") == 3
     line = Line.objects.filter(action="change.refuse").first()
     assert line.actor == "ada" and line.hospital == owner.hospital.key and "own rights" in line.facts["reason"]
+
+
+def test_a_chain_of_new_organisations_gives_no_more_tries(owner, stranger) -> None:
+    """Each new organisation would bring ten more names to try, and open the next one."""
+    from pydplib.errors import ParameterError, PolicyError
+    from pydplib.web.people import managing, rate_limits
+
+    partner, _ = managing.invite_partner(owner, "Acme", "anna", "")
+    tries, manager = rate_limits.LIMITS["taken"][0].tries, partner
+    for number in range(2):
+        for _ in range(tries // 2):
+            with pytest.raises(ParameterError):
+                managing.invite(manager, "eve", "")
+        if not number:
+            manager, _ = managing.invite_partner(manager, "Sock", "sock", "")
+    for somebody in (manager, partner):
+        with pytest.raises(PolicyError, match="Many names"):
+            managing.invite(somebody, "eve", "")
+    assert managing.family_of(manager.hospital) == partner.hospital.key == managing.family_of(partner.hospital)
+    assert managing.family_of(owner.hospital) == owner.hospital.key
+    managing.invite(owner, "colleague", "")  # the hospital that invited Acme goes on
+
+
+def test_organisations_cannot_be_opened_without_end(owner) -> None:
+    from pydplib.errors import PolicyError
+    from pydplib.web.people import managing, rate_limits
+
+    most = rate_limits.LIMITS["organisation"][0].tries
+    manager, _ = managing.invite_partner(owner, "Acme", "anna", "")
+    for number in range(most):
+        manager, _ = managing.invite_partner(manager, "Partner " + 2 * "abcdefghjkmn"[number], f"p{number}", "")
+    with pytest.raises(PolicyError, match="Many organisations"):
+        managing.invite_partner(manager, "One More", "more", "")
+    managing.invite_partner(owner, "Another", "another", "")

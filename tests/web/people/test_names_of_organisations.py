@@ -35,6 +35,15 @@ ALIKE = {
     "an ideographic stroke for the l": "St. Example Hospita\u4e28 1",
     "a long dash of Katakana": "St.\u30fcExample Hospital 1",
     "an Arabic one": "St. Example Hospital \u0661",
+    "an estimated sign for the e": "St. Exampl\u212e Hospital 1",
+    "a times sign for the x": "St. E\u00d7ample Hospital 1",
+    "a divides sign for the one": "St. Example Hospital \u2223",
+    "a circle for the o": "St. Example H\u25cbspital 1",
+    "a dagger for the t": "S\u2020. Example Hospital 1",
+    "a plus for the t": "S+. Example Hospital 1",
+    "a thorn for the p": "St. Example Hos\u00feital 1",
+    "a dollar for the S": "$t. Example Hospital 1",
+    "an ideographic hook for the l": "St. Example Hospita\u4e85 1",
     "an empty Braille cell": "St. Example Hospital 1\u2800",
 }
 
@@ -68,6 +77,8 @@ def test_a_name_that_looks_like_another_is_refused_for_new_and_renamed_ones(db: 
         "Bakı Mərkəzi Klinika",
         "Iași Spitalul Județean",
         "مستشفى ١",
+        "अखिल भारतीय आयुर्विज्ञान संस्थान",
+        "Kinder & Jugend (Haus 2), O'Neill: «Nord»",
     ],
 )
 def test_honest_names_of_one_alphabet_are_taken(db: None, name: str) -> None:

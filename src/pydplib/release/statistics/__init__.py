@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pydplib._public import STATISTIC_MODULES
 from pydplib.release.statistics.count import Count
 from pydplib.release.statistics.crosstab import Crosstab
 from pydplib.release.statistics.deviation import StandardDeviation
@@ -28,6 +29,7 @@ _ORDER = (
 )  # fmt: skip
 for _ask in [*_ORDER, *(_other for _other in list(STATISTICS) if _other not in _ORDER)]:
     STATISTICS[_ask] = STATISTICS.pop(_ask)  # the order of forms, whatever the order of imports
+STATISTICS.open(*STATISTIC_MODULES)
 
 __all__ = [
     "STATISTICS",

@@ -21,6 +21,7 @@ from pydplib.budget.costs import Cost
 from pydplib.engine.exact import integers
 from pydplib.errors import ParameterError
 from pydplib.mechanisms._common import laplace_tail_steps
+from pydplib.release.findings import Finding
 
 Integers = NDArray[Any]
 """Exact integers, of 64 bits or Python's own (``engine.exact.integers``)."""
@@ -123,6 +124,9 @@ class Noisy:
     sizes: Floats | None = None
     raw: NDArray[Any] | None = None
     doubtful: NDArray[np.bool_] | None = None
+    population: tuple[Sequence[float | None], Sequence[float | None]] | None = None
+    findings: tuple[Finding, ...] = ()
+    counts: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ line, forms, API, client, figures and documents read the registry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -36,8 +37,10 @@ Conditions: TypeAlias = Condition | Iterable[Condition]
 ROW_IS_PERSON = "each row counts as one person"
 """What a release counts where the schema names no person column."""
 
-Picture: TypeAlias = Literal["bars", "points", "boxes", "choices"]
-"""How a statistic is drawn: bars (colours for tables), points with intervals, boxes, or the values that were chosen."""
+Picture: TypeAlias = Literal["bars", "points", "boxes", "choices", "curves", "forest", "roc"]
+"""How a statistic is drawn: bars (colours for tables), points with intervals, boxes, the values that were chosen;
+survival curves, a forest plot or a ROC curve.
+"""
 
 PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges"]
 """What a part of a question holds: one of several words, a number, a whole number, quantiles, edges of bins."""
@@ -146,6 +149,7 @@ class Question:
     group_labels: ClassVar[tuple[str, str]] = ("By which group?", "And by?")
     needs_group: ClassVar[bool] = False
     number_hint: ClassVar[str] = ""
+    joint: ClassVar[tuple[str, ...]] = ()
 
     by: By = field(default=(), kw_only=True)
     where: Conditions = field(default=(), kw_only=True)
@@ -497,7 +501,58 @@ class Question:
         raise NotImplementedError
 
 
-STATISTICS: dict[str, type[Question]] = {}
+class Registry(dict[str, type[Question]]):
+    """The word of a statistic -> its class, in the order of forms.
+
+    Statistics of packages above this one (``_public.STATISTIC_MODULES``) are loaded at the first look-up, so that
+    nothing below imports them and ``import pydplib`` stays quick. Until ``open`` is called, nothing is loaded.
+    """
+
+    _waiting: tuple[str, ...] = ()
+
+    def open(self, *modules: str) -> None:
+        """Let the first look-up load these modules, each of which enters its own statistics."""
+        self._waiting = modules
+
+    def _load(self) -> None:
+        for module in self._waiting:  # loaded once; another thread that is loading one is waited for
+            import_module(module)
+
+    def __contains__(self, ask: object) -> bool:
+        if not super().__contains__(ask):
+            self._load()
+        return super().__contains__(ask)
+
+    def __missing__(self, ask: str) -> type[Question]:
+        if ask not in self:
+            raise KeyError(ask)
+        return self[ask]
+
+    def get(self, ask: Any, default: Any = None) -> Any:
+        """Return a statistic by its word."""
+        found = ask in self  # loads what waits
+        return super().get(ask, default) if found else default
+
+    def items(self) -> Any:
+        """Return all statistics with their words."""
+        self._load()
+        return super().items()
+
+    def values(self) -> Any:
+        """Return all statistics."""
+        self._load()
+        return super().values()
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._load()
+        return super().__len__()
+
+
+STATISTICS: Registry = Registry()
 """The word of a statistic -> its class, in the order of forms."""
 
 Kind = TypeVar("Kind", bound=type[Question])

@@ -123,7 +123,7 @@ class NothingToRead:
         """Refuse: a price touches no data."""
         raise LedgerError("A price is made from public facts: no data are read for it.")
 
-    explain = bounded = aggregate
+    explain = bounded = tables = aggregate
 
 
 class PinnedRows(NothingToRead):
@@ -146,6 +146,10 @@ class PinnedRows(NothingToRead):
     def aggregate(self, plan: Any) -> Any:
         """Return the exact integers of a plan."""
         return self.engine.aggregate(plan)
+
+    def tables(self, plans: Any) -> Any:
+        """Return the exact cells of several tables of counts."""
+        return self.engine.tables(plans)
 
     def explain(self, plan: Any) -> Any:
         """Return how a plan would be answered; a file that is gone or was changed is noticed here, before the debit."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake import uploads
 from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient
+from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient, Snapshot
 from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
 from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, prepare, write_reports
+from pydplib.web.intake.remembering import remember
 from pydplib.web.jobs import Claim, LostClaimError
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
@@ -104,13 +106,57 @@ def _show(batch: ImportBatch, claim: Claim) -> None:
         written = staged.update(state=Report.State.SIGNED, created=now, changed=now, signed=now)
         number = new_data_version(batch.project) if written else batch.project.data_version
         batch.problem_rows.all().delete()  # they hold cells of the file
-        claim.release(good=written, bad=batch.rows - written)
+        remember(batch, batch.template.template)
+        claim.release(good=written, bad=batch.rows - written, groups=[], replacements={}, data_version=number)
         log.add("import.accept", batch.key, reports=written, rows=batch.rows, data_version=number)
 
 
 def claim_discard(batch: ImportBatch) -> Claim:
     """Claim an import that has not ended, to throw it away."""
     return Claim(batch, _State.DISCARDING, among=set(_State.values).difference(ImportBatch.ENDED))
+
+
+def claim_undo(batch: ImportBatch, *, actor: object) -> Claim:
+    """Take an import back that was taken in: nobody sees its reports from now on, and ``discard_batch`` removes them.
+
+    Raises:
+        DataError: A snapshot holds its reports, or somebody has worked on one of them since.
+    """
+    with recorded(actor, project=batch.project) as log:
+        Project.objects.select_for_update().get(pk=batch.project_id)
+        check_undo(batch)
+        check_not_busy(batch.project)
+        claim = claim_discard_of(batch)
+        reports = Report.all_objects.filter(batch=batch, state=Report.State.SIGNED).update(state=Report.State.STAGED)
+        number = new_data_version(batch.project)
+        log.add("import.undo", batch.key, reports=reports, data_version=number)
+    return claim
+
+
+def claim_discard_of(batch: ImportBatch) -> Claim:
+    """Claim an import that was taken in, to remove what it brought."""
+    return Claim(batch, _State.DISCARDING, among=(_State.ACCEPTED,), done=0)
+
+
+def check_undo(batch: ImportBatch) -> None:
+    """Raise ``DataError`` unless an import can be taken back: until a snapshot holds it, or a report is worked on."""
+    if batch.state != _State.ACCEPTED or batch.data_version is None:
+        raise DataError("Only an import that was taken in can be taken back.")
+    if Snapshot.objects.filter(project=batch.project_id, data_version__gte=batch.data_version).exists():
+        raise DataError("A snapshot was made since this import: it cannot be taken back any more.")
+    reports = Report.all_objects.filter(batch=batch)
+    touched = reports.filter(Q(version__gt=1) | Q(corrections__isnull=False) | ~Q(state=Report.State.SIGNED))
+    if touched.exists():
+        raise DataError("Reports of this import were corrected since: it cannot be taken back any more.")
+
+
+def can_undo(batch: ImportBatch) -> bool:
+    """Return whether ``check_undo`` would pass."""
+    try:
+        check_undo(batch)
+    except DataError:
+        return False
+    return True
 
 
 def discard_batch(batch: ImportBatch, claim: Claim | None = None, *, actor: object = None) -> None:
@@ -123,7 +169,7 @@ def discard_batch(batch: ImportBatch, claim: Claim | None = None, *, actor: obje
             Report.all_objects.filter(pk__in=[pk for pk, _ in part]).delete()
             _unused({patient for _, patient in part}).delete()
     with recorded(actor or batch.by, project=batch.project) as log:
-        claim.save(state=_State.DISCARDED, ended=timezone.now())
+        claim.save(state=_State.DISCARDED, ended=timezone.now(), groups=[], replacements={})
         claim.release()
         batch.problem_rows.all().delete()
         log.add("import.discard", batch.key, rows=batch.rows)

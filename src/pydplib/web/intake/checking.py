@@ -11,6 +11,7 @@ from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.duplicates import Duplicates
+from pydplib.web.intake.groups import Groups
 from pydplib.web.intake.mapping import titles_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.reading import FileRow, Reader, split_fields
@@ -37,19 +38,28 @@ def check_rows(batch: ImportBatch, claim: Claim | None = None) -> None:
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
     columns = _names(batch, template)
+    groups = Groups(columns)
     good = bad = kept = done = 0
     with transaction.atomic():
-        claim.save(done=0, good=0, bad=0)
-        batch.problem_rows.all().delete()
+        claim.save(done=0, good=0, bad=0, groups=[])
+        erased = [
+            row.pk for row in batch.problem_rows.all() if is_erased(row)
+        ]  # stay left out, however often it is tried
+        batch.problem_rows.exclude(pk__in=erased).delete()
+        gone = set(batch.problem_rows.values_list("number", flat=True))
     for chunk in chunks(reader.rows(), CHUNK):
-        repeated = duplicates.find(chunk)
+        repeated = duplicates.find([row for row in chunk if row.number not in gone])
         rows = []
         for row in chunk:
+            if row.number in gone:
+                bad += 1
+                continue
             if not row.problems and row.number not in repeated:
                 good += 1
                 continue
             is_bad = not row.ok or row.number in repeated
             good, bad = good + (not is_bad), bad + is_bad
+            groups.add(row, repeated.get(row.number, ""))
             if kept < MOST_PROBLEM_ROWS:
                 kept += 1
                 rows.append(_problem_row(batch, row, repeated.get(row.number, ""), columns))
@@ -58,9 +68,18 @@ def check_rows(batch: ImportBatch, claim: Claim | None = None) -> None:
             ImportRow.objects.bulk_create(rows)
             claim.save(done=done, good=good, bad=bad)
     with recorded(batch.by, project=batch.project) as log:
-        claim.save(state=_State.CHECKED)
+        found = {
+            name: {old: {**said, "rows": reader.replaced[name, old]} for old, said in values.items()}
+            for name, values in batch.replacements.items()
+        }
+        claim.save(state=_State.CHECKED, groups=[each.to_dict() for each in groups.largest()], replacements=found)
         claim.release()
         log.add("import.check", batch.key, rows=done, bad=bad)
+
+
+def is_erased(row: ImportRow) -> bool:
+    """Return whether the person of a row was erased while its import waited."""
+    return any(each["code"] == "erased" for each in row.problems)
 
 
 def mend_row(row: ImportRow, fields: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.design.values import SHORT
 from pydplib.web.intake.accepting import check_not_busy
-from pydplib.web.intake.models import ImportBatch, ImportRow, Patient
+from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow, Patient
 from pydplib.web.intake.pseudonyms import find_patient, pseudonyms_of
 from pydplib.web.intake.recording import CHUNK, new_data_version
 from pydplib.web.intake.snapshots import forget, without_people
@@ -112,6 +112,8 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
     check_not_busy(project)
     with without_people(project, None) as files, recorded(actor, project=project) as log:
         ImportRow.objects.filter(batch__project=project).delete()
+        ImportBatch.objects.filter(project=project).update(groups=[], replacements={})
+        ImportMemory.objects.filter(project=project).delete()
         patients = Patient.objects.filter(project=project)
         gone = 0
         while part := list(patients.values_list("pk", flat=True)[:CHUNK]):
@@ -140,3 +142,5 @@ def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:
             row.fields, row.decision = {}, ImportRow.Decision.LEAVE_OUT
             row.problems = [{"code": "erased", "field": "", "column": "", "message": _ERASED, "severity": "error"}]
             row.save(update_fields=["fields", "problems", "decision"])
+    # Problems by value may show a cell of theirs; the next dry run counts them again.
+    ImportBatch.objects.filter(project=project).exclude(groups=[]).update(groups=[])

@@ -23,7 +23,7 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         label="File",
         help_text="CSV (any separator, decimal comma and encoding), Excel (.xlsx), or FHIR QuestionnaireResponse.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt,.tsv,.xlsx,.json,.ndjson"}),
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.txt,.tsv,.xlsx,.json,.ndjson,.jsonl"}),
     )
     sheet = forms.CharField(
         label="Sheet", required=False, max_length=100, help_text="Only for workbooks with several sheets."

@@ -18,6 +18,53 @@ _KNOWN = {
     NUMBER: ("reportid", "reportnumber", "accession", "accessionnumber", "ordernumber", "befundnummer"),
     DEPARTMENT: ("department", "abteilung", "requestingdepartment"),
 }
+_GERMAN = {
+    "alter": ("age",),
+    "patientenalter": ("age",),
+    "alterinjahren": ("age",),
+    "jahr": ("year",),
+    "befundjahr": ("year",),
+    "untersuchungsjahr": ("year",),
+    "datum": ("date", "examdate", "studydate", "lastmodified"),
+    "befunddatum": ("reportdate", "date", "examdate", "lastmodified"),
+    "untersuchungsdatum": ("examdate", "studydate", "date", "lastmodified"),
+    "zuletztgeändert": ("lastmodified",),
+    "änderungsdatum": ("lastmodified",),
+    "verlauf": ("followup",),
+    "verlaufskontrolle": ("followup",),
+    "nachsorge": ("followup",),
+    "therapie": ("therapy", "treatment"),
+    "behandlung": ("therapy", "treatment"),
+    "abteilungscode": ("departmentcode",),
+    "anforderndeabteilung": ("departmentcode",),
+    "zuweiser": ("departmentcode", "department"),
+    "arzt": ("physicianname", "physician"),
+    "befunder": ("physicianname", "physician"),
+    "befundenderarzt": ("physicianname", "physician"),
+    "radiologe": ("physicianname", "physician"),
+    "geschlecht": ("sex", "gender"),
+    "größe": ("size", "height"),
+    "gewicht": ("weight",),
+    "volumen": ("volume", "prostatevolume"),
+    "prostatavolumen": ("volume", "prostatevolume"),
+    "psawert": ("psa",),
+    "läsionen": ("lesions",),
+    "anzahlläsionen": ("lesions", "numberoflesions"),
+    "anzahlderläsionen": ("lesions", "numberoflesions"),
+    "herde": ("lesions", "numberoflesions"),
+    "tumorstatus": ("tumourstatus",),
+    "gleasonscore": ("gleason",),
+    "pirads": ("pirads", "piradsscore"),
+    "piradsscore": ("pirads",),
+    "piradskategorie": ("pirads",),
+    "turp": ("turp",),
+    "turpoperation": ("turp",),
+    "benigneprostatahyperplasie": ("bph",),
+    "prostatahyperplasie": ("bph",),
+    "pcaohnepirads": ("pcanopirads",),
+    "karzinomohnepirads": ("pcanopirads",),
+}
+"""How German files call a field -> what templates call it, the likeliest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +110,27 @@ def guess(template: Template, columns: Sequence[str]) -> list[str]:
         >>> from pydplib.capture import builtin
         >>> guess(builtin("pirads-paper"), ["Pat.-Nr.", "PIRADS score", "Geburtsdatum", "Colour"])
         ['patient_id', 'pirads', '@identifier', '']
+        >>> guess(builtin("pirads-paper"), ["Alter", "Jahr", "Verlauf", "Befunddatum"])
+        ['age', 'year', 'follow_up', 'last_modified']
     """
     words: dict[str, str] = {}
     for target in reversed(targets_of(template)):
         if target.question is not None:
             if not target.group:  # a code is the question's name elsewhere, and a file's header may well be it
-                words |= dict.fromkeys((_bare(code.code) for code in target.question.codes), target.name)
-            words[_bare(target.title)] = words[_bare(_spoken(target))] = target.name
+                words |= dict.fromkeys((bare(code.code) for code in target.question.codes), target.name)
+            words[bare(target.title)] = words[bare(_spoken(target))] = target.name
+    for word, meant in _GERMAN.items():
+        if word not in words and (found_word := next((each for each in meant if each in words), "")):
+            words[word] = words[found_word]
     for name, known in _KNOWN.items():
         for word in known:
             words.setdefault(word, name)
     person = field_name((template.person,)) if template.person else ""
-    rest = [column for column in columns if _bare(column) not in words]
-    whose = None if person in {words.get(_bare(column)) for column in columns} else person_column(rest)
+    rest = [column for column in columns if bare(column) not in words]
+    whose = None if person in {words.get(bare(column)) for column in columns} else person_column(rest)
     found, taken = [], set[str]()
     for column in columns:
-        name = words.get(_bare(column), "")
+        name = words.get(bare(column), "")
         if not name and is_about_patient(column):
             name = person if column == whose else IDENTIFIER
         if name in taken and name != IDENTIFIER:
@@ -130,5 +182,6 @@ def _spoken(target: Target) -> str:
     return f"{loop} {int(number) + 1} {question}" if loop else question
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
+    """Return a name without blanks, signs and case: two spellings of one column are the same."""
     return re.sub(r"[\W_]+", "", name.casefold())

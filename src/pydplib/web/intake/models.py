@@ -166,6 +166,11 @@ class ImportBatch(models.Model):
     columns = models.JSONField(default=list)  # the names in the file's first line
     comma = models.BooleanField(default=False)  # whether a comma may stand before decimals
     mapping = models.JSONField(default=list)  # per column: the field it goes to, or "" for none
+    # Field -> text of a cell -> {"new": the text that is read instead, "rows": how many rows have it}.
+    replacements = models.JSONField(default=dict)
+    # What is wrong, by column and value (intake.groups); holds cells of the file, and is emptied when the import ends.
+    groups = models.JSONField(default=list)
+    data_version = models.PositiveBigIntegerField(null=True)  # of the project, once it was taken in
     rows = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)  # rows that the running step is through with
     good = models.PositiveIntegerField(default=0)
@@ -209,3 +214,11 @@ class ImportRow(models.Model):
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["batch", "number"], name="one_problem_row_per_number")]
         ordering = ("number",)
+
+
+class ImportMemory(models.Model):
+    """How the columns and values of earlier files were matched, for the next file of the project."""
+
+    project = models.OneToOneField("projects.Project", on_delete=models.CASCADE, related_name="import_memory")
+    columns = models.JSONField(default=dict)  # a column's name without blanks and case -> the field it goes to
+    values = models.JSONField(default=dict)  # field -> text of a cell -> the text that is read instead

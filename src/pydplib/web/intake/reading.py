@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +55,12 @@ class Reader:
         self.readers = {
             name: _converter(question, batch.comma) for name, question in self.questions.items() if question is not None
         }
+        self.replacements: dict[str, dict[str, str]] = {
+            name: {old: said["new"] for old, said in values.items()}
+            for name, values in batch.replacements.items()
+            if name in self.readers
+        }
+        self.replaced: Counter[tuple[str, str]] = Counter()
         self.commas = self._with_decimal_comma()
         self.is_flat = batch.format != "fhir" and not any("/" in name for name in batch.mapping)
 
@@ -95,14 +102,25 @@ class Reader:
 
     def evaluated(self, number: int, fields: Mapping[str, str], special: Mapping[str, str]) -> FileRow:
         """Evaluate the fields of a row."""
-        read = {name: self.readers[name](text) for name, text in fields.items() if name in self.readers}
+        said = self._replaced(fields) if self.replacements else fields
+        read = {name: self.readers[name](text) for name, text in said.items() if name in self.readers}
         if self.is_flat:
             answers: Any = {self.questions[name].id: text for name, text in read.items()}  # type: ignore[union-attr]
         else:
             answers = answers_from_fields(self.template, read)
         evaluation = evaluate(self.template, answers, purpose="import")
-        unclear = tuple(self._unclear(name) for name in fields if name in self.commas and is_ambiguous(fields[name]))
+        unclear = tuple(self._unclear(name) for name in said if name in self.commas and is_ambiguous(said[name]))
         return FileRow(number, fields, evaluation.answers, (*unclear, *evaluation.problems), special)
+
+    def _replaced(self, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the fields with other texts for the values that people said how to read, and count these."""
+        said = dict(fields)
+        for name, values in self.replacements.items():
+            old = fields.get(name, "").strip() if name in fields else None
+            if old is not None and old in values:
+                said[name] = values[old]
+                self.replaced[name, old] += 1
+        return said
 
     def _unclear(self, name: str) -> Problem:
         question = self.questions[name]

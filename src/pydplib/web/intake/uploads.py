@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, PydplibError
 from pydplib.tables.lines import check_head, is_sound, read_head, write_sound
+from pydplib.tables.ndjson import file_lines, ndjson_to_csv
 from pydplib.tables.sheets import sheet_to_csv
 from pydplib.web.room import FullDiskError, check_room, reason_of
 
@@ -60,7 +61,7 @@ class Received:
     """A file in plain form: UTF-8 CSV with commas, or one FHIR response per line.
 
     Args:
-        format: ``csv``, ``excel`` or ``fhir``.
+        format: ``csv`` (JSON lines too), ``excel`` or ``fhir``.
         rows: How many.
         columns: The names in the first line.
         comma: Whether a comma may stand before decimals.
@@ -188,7 +189,12 @@ def _plain_form(raw: Path, text: Path, plain: Path, sheet: str | None) -> Receiv
             raise DataError(f"This file is {word} first.")
     if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
         rows, ignored = _plain_fhir(raw, plain)
-        return Received("fhir", rows, ignored=ignored)
+        if rows:
+            return Received("fhir", rows, ignored=ignored)
+        text.unlink()
+        _lines_as_table(raw, text)
+        columns, rows = _plain_table(text, ",", plain)
+        return Received("csv", rows, tuple(columns))
     head = read_head(raw)
     if head.encoding != "utf-16" and b"\0" in start:
         raise DataError("This is no table: it has bytes that are not text. Upload CSV, Excel (.xlsx) or FHIR.")
@@ -324,9 +330,20 @@ def _plain_fhir(raw: Path, plain: Path) -> tuple[int, int]:
                 line = "\\u0000"
             if "\\u0000" in line:
                 raise DataError(f"Response {count} has characters that are not text. Correct it where it came from.")
-    if not count:
-        raise DataError("The file has no QuestionnaireResponse in it.")
     return count, ignored
+
+
+def _lines_as_table(raw: Path, text: Path) -> None:
+    """Write one JSON object per line, such as a bulk export of patients, as CSV."""
+    is_table = True
+    try:
+        ndjson_to_csv(file_lines(raw), text, most_columns=MOST_COLUMNS)
+    except DataError as error:
+        if "JSON object" not in str(error):
+            raise
+        is_table = False
+    if not is_table:
+        raise DataError("The file has no QuestionnaireResponse in it, and is no table with one JSON object per line.")
 
 
 def _resources_in(raw: Path) -> Iterator[Any]:

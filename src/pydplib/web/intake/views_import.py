@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import DatabaseError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -17,17 +18,31 @@ from pydplib.errors import PolicyError, PydplibError
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.doors import door
 from pydplib.web.intake import jobs, uploads
-from pydplib.web.intake.accepting import accept_batch, claim_accept, claim_discard, discard_batch
+from pydplib.web.intake.accepting import (
+    accept_batch,
+    can_undo,
+    claim_accept,
+    claim_discard,
+    claim_undo,
+    discard_batch,
+)
 from pydplib.web.intake.checking import MOST_PROBLEM_ROWS, check_rows, claim_check, decide, mend_row, tally
 from pydplib.web.intake.forms import MappingForm, UploadForm
+from pydplib.web.intake.groups import entries_of, read_replacements
 from pydplib.web.intake.housekeeping import discard_old_imports
-from pydplib.web.intake.mapping import DEPARTMENT, guess, missing_fields, targets_of
+from pydplib.web.intake.left_out import csv_text
+from pydplib.web.intake.mapping import DEPARTMENT, missing_fields, targets_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
+from pydplib.web.intake.remembering import remembered_columns, remembered_values
 from pydplib.web.people.models import new_key
 
 STEPS = ("Upload", "Match columns", "Dry run", "Done")
 _State = ImportBatch.State
 _PAGE = 25
+_SAMPLES, _SAMPLED_ROWS, _SAMPLE_LETTERS = 3, 200, 40
+_MOST_ENTRIES = 1000
+MOST_LEFT_OUT = 0.01
+"""Beyond this share of the rows, leaving them out is asked about first."""
 
 
 @door("import_records")
@@ -69,7 +84,8 @@ def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> Impo
                 format=found.format,
                 columns=list(found.columns),
                 comma=found.comma,
-                mapping=_allowed(guess(template, found.columns), own),
+                mapping=_allowed(remembered_columns(request.project, template, found.columns), own),
+                replacements=remembered_values(request.project, template),
                 rows=found.rows,
             )
             log.add("import.upload", batch.key, format=found.format, rows=found.rows)
@@ -103,16 +119,19 @@ def import_batch(request: Any) -> HttpResponse:
             "rows": [_shown(row, titles) for row in page],
             "tally": tally(batch),
             "most": MOST_PROBLEM_ROWS,
+            "entries": entries_of(batch, batch.template.template),
+            "asks": _asks(batch, tally(batch)["left_out"]),
             "ignored": [c for c, name in zip(batch.columns, batch.mapping, strict=True) if not name]
             if batch.mapping
             else [],
             "step": 3,
         }
-        if len(page):
+        if len(page) or context["entries"]:
             # Cells of the file are on this page: a look like any other.
             record(request.user, "import.look", batch.key, project=request.project, rows=[row.number for row in page])
         return render(request, "intake/import_check.html", context)
     context["step"] = 3 if batch.state == _State.CHECKING else 4
+    context["can_undo"] = can_undo(batch)
     return render(request, "intake/import_state.html", context)
 
 
@@ -184,11 +203,56 @@ def import_row(request: Any, number: int) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_POST
+def import_replace(request: Any) -> HttpResponse:
+    """Take what values are replaced by, in the whole file, and try every row again."""
+    batch = _mine(request)
+    if batch.state != _State.CHECKED or batch.format == "fhir":
+        return redirect("import_batch", key=batch.key)
+    columns = (request.POST.getlist(name)[:_MOST_ENTRIES] for name in ("field", "old", "new"))
+    found = read_replacements(batch.template.template, zip(*columns, strict=False))
+    jobs.start(check_rows, batch, take=partial(claim_check, replacements=found))
+    record(
+        request.user,
+        "import.replace",
+        batch.key,
+        project=request.project,
+        fields=sorted(found),
+        values=sum(map(len, found.values())),
+    )
+    return redirect("import_batch", key=batch.key)
+
+
+@door("import_records", of=ImportBatch)
+@require_GET
+def import_left_out(request: Any) -> Any:
+    """Hand out the rows that are left out as things stand, to correct them and upload them again."""
+    batch = _mine(request)
+    if batch.state != _State.CHECKED or batch.format == "fhir" or not uploads.path_of(batch.key).exists():
+        raise Http404
+    record(request.user, "import.download", batch.key, project=request.project, rows=tally(batch)["left_out"])
+    response = StreamingHttpResponse(csv_text(batch), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="rows-left-out.csv"'
+    return response
+
+
+@door("import_records", of=ImportBatch)
+@require_POST
+def import_undo(request: Any) -> HttpResponse:
+    """Take back an import that was taken in, as long as no snapshot holds it."""
+    batch = _mine(request)
+    jobs.start(discard_batch, batch, take=partial(claim_undo, actor=request.user))
+    return redirect("import_batch", key=batch.key)
+
+
+@door("import_records", of=ImportBatch)
+@require_POST
 def import_accept(request: Any) -> HttpResponse:
     """Take the import in, or go on with taking it in."""
     batch = _mine(request)
     if batch.state == _State.CHECKING:
         jobs.start(check_rows, batch, take=claim_check)
+    elif batch.state == _State.CHECKED and not _has_agreed(request, batch):
+        messages.warning(request, "Nothing was taken in: say first that these rows are to be left out.")
     elif batch.state in (_State.CHECKED, _State.ACCEPTING):
         jobs.start(accept_batch, batch, take=claim_accept)
     elif batch.state == _State.DISCARDING:
@@ -204,6 +268,17 @@ def import_discard(request: Any) -> HttpResponse:
     if batch.is_open:
         jobs.start(discard_batch, batch, take=claim_discard)
     return redirect("import_batch", key=batch.key)
+
+
+def _asks(batch: ImportBatch, left_out: int) -> bool:
+    """Return whether so many rows would be left out that people are asked first."""
+    return left_out > MOST_LEFT_OUT * batch.rows
+
+
+def _has_agreed(request: Any, batch: ImportBatch) -> bool:
+    """Return whether the user has seen how many rows are left out: the number that they agreed to is sent along."""
+    left_out = tally(batch)["left_out"]
+    return not _asks(batch, left_out) or request.POST.get("left_out", "") == str(left_out)
 
 
 def _visible(request: Any) -> Any:
@@ -245,17 +320,32 @@ def _mapping_form(request: Any, batch: ImportBatch, data: Any = None) -> Mapping
     )
 
 
+def _samples(batch: ImportBatch) -> list[list[str]]:
+    """Return a few different cells of every column, from its first rows."""
+    found: list[list[str]] = [[] for _ in batch.columns]
+    if not uploads.path_of(batch.key).exists():
+        return found
+    for cells in islice(uploads.table_rows(batch.key), _SAMPLED_ROWS):
+        for seen, cell in zip(found, cells, strict=True):
+            text = " ".join(cell.split())
+            text = text if len(text) <= _SAMPLE_LETTERS else text[: _SAMPLE_LETTERS - 1] + "…"
+            if text and text not in seen and len(seen) < _SAMPLES:
+                seen.append(text)
+    return found
+
+
 def _mapping_page(request: HttpRequest, batch: ImportBatch, form: MappingForm, *, status: int = 200) -> HttpResponse:
     template = batch.template.template
     mapping = [form[f"column{place}"].value() or "" for place in range(len(batch.columns))]
-    pairs = list(
-        zip(batch.columns, (form[f"column{place}"] for place in range(len(batch.columns))), mapping, strict=True)
-    )
+    bound = (form[f"column{place}"] for place in range(len(batch.columns)))
+    pairs = list(zip(batch.columns, bound, mapping, _samples(batch), strict=True))
+    record(request.user, "import.look", batch.key, project=batch.project, samples=_SAMPLES)
     context = {
         "batch": batch,
         "form": form,
         "pairs": pairs,
-        "ignored": [column for column, _, name in pairs if not name],
+        "ignored": [column for column, _, name, _ in pairs if not name],
+        "remembered": sum(map(len, batch.replacements.values())),
         "missing": missing_fields(template, mapping),
         "template": template,
         "steps": STEPS,

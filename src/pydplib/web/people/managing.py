@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from django.db import IntegrityError, transaction
 
 from pydplib.errors import ParameterError, PolicyError
+from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import links, rate_limits, second_factor
 from pydplib.web.people.models import TAKEN, Hospital, OneTimeLink, User
@@ -83,6 +84,8 @@ def invite_partner(owner: User, organisation: str, username: str, full_name: str
     The partner belongs to none of the owner's pages: it gets a budget of its own in every project that adds it.
     """
     try:
+        if not rate_limits.take("organisation", family_of(owner.hospital)):
+            raise PolicyError("Many organisations were made in a short time. Try again in an hour.")
         with _counting_taken(owner), recorded(owner) as log:
             _check_owner(owner)
             try:
@@ -186,16 +189,43 @@ def set_grace(owner: User, days: int) -> None:
             log.add("hospital.second_factor_grace", owner.hospital.key, before=before, after=days)
 
 
+def family_of(hospital: Hospital) -> str:
+    """Return the key of the organisation whose counts of tries this one shares.
+
+    An organisation that a partner opened, directly or through others that it opened, shares the partner's: a chain of
+    new organisations gives nobody more tries. Whoever the operator set up shares none, and none of theirs is used up by
+    the partners whom they invited.
+    """
+    key, above = hospital.key, _opened_by(hospital.key)
+    while above and (further := _opened_by(above)):
+        key, above = above, further
+    return key
+
+
+def _opened_by(key: str) -> str:
+    """Return the key of the organisation that opened another one; empty if the operator did."""
+    lines = Line.objects.filter(project="", action="partner.invite", details__contains=f'"organisation":"{key}"')
+    found: str = lines.values_list("hospital", flat=True).first() or ""
+    return found
+
+
 @contextmanager
 def _counting_taken(owner: User) -> Iterator[None]:
-    """Count names that were refused, and refuse all once there were many: nobody learns who is here by trying."""
-    if rate_limits.is_used_up("taken", owner.hospital_id):
+    """Count names that are refused, and refuse all once there were many: nobody learns who is here by trying.
+
+    Counted before, so that many tries at once cannot all pass; one that finds no name taken is given back.
+    """
+    family = family_of(owner.hospital)
+    if not rate_limits.take("taken", family):
         raise PolicyError("Many names were tried that cannot be used. Try again in an hour.")
     try:
         yield
     except (IntegrityError, ParameterError):
-        rate_limits.take("taken", owner.hospital_id)
         raise
+    except BaseException:
+        rate_limits.give_back("taken", family)
+        raise
+    rate_limits.give_back("taken", family)
 
 
 def _check_other(owner: User, subject: User) -> None:

@@ -26,14 +26,14 @@ _GREEK = (
 )
 _ARMENIAN = "Ս:U Տ:S Օ:O ա:w գ:q զ:q հ:h ո:n ռ:n ս:u ց:g ք:f օ:o"
 # Drawn like these in most typefaces, small or capital, though they are no cognates.
-_WITHOUT_MARKS = "ı:i ł:l ø:o đ:d ħ:h ŧ:t ɑ:a ɡ:g ɩ:i ʟ:l ƙ:k ß:b æ:ae œ:oe"
-_EAST_ASIAN = "〇:o 口:o ロ:o 丨:l 工:l エ:l ー:- 一:- ノ:/ 丿:/"
+_WITHOUT_MARKS = "ı:i ł:l ø:o đ:d ħ:h ŧ:t ɑ:a ɡ:g ɩ:i ʟ:l ƙ:k ß:b æ:ae œ:oe þ:p Ɛ:E ɛ:e ə:e"
+_EAST_ASIAN = "〇:o 口:o ロ:o 丨:l 工:l エ:l ー:- 一:- ノ:/ 丿:/ 亅:l 丶:-"
 _LOOKS = {
     ord(pair[0]): pair[2:]
     for table in (_CYRILLIC, _GREEK, _ARMENIAN, _WITHOUT_MARKS, _EAST_ASIAN)
     for pair in table.split(" ")
 }
-_STROKES = str.maketrans({"1": "l", "i": "l", "|": "l", "!": "l", "0": "o"})
+_STROKES = str.maketrans({"1": "l", "i": "l", "|": "l", "!": "l", "0": "o", "+": "t"})
 _PAIRS = (("rn", "m"), ("vv", "w"))
 
 _TOGETHER = frozenset(
@@ -52,6 +52,9 @@ _RECOMMENDED = _TOGETHER | frozenset(
 _EVERYDAY_LATIN = frozenset("ƏəƆɔƐɛƁɓƊɗƉɖƎǝƑƒƓɠƔɣƖƗƘƙƝɲƤƥƬƭƲʋƳƴƵƶƷʒɨʉ")
 """Letters of living languages with no plain letter inside, above U+017F. Other ones (small capitals, clicks, letters of
 phonetic writing) are drawn like plain letters or strokes."""
+
+_SIGNS = frozenset(" .,:;'\"&+-–/()#!|’‘“”„«»·・、「」")
+"""What may stand between letters and digits. Other signs are drawn like letters (℮, ×, ∣, ○), or replace them ($)."""
 
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, marks and signs that show nothing, whatever their category says."""
@@ -101,11 +104,18 @@ def check_name(name: str) -> str:
         raise ParameterError(f"A name has {MOST_LETTERS} letters at most.")
     if any(_is_unseen(letter) for letter in tidied):
         raise ParameterError("The name holds characters that nobody can see. Type it again.")
+    if strange := [letter for letter in tidied if not (letter.isalnum() or _is_mark(letter) or letter in _SIGNS)]:
+        raise ParameterError(f"A name has letters, digits and everyday punctuation. Leave out: {' '.join(strange[:5])}")
     alphabets = {unicodedata.name(c, "UNKNOWN").split(" ")[0] for c in tidied if c.isalpha()}
     mixed = len(alphabets) > 1 and not alphabets <= _TOGETHER
     if not alphabets <= _RECOMMENDED or mixed or ("LATIN" in alphabets and any(_passes_for_latin(c) for c in tidied)):
         raise ParameterError("The name mixes letters of several alphabets that look alike. Type it in one alphabet.")
     return tidied
+
+
+def _is_mark(letter: str) -> bool:
+    """Return whether a sign belongs to the letter before it, as vowels of Indian writing do."""
+    return unicodedata.category(letter) in ("Mn", "Mc")
 
 
 def _is_unseen(letter: str) -> bool:

@@ -42,6 +42,8 @@ LIMITS: dict[str, tuple[Limit, ...]] = {
     "invite": (Limit(20, 60), Limit(60, 24 * 60)),
     # Names of users and organisations that turned out to be taken: which ones exist is not found by trying.
     "taken": (Limit(10, 60), Limit(30, 24 * 60)),
+    # Organisations that one organisation, and those that it opened, open for partners.
+    "organisation": (Limit(10, 60), Limit(30, 24 * 60)),
     # One-time links that do not exist, from one address.
     "link": (Limit(20, 15),),
 }

@@ -16,6 +16,7 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import NEW_MEMBER, check_edit_rights
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import rate_limits
+from pydplib.web.people.managing import family_of
 from pydplib.web.people.models import User
 from pydplib.web.projects.changing import changing, tell_hospital
 from pydplib.web.projects.joining import start_membership
@@ -39,7 +40,7 @@ def invite(actor: Any, project: Project, name: str) -> Invitation:
         name: The user name as typed; letters may be small or capital.
     """
     typed = name.strip()
-    if not rate_limits.take("invite", actor.hospital_id):
+    if not rate_limits.take("invite", family_of(actor.hospital)):
         raise PolicyError("Your organisation has invited many people in a short time. Try again in an hour.")
     with changing(actor, project) as change:
         check_edit_rights(change.role, editor=actor.username, subject=typed)

@@ -1,0 +1,281 @@
+"""Simulated studies of every clinical statistic: how often intervals cover the population, how often tests are wrong.
+
+    python benchmarks/clinic.py            # the whole grid; writes benchmarks/results/clinic.json
+    python benchmarks/clinic.py --runs 500
+
+Each setting draws many cohorts from a known population, adds the noise of a release, and asks how often the interval
+covers the truth (coverage) or how often a test of nothing finds something (type I error). "planted" replaces the noise
+variance that the estimate is told by a wrong one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pydplib.clinic.accuracy import accuracy, area
+from pydplib.clinic.association import correlation, independence_test, trend_test
+from pydplib.clinic.contrasts import compare_means, compare_shares, standard_errors
+from pydplib.clinic.intervals import Estimate, laplace_variance
+from pydplib.clinic.planner import plan
+from pydplib.clinic.regression import design, logistic
+from pydplib.clinic.survival_curves import (
+    crossing,
+    log_rank_test,
+    median_survival,
+    restricted_mean,
+    survival_curve,
+)
+
+RESULTS = Path(__file__).parent / "results" / "clinic.json"
+SIZES, EPSILONS = (200, 400, 652, 1500, 5000), (0.3, 0.5, 1.0, 2.0, 3.0)
+
+Found = tuple[Estimate, Any]
+
+
+def add_noise(generator: np.random.Generator, epsilon: float, shape: tuple[int, ...]) -> np.ndarray:
+    """Return discrete Laplace noise of scale 1/epsilon."""
+    rate = 1 - np.exp(-epsilon)
+    return (generator.geometric(rate, shape) - generator.geometric(rate, shape)).astype(float)
+
+
+TWO_BY_TWO = np.array([[0.42, 0.18], [0.34, 0.06]])
+_AGES = np.arange(10.0)
+_BELLS = np.stack([np.exp(-((_AGES - middle) ** 2) / 8) for middle in (4, 6)])
+AGES = _BELLS / _BELLS.sum(axis=1, keepdims=True) * np.array([[0.6], [0.4]])
+_GRID = np.arange(6.0)
+_PAIRS = np.exp(-((_GRID[:, None] - _GRID) ** 2) / 8 - ((_GRID - 2.5) ** 2)[:, None] / 6)
+PAIRS = _PAIRS / _PAIRS.sum()
+SCORES = np.array([[0.20, 0.18, 0.12, 0.07, 0.03], [0.02, 0.04, 0.08, 0.12, 0.14]])
+BETA = np.array([-1.0, 0.6, 0.3, -0.4, 0.2, 0.5, -0.3])
+ROWS = design([2, 3, 4])
+_P = 1 / (1 + np.exp(-ROWS @ BETA))
+LOGISTIC = np.stack([(1 - _P) / 24, _P / 24], axis=1)
+EDGES = np.arange(13.0)
+
+
+def cohort(hazard: float, lost: float, bins: int = 12) -> np.ndarray:
+    """Return the chances of (bin, censored or event) under constant hazards, everybody censored at the horizon."""
+    cells, left = np.zeros((bins, 2)), 1.0
+    for place in range(bins):
+        cells[place, 1] = left * hazard
+        cells[place, 0] = left * (1 - hazard) * (lost if place < bins - 1 else 1.0)
+        left -= cells[place].sum()
+    return cells
+
+
+HAZARD = 0.08
+CURVE = (1 - HAZARD) ** np.arange(1, 13)
+
+
+def _odds(p: Any) -> Any:
+    return p / (1 - p)
+
+
+def _correlation_of(table: np.ndarray) -> float:
+    x = _GRID - table.sum(axis=1) @ _GRID
+    y = _GRID - table.sum(axis=0) @ _GRID
+    return float((table * np.outer(x, y)).sum() / np.sqrt((table.sum(axis=1) @ x**2) * (table.sum(axis=0) @ y**2)))
+
+
+def _shares() -> np.ndarray:
+    return TWO_BY_TWO[:, 1] / TWO_BY_TWO.sum(axis=1)
+
+
+def _two(measure: Any, truth: Callable[[float, float], float]) -> Any:
+    return TWO_BY_TWO, lambda t, v: compare_shares(t, v, measure=measure), truth(*_shares())
+
+
+def _area_of(table: np.ndarray) -> float:
+    well, ill = table[0] / table[0].sum(), table[1] / table[1].sum()
+    return float(ill @ (np.cumsum(well) - well / 2))
+
+
+def _later(row: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.cumsum(row[::-1])[::-1] / row.sum()
+    return found[1:]
+
+
+def _cut(found: Estimate) -> Estimate:
+    return Estimate(*(getattr(found, name)[..., 1:] for name in found.__dataclass_fields__))
+
+
+_MEANS = AGES @ _AGES / AGES.sum(axis=1)
+_WEIGHTS = np.r_[np.ones(11), 0.5]
+DESIGNS: dict[str, tuple[np.ndarray, Callable[[Any, float], Estimate], Any]] = {
+    "difference of proportions": _two("difference", lambda a, b: a - b),
+    "risk ratio": _two("risk ratio", lambda a, b: a / b),
+    "odds ratio": _two("odds ratio", lambda a, b: _odds(a) / _odds(b)),
+    "difference of means": (AGES, lambda t, v: compare_means(t, _AGES, v), _MEANS[0] - _MEANS[1]),
+    "mean and standard error": (AGES, lambda t, v: standard_errors(t, _AGES, v)[0], _MEANS),
+    "correlation": (PAIRS, lambda t, v: correlation(t, _GRID, _GRID, v), _correlation_of(PAIRS)),
+    "area under the curve": (SCORES, area, _area_of(SCORES)),
+    "sensitivity": (SCORES, lambda t, v: _cut(accuracy(t, v).sensitivity), _later(SCORES[1])),
+    "survival": (cohort(HAZARD, 0.06), lambda t, v: survival_curve(t, v).survival, CURVE),
+    "restricted mean": (cohort(HAZARD, 0.06), lambda t, v: restricted_mean(t, EDGES, v), 0.5 + CURVE @ _WEIGHTS),
+    "median survival": (
+        cohort(HAZARD, 0.06),
+        lambda t, v: median_survival(survival_curve(t, v), EDGES),
+        crossing(CURVE, EDGES),
+    ),
+    "logistic regression": (LOGISTIC, lambda t, v: logistic(t, ROWS, v).coefficients, BETA),
+}
+"""Statistic -> chances of the cells, the estimate, and the truth."""
+
+_EVEN = np.outer([0.6, 0.4], [0.15, 0.2, 0.25, 0.25, 0.15])
+_SHIFTED = _EVEN * np.array([[1.25, 1.1, 1.0, 0.9, 0.8], [0.6, 0.85, 1.0, 1.15, 1.3]])
+_ARMS = np.stack([0.55 * cohort(HAZARD, 0.06), 0.45 * cohort(HAZARD, 0.10)])
+_WORSE = np.stack([0.55 * cohort(HAZARD, 0.06), 0.45 * cohort(2 * HAZARD, 0.10)])
+TESTS: dict[str, tuple[np.ndarray, np.ndarray, Callable[[Any, float], float]]] = {
+    "chi-squared": (_EVEN, _SHIFTED, lambda t, scale: independence_test(t, scale).p),
+    "trend": (_EVEN, _SHIFTED, lambda t, scale: trend_test(t, np.arange(5.0), scale).p),
+    "log-rank": (_ARMS, _WORSE, lambda t, scale: log_rank_test(t, scale).p),
+}
+"""Test -> chances without an effect, with one, and the p-value."""
+
+
+def seeds(name: str, *parts: Any) -> np.random.Generator:
+    """Return a generator that follows from the name of a setting."""
+    return np.random.default_rng([zlib.crc32(name.encode()), *(round(1000 * float(part)) for part in parts)])
+
+
+def covered(
+    name: str, size: int, epsilon: float, *, runs: int, seed: int, planted: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often the intervals cover the population, and how often those of the noise cover the table."""
+    chances, estimate, truth = DESIGNS[name]
+    generator = seeds(name, size, epsilon, seed)
+    exact = generator.multinomial(size, chances.ravel() / chances.sum(), runs).reshape(runs, *chances.shape)
+    noisy = exact + add_noise(generator, epsilon, exact.shape)
+    found = estimate(noisy, laplace_variance(1 / epsilon) if planted is None else planted)
+    table = estimate(exact.astype(float), 0.0).value
+    wanted = ((found.low, found.high, truth), (found.noise_low, found.noise_high, table))
+    both = [((low <= goal) & (goal <= high)).mean(axis=0) for low, high, goal in wanted]
+    return np.atleast_1d(both[0]), np.atleast_1d(both[1])
+
+
+def false_alarms(
+    name: str, size: int, epsilon: float, *, runs: int, seed: int, planted: float | None = None, effect: bool = False
+) -> float:
+    """Return how often a test at 5 % finds something: by chance, or with an effect (its power)."""
+    nothing, something, p_value = TESTS[name]
+    chances = something if effect else nothing
+    generator = seeds(name, size, epsilon, seed)
+    exact = generator.multinomial(size, chances.ravel() / chances.sum(), runs).reshape(runs, *chances.shape)
+    noisy = exact + add_noise(generator, epsilon, exact.shape)
+    scale = 1 / epsilon if planted is None else planted
+    return float(np.mean([p_value(table, scale) <= 0.05 for table in noisy]))
+
+
+def _two_groups(design: dict[str, Any], n: int, epsilon: float, runs: int, measure: Any) -> float:
+    first, effect = design["baseline"], design["effect"]
+    odds = _odds(first) * effect
+    second = first + effect if measure == "difference" else odds / (1 + odds)
+    shares, split = np.array([first, second]), np.array([1 - design.get("split", 0.5), design.get("split", 0.5)])
+    chances = np.stack([split * (1 - shares), split * shares], axis=1)
+    generator = seeds(f"plan {measure}", n, epsilon)
+    tables = generator.multinomial(n, chances.ravel(), runs).reshape(runs, 2, 2)
+    noisy = tables + add_noise(generator, epsilon, tables.shape)
+    found = compare_shares(noisy, laplace_variance(1 / epsilon), measure=measure)
+    nothing = 0.0 if measure == "difference" else 1.0
+    return float(((found.low > nothing) | (found.high < nothing)).mean())
+
+
+def _two_means(design: dict[str, Any], n: int, epsilon: float, runs: int) -> float:
+    wide, bins = design["range"], design["bins"]
+    edges = np.linspace(-wide / 2, wide / 2, bins + 1)
+    generator = seeds("plan means", n, epsilon)
+    second = generator.random((runs, n)) < 0.5
+    values = generator.normal(0, design["deviation"], (runs, n)) + np.where(second, 0.5, -0.5) * design["effect"]
+    places = np.clip(np.digitize(values, edges) - 1, 0, bins - 1)
+    tables = np.zeros((runs, 2, bins))
+    np.add.at(tables, (np.arange(runs)[:, None], second.astype(int), places), 1)
+    noisy = tables + add_noise(generator, epsilon, tables.shape)
+    found = compare_means(noisy, (edges[1:] + edges[:-1]) / 2, laplace_variance(1 / epsilon))
+    return float(((found.low > 0) | (found.high < 0)).mean())
+
+
+def _two_curves(design: dict[str, Any], n: int, epsilon: float, runs: int) -> float:
+    bins = design["bins"]
+    lost = 1 - (1 - design["lost"]) ** (1 / bins)
+    ends = design["baseline"], design["baseline"] ** design["effect"]
+    chances = np.stack([0.5 * cohort(1 - end ** (1 / bins), lost, bins) for end in ends])
+    generator = seeds("plan survival", n, epsilon)
+    tables = generator.multinomial(n, chances.ravel(), runs).reshape(runs, *chances.shape)
+    noisy = tables + add_noise(generator, epsilon, tables.shape)
+    return float(np.mean([log_rank_test(table, 1 / epsilon).p <= 0.05 for table in noisy]))
+
+
+PLANS: dict[str, tuple[Any, dict[str, Any], int, float]] = {
+    "two shares": ("proportions", {"baseline": 0.3, "effect": 0.15}, 300, 0.5),
+    "two rare shares": ("proportions", {"baseline": 0.1, "effect": 0.08}, 652, 0.3),
+    "odds ratio": ("odds ratio", {"baseline": 0.3, "effect": 2.0}, 400, 1.0),
+    "two means": ("means", {"effect": 0.35, "deviation": 1.0, "range": 6.0, "bins": 10}, 300, 1.0),
+    "two means, much noise": ("means", {"effect": 0.25, "deviation": 1.0, "range": 6.0, "bins": 8}, 652, 0.5),
+    "two curves": ("survival", {"baseline": 0.6, "effect": 0.6, "bins": 12, "lost": 0.2}, 500, 1.0),
+}
+"""Design -> its kind, its parts, persons and epsilon."""
+
+
+def planned(name: str, runs: int) -> tuple[float, float]:
+    """Return the power that the planner predicts, and that of so many simulated studies."""
+    kind, design, n, epsilon = PLANS[name]
+    predicted = plan(kind, n=n, epsilon=epsilon, **design).power or 0.0
+    if kind == "means":
+        return predicted, _two_means(design, n, epsilon, runs)
+    if kind == "survival":
+        return predicted, _two_curves(design, n, epsilon, runs)
+    return predicted, _two_groups(design, n, epsilon, runs, "difference" if kind == "proportions" else kind)
+
+
+def grid(runs: int, test_runs: int) -> dict[str, Any]:
+    """Return coverage and type I error of every statistic in every setting."""
+    started = time.process_time()
+    coverage = [
+        {"statistic": name, "n": size, "epsilon": epsilon, "runs": runs,
+         "least": float(rates.min()), "mean": float(rates.mean()), "noise_least": float(noise.min())}
+        for name in DESIGNS for size in SIZES for epsilon in EPSILONS
+        for rates, noise in [covered(name, size, epsilon, runs=runs, seed=1)]
+    ]  # fmt: skip
+    alarms = []
+    for name in TESTS:
+        for size in SIZES:
+            for epsilon in EPSILONS:
+                few = test_runs // 10 if name == "log-rank" else test_runs
+                rate = false_alarms(name, size, epsilon, runs=few, seed=1)
+                alarms.append({"test": name, "n": size, "epsilon": epsilon, "runs": few, "type_1": rate})
+                print(alarms[-1], flush=True)
+    plans = [
+        {"design": name, "predicted": predicted, "realised": realised, "runs": 2000}
+        for name in PLANS for predicted, realised in [planned(name, 2000)]
+    ]  # fmt: skip
+    return {
+        "numpy": np.__version__, "python": platform.python_version(), "cpu_seconds": time.process_time() - started,
+        "coverage": coverage, "type_1": alarms, "plans": plans,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Run the grid and store it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--runs", type=int, default=5000)
+    parser.add_argument("--test-runs", type=int, default=5000)
+    asked = parser.parse_args()
+    found = grid(asked.runs, asked.test_runs)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    least = min(found["coverage"], key=lambda entry: entry["least"])
+    worst = max(found["type_1"], key=lambda entry: entry["type_1"])
+    print(f"least coverage {least}\nmost false alarms {worst}")
+
+
+if __name__ == "__main__":
+    main()

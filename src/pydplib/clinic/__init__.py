@@ -1,0 +1,37 @@
+"""Clinical statistics from noisy counts, with intervals that know the noise.
+
+Estimators are pure functions of noisy counts and of their noise (``contrasts``, ``association``, ``survival_curves``,
+``accuracy``, ``regression``); questions ask a session for one joint table and compute the rest from it.
+"""
+
+from __future__ import annotations
+
+from pydplib.clinic.comparing import Difference, OddsRatio, RiskRatio, StandardError
+from pydplib.clinic.diagnosis import Roc
+from pydplib.clinic.frequent import Top
+from pydplib.clinic.intervals import holm
+from pydplib.clinic.planner import StudyPlan, plan
+from pydplib.clinic.relating import Association, Correlation, Logistic, Trend
+from pydplib.clinic.series import Series
+from pydplib.clinic.survival import Survival
+from pydplib.clinic.table_one import TableOne, table_one
+
+__all__ = [
+    "Association",
+    "Correlation",
+    "Difference",
+    "Logistic",
+    "OddsRatio",
+    "RiskRatio",
+    "Roc",
+    "Series",
+    "StandardError",
+    "StudyPlan",
+    "Survival",
+    "TableOne",
+    "Top",
+    "Trend",
+    "holm",
+    "plan",
+    "table_one",
+]

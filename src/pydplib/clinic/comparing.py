@@ -1,0 +1,268 @@
+"""Groups compared: differences of means and shares, risk ratios, odds ratios, and standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from pydplib.clinic.contrasts import Measure, compare_means, compare_shares, standard_errors
+from pydplib.clinic.intervals import Estimate, Floats, laplace_variance
+from pydplib.clinic.question import Clinical, Result, check_yes_no, finding, key_axis, values_of
+from pydplib.errors import QuestionError
+from pydplib.release.axes import Axis
+from pydplib.release.grids import column_unit
+from pydplib.release.statistics.histogram import BIN_PARTS
+from pydplib.release.statistics.question import group_axes, statistic
+from pydplib.schema import Schema
+
+if TYPE_CHECKING:
+    from pydplib.release.facts import Facts
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Compared(Clinical):
+    """Every group against the first one; the first group and the outcome's values are those of the schema."""
+
+    @property
+    def group(self) -> str:
+        """The column whose groups are compared."""
+        return self.pairs[0][0]
+
+    def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
+        """Return the groups but the first, each compared with it."""
+        axis = group_axes(schema, {self.group: groups[self.group]})[0]
+        if len(axis.keys) < 2:
+            raise QuestionError(f"'{self.group}' has one group only: there is nothing to compare.")
+        return (Axis(axis.name, axis.keys[1:], axis.kind, axis.title, axis.unit),)
+
+    def words(self, facts: Facts) -> tuple[str, ...]:
+        """Return which group the others are compared with."""
+        axis = key_axis(facts, self.group)
+        return (f"Each group is compared with {axis.title or axis.name} = {axis.labels[0]}.",)
+
+    def _sizes(self, counts: Floats) -> Floats:
+        found: Floats = counts.sum(axis=-1)[1:]
+        return found
+
+
+_SHARED: dict[str, Any] = {
+    "picture": "forest", "about": "all", "needs_group": True, "most_groups": 1, "api_groups": (1, 1),
+    "is_binned": True, "parts": BIN_PARTS,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class SharesCompared(Compared):
+    """The share of a yes/no outcome in every group, against the first group."""
+
+    measure: ClassVar[Measure] = "difference"
+
+    def check_columns(self, facts: Facts) -> None:
+        """Raise unless the outcome has two values."""
+        check_yes_no(facts, self.column, "The outcome")
+
+    def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
+        """Return every group against the first."""
+        pairs = np.stack([counts[1:], np.broadcast_to(counts[:1], counts[1:].shape)], axis=1)
+        variance = laplace_variance(scale)
+        found = compare_shares(pairs, variance, measure=self.measure, confidence=confidence)
+        return Result(found, sizes=self._sizes(counts))
+
+    def words(self, facts: Facts) -> tuple[str, ...]:
+        """Return which value counts as yes."""
+        label = key_axis(facts, self.column).labels[1]
+        cells = "" if self.measure == "difference" else " Empty cells are cut at 0 and get half a person each."
+        return (*super().words(facts), f"Shares are those of {self.column} = {label}.{cells}")
+
+
+@statistic(
+    "difference",
+    aliases=("difference of means", "difference of proportions"),
+    title="Difference between groups",
+    hint="How far the average, or the share of yes, of each group lies from the first group's.",
+    example="difference of age by bph",
+    **_SHARED,
+)
+@dataclass(frozen=True, repr=False, init=False)
+class Difference(Compared):
+    """The difference of means (of numbers) or of shares (of yes/no) between each group and the first one.
+
+    Proof: ``Clinical``. Intervals for the population: ``contrasts.compare_shares`` and ``contrasts.compare_means``.
+
+    Args:
+        column: The outcome: a number, cut into bins, or a yes/no column.
+        by: The column of the groups; the first of its values is what the others are compared with.
+        edges: Public edges of the bins of a number.
+        bins: Instead of edges: how many bins of even width.
+        where: Conditions, all of which must hold.
+        per_person: Which row of each person counts.
+
+    Examples:
+        >>> Difference("age", by="bph", bins=10)
+        Difference('age', bins=10, by=['bph'])
+    """
+
+    def _is_share(self, facts: Facts) -> bool:
+        return len(facts.groups[self.column]) == 2 if isinstance(facts.groups[self.column], tuple) else False
+
+    def check_columns(self, facts: Facts) -> None:
+        """Raise unless the outcome is a number or has two values."""
+        if not self._is_share(facts):
+            values_of(facts, self.column)
+
+    def unit(self, facts: Facts) -> str:
+        """Return the outcome's unit; shares have none."""
+        return "" if self._is_share(facts) else column_unit(facts.schema.column(self.column))
+
+    def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
+        """Return every group against the first."""
+        pairs = np.stack([counts[1:], np.broadcast_to(counts[:1], counts[1:].shape)], axis=1)
+        variance = laplace_variance(scale)
+        if self._is_share(facts):
+            return Result(compare_shares(pairs, variance, confidence=confidence), sizes=self._sizes(counts))
+        middles = values_of(facts, self.column)
+        found = compare_means(pairs, middles, variance, confidence=confidence)
+        return Result(found, sizes=self._sizes(counts))
+
+    def words(self, facts: Facts) -> tuple[str, ...]:
+        """Return how values are counted."""
+        binned = not self._is_share(facts) and not isinstance(facts.groups[self.column], tuple)
+        return (*super().words(facts), *binning_words(facts, self.column)) if binned else super().words(facts)
+
+
+@statistic(
+    "risk ratio",
+    aliases=("relative risk",),
+    title="Risk ratio",
+    hint="How many times as often the outcome happens in each group as in the first one.",
+    example="risk ratio of recurrence by arm",
+    **_SHARED,
+)
+@dataclass(frozen=True, repr=False, init=False)
+class RiskRatio(SharesCompared):
+    """The ratio of the shares of a yes/no outcome: each group against the first one.
+
+    Proof: ``Clinical``. Interval for the population: ``contrasts.compare_shares``.
+
+    Args:
+        column: The outcome.
+        by: The column of the groups.
+        where: Conditions, all of which must hold.
+        per_person: Which row of each person counts.
+
+    Examples:
+        >>> RiskRatio("recurrence", by="arm")
+        RiskRatio('recurrence', by=['arm'])
+    """
+
+    measure: ClassVar[Measure] = "risk ratio"
+
+
+@statistic(
+    "odds ratio",
+    title="Odds ratio",
+    hint="How many times as large the odds of the outcome are in each group as in the first one.",
+    example="odds ratio of bph by prostatitis",
+    **_SHARED,
+)
+@dataclass(frozen=True, repr=False, init=False)
+class OddsRatio(SharesCompared):
+    """The ratio of the odds of a yes/no outcome: each group against the first one.
+
+    Proof: ``Clinical``. Interval for the population: ``contrasts.compare_shares``.
+
+    Args:
+        column: The outcome.
+        by: The column of the groups.
+        where: Conditions, all of which must hold.
+        per_person: Which row of each person counts.
+
+    Examples:
+        >>> OddsRatio("recurrence", by="arm")
+        OddsRatio('recurrence', by=['arm'])
+    """
+
+    measure: ClassVar[Measure] = "odds ratio"
+
+
+@statistic(
+    "standard error",
+    aliases=("mean with standard error",),
+    title="Average with its standard error",
+    hint="The average of a sample of persons, and how far it may lie from the population's.",
+    example="standard error of age by bph",
+    picture="points",
+    about="all",
+    is_binned=True,
+    most_groups=1,
+    api_groups=(0, 1),
+    parts=BIN_PARTS,
+)
+@dataclass(frozen=True, repr=False, init=False)
+class StandardError(Clinical):
+    """Means of a number in bins, with standard deviation and standard error of each group.
+
+    Proof: ``Clinical``. Interval for the population: ``contrasts.standard_errors``.
+
+    Args:
+        column: The number.
+        by: Groups: a mean for each.
+        edges: Public edges of the bins.
+        bins: Instead of edges: how many bins of even width.
+        where: Conditions, all of which must hold.
+        per_person: Which row of each person counts.
+
+    Examples:
+        >>> StandardError("age", by="bph", bins=10)
+        StandardError('age', bins=10, by=['bph'])
+    """
+
+    def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
+        """Return the groups."""
+        return group_axes(schema, {name: keys for name, keys in groups.items() if name != self.column})
+
+    def unit(self, facts: Facts) -> str:
+        """Return the column's unit."""
+        return column_unit(facts.schema.column(self.column))
+
+    def check_columns(self, facts: Facts) -> None:
+        """Raise unless the column holds numbers."""
+        values_of(facts, self.column)
+
+    def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
+        """Return the mean of each group."""
+        middles, variance = values_of(facts, self.column), laplace_variance(scale)
+        rows = counts.reshape(-1, middles.size)
+        found, deviation, error = standard_errors(rows, middles, variance, confidence=confidence)
+        labels = facts.axes[0].labels if facts.axes else ("",)
+        unit = self.unit(facts)
+        told = []
+        for place, label in enumerate(labels):
+            for name, numbers in (("standard deviation", deviation), ("standard error", error)):
+                told.append(finding(name, _alone(numbers), place, unit=unit, group=label))
+        return Result(found, tuple(told), sizes=rows.sum(axis=-1))
+
+    def words(self, facts: Facts) -> tuple[str, ...]:
+        """Return how values are counted."""
+        return binning_words(facts, self.column)
+
+
+def _alone(numbers: Floats) -> Estimate:
+    nothing = np.full_like(numbers, np.nan)
+    return Estimate(numbers, nothing, nothing, nothing, nothing)
+
+
+def binning_words(facts: Facts, name: str) -> tuple[str, ...]:
+    """Return that values stand for the middle of their bin, and how far that may shift a mean at most."""
+    axis = key_axis(facts, name)
+    if axis.kind != "bins":
+        return ()
+    wide = max(float(high) - float(low) for low, high in axis.keys)
+    unit = f" {axis.unit}" if axis.unit else ""
+    return (
+        f"Every value of {name} counts as the middle of its bin; that shifts a mean by at most {wide / 2:g}{unit}, "
+        "and usually far less. It is not in the intervals.",
+    )

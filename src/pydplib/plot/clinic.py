@@ -1,0 +1,211 @@
+"""Figures of clinical statistics as journals print them: survival curves, forest plots, ROC curves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pydplib.plot._figure import Figure, go
+from pydplib.plot._parts import empty_figure
+from pydplib.plot._theme import COLORWAY
+from pydplib.release.findings import ends_text, p_text, show
+
+PICTURES = ("curves", "forest", "roc")
+"""How clinical statistics are drawn."""
+
+_MOST_TICKS = 13
+
+
+def draw_clinical(release: Any, picture: str, *, title: str, caption: str) -> Figure:
+    """Return the figure of a clinical release.
+
+    Args:
+        release: A ``Release`` with intervals for the population.
+        picture: One of ``PICTURES``.
+        title: What it shows.
+        caption: What is guaranteed about it.
+    """
+    drawer = {"curves": _curves, "forest": _forest, "roc": _roc}[picture]
+    return drawer(release, title, f"{_interval_words(release)}\n{caption}")
+
+
+def _interval_words(release: Any) -> str:
+    often = f"{100 * release.confidence:g} %"
+    if release.population_low is None:
+        return "Error bars hold the noise alone."
+    return f"Intervals are for the population ({often}): sampling and noise are both in them."
+
+
+def _ends(release: Any, low: float, high: float) -> tuple[Any, Any]:
+    """Return the population's ends, infinite ones cut at public limits; the noise's where there are none."""
+    if release.population_low is None:
+        first, last = release.low, release.high
+    else:
+        first, last = release.population_low, release.population_high
+    lows = np.array([low if end is None else max(end, low) for end in first or release.values], dtype=float)
+    highs = np.array([high if end is None else min(end, high) for end in last or release.values], dtype=float)
+    return lows.reshape(release.shape or (1,)), highs.reshape(release.shape or (1,))
+
+
+def _clear(colour: str, share: float) -> str:
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{share})"
+
+
+def _curves(release: Any, title: str, caption: str) -> Figure:
+    """Draw survival curves with bands, and the numbers at risk under them."""
+    times = release.axes[-1]
+    edges = [float(times.keys[0][0]), *(float(key[1]) for key in times.keys)]
+    groups = release.axes[0].labels if len(release.axes) > 1 else ("all",)
+    values = np.asarray(release.values, dtype=float).reshape(len(groups), -1)
+    lows, highs = (ends.reshape(values.shape) for ends in _ends(release, 0.0, 1.0))
+    rows = len(groups)
+    fig = empty_figure("", "Share without an event", title, caption, 430 + 34 * rows)
+    share = min(0.45, (46 + 24 * rows) / (430 + 34 * rows))
+    for place, name in enumerate(groups):
+        colour = COLORWAY[place % len(COLORWAY)]
+        band = [1.0, *highs[place]], [1.0, *lows[place]]
+        for ends, fill in ((band[0], None), (band[1], "tonexty")):
+            fig.add_trace(
+                go.Scatter(
+                    x=edges, y=ends, mode="lines", line={"width": 0, "shape": "hv", "color": colour}, fill=fill,
+                    fillcolor=_clear(colour, 0.16), showlegend=False, hoverinfo="skip",
+                )
+            )  # fmt: skip
+        hover = [
+            "start"
+            if at == 0
+            else f"{show(values[place][at - 1])} ({ends_text(lows[place][at - 1], highs[place][at - 1])})"
+            for at in range(len(edges))
+        ]
+        fig.add_trace(
+            go.Scatter(
+                x=edges, y=[1.0, *values[place]], name=name, mode="lines", text=hover,
+                line={"shape": "hv", "color": colour, "width": 2.5},
+                hovertemplate="%{x}: %{text}<extra>%{fullData.name}</extra>",
+            )
+        )  # fmt: skip
+    shown = list(range(0, len(edges) - 1, math.ceil((len(edges) - 1) / _MOST_TICKS)))
+    sizes = None if release.sizes is None else np.asarray(release.sizes, dtype=float).reshape(values.shape)
+    for place in range(rows if sizes is not None else 0):
+        assert sizes is not None
+        fig.add_trace(
+            go.Scatter(
+                x=[edges[at] for at in shown], y=[rows - place] * len(shown), mode="text", yaxis="y2", showlegend=False,
+                text=[str(max(0, round(sizes[place][at]))) for at in shown], hoverinfo="skip",
+                textfont={"color": COLORWAY[place % len(COLORWAY)]}, cliponaxis=False,
+            )
+        )  # fmt: skip
+    unit = f" ({times.unit})" if times.unit else ""
+    words = [found for found in release.findings if found.p is not None]
+    fig.update_layout(
+        showlegend=rows > 1,
+        yaxis={"domain": [share, 1], "range": [0, 1.02], "anchor": "x"},
+        yaxis2={
+            "domain": [0, share - 0.13], "range": [0.4, rows + 0.6], "tickmode": "array", "showgrid": False,
+            "tickvals": list(range(rows, 0, -1)), "ticktext": list(groups) if rows > 1 else ["At risk"],
+            "zeroline": False, "title": {"text": ""}, "ticklen": 0, "showline": False,
+        },
+        xaxis={
+            "title": {"text": f"{times.title or times.name}{unit}"},
+            "tickvals": [edges[at] for at in shown] + edges[-1:], "anchor": "y",
+            "range": [edges[0] - 0.03 * (edges[-1] - edges[0]), edges[-1] * 1.01], "showgrid": False,
+        },
+    )  # fmt: skip
+    fig.add_annotation(
+        text="Numbers at risk (noisy)", xref="paper", yref="paper", x=0, y=share - 0.115, yanchor="bottom",
+        xanchor="left", showarrow=False, font={"size": 12},
+    )  # fmt: skip
+    for found in words:
+        fig.add_annotation(
+            text=f"{found.name}: {p_text(found.p)}", xref="paper", yref="paper", x=0.01, y=share + 0.02, xanchor="left",
+            yanchor="bottom", showarrow=False,
+        )  # fmt: skip
+    return fig
+
+
+def _forest(release: Any, title: str, caption: str) -> Figure:
+    """Draw estimates and intervals one under the other, with the numbers on the right."""
+    ratio = release.statistic in ("odds ratio", "risk ratio", "logistic")
+    labels = [", ".join(axis.label(part) for axis, part in zip(release.axes, key, strict=True)) for key in release.keys]
+    labels = [label or release.statistic for label in labels]
+    values = np.asarray(release.values, dtype=float)
+    known = [end for end in (*(release.population_low or ()), *(release.population_high or ())) if end]
+    least, most = min([*values, *known]), max([*values, *known])
+    low, high = (max(least, 1e-3), min(max(most, 1e-3), 1e3)) if ratio else (least, most)
+    if ratio:
+        low, high = min(low / 1.3, 0.5), max(high * 1.3, 2.0)
+    else:
+        room = max(high - low, 1e-9)
+        low, high = min(low - 0.1 * room, -0.1 * room), max(high + 0.1 * room, 0.1 * room)
+    lows, highs = (ends.ravel() for ends in _ends(release, low, high))
+    names = {"odds ratio": "Odds ratio", "risk ratio": "Risk ratio", "logistic": "Odds ratio (adjusted)"}
+    unit = f" ({release.unit})" if release.unit else ""
+    fig = empty_figure(names.get(release.statistic, f"{release.statistic.capitalize()}{unit}"), "", title, caption,
+                       170 + 40 * len(labels))  # fmt: skip
+    rows = list(range(len(labels), 0, -1))
+    fig.add_trace(
+        go.Scatter(
+            x=np.clip(values, low, high), y=rows, mode="markers", showlegend=False,
+            marker={"symbol": "square", "size": 11, "color": COLORWAY[0]},
+            error_x={"type": "data", "symmetric": False, "array": highs - values, "arrayminus": values - lows,
+                     "color": COLORWAY[0], "thickness": 2, "width": 5},
+            text=labels, hovertemplate="%{text}: %{x:.3g}<extra></extra>",
+        )
+    )  # fmt: skip
+    for row, place in zip(rows, range(len(labels)), strict=True):
+        ends = ("", "") if release.population_low is None else (
+            release.population_low[place], release.population_high[place]
+        )  # fmt: skip
+        shown = f"{show(values[place])}" + ("" if release.population_low is None else f" ({ends_text(*ends)})")
+        fig.add_annotation(text=shown, xref="paper", x=1.02, y=row, xanchor="left", showarrow=False, font={"size": 13})
+    nothing = 1.0 if ratio else 0.0
+    fig.add_vline(x=nothing, line={"dash": "dash", "width": 1, "color": "#7a8490"})
+    scale = {"type": "log", "range": [math.log10(low), math.log10(high)]} if ratio else {"range": [low, high]}
+    ticks = [tick for tick in (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low <= tick <= high]
+    fig.update_layout(
+        xaxis={**scale, **({"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]} if ratio else {})},
+        yaxis={"tickvals": rows, "ticktext": labels, "range": [0.4, len(labels) + 0.6], "showgrid": False,
+               "automargin": True},
+        margin={"r": 190},
+    )  # fmt: skip
+    return fig
+
+
+def _roc(release: Any, title: str, caption: str) -> Figure:
+    """Draw sensitivity over 1 - specificity with a band, and the cuts."""
+    values = np.asarray(release.value, dtype=float)
+    lows, highs = _ends(release, 0.0, 1.0)
+    labels = release.axes[1].labels
+    order = list(range(values.shape[1]))[::-1]  # from the strictest cut on
+    x = [0.0, *(1 - values[1][at] for at in order), 1.0]
+    y = [0.0, *(values[0][at] for at in order), 1.0]
+    band = [[0.0, *(ends[0][at] for at in order), 1.0] for ends in (highs, lows)]
+    fig = empty_figure("1 - specificity", "Sensitivity", title, caption, 520)
+    for ends, fill in ((band[0], None), (band[1], "tonexty")):
+        fig.add_trace(
+            go.Scatter(
+                x=x, y=ends, mode="lines", line={"width": 0}, fill=fill, fillcolor=_clear(COLORWAY[0], 0.16),
+                showlegend=False, hoverinfo="skip",
+            )
+        )  # fmt: skip
+    chance = {"dash": "dash", "color": "#7a8490", "width": 1}
+    fig.add_trace(go.Scatter(x=[0, 1], y=[0, 1], mode="lines", line=chance, name="chance", hoverinfo="skip"))
+    score = release.axes[1].title or release.axes[1].name
+    names = ["", *(f"{score} {labels[at]}" for at in order), ""]
+    fig.add_trace(
+        go.Scatter(
+            x=x, y=y, mode="lines+markers+text", name="score", text=["", *(f"≥ {labels[at]}" for at in order), ""],
+            textposition="bottom right", line={"color": COLORWAY[0], "width": 2.5}, marker={"size": 8},
+            customdata=names, hovertemplate="%{customdata}: %{y:.3f}, 1 - specificity %{x:.3f}<extra></extra>",
+        )
+    )  # fmt: skip
+    for found in release.findings:
+        fig.add_annotation(
+            text=f"Area: {'' if found.value is None else show(found.value)} ({ends_text(found.low, found.high)})",
+            xref="paper", yref="paper", x=0.98, y=0.06, xanchor="right", showarrow=False,
+        )  # fmt: skip
+    fig.update_layout(showlegend=False, xaxis={"range": [-0.01, 1.01]}, yaxis={"range": [-0.01, 1.03]})
+    return fig

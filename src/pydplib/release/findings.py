@@ -1,0 +1,147 @@
+"""What a release finds besides its values: single numbers, tests, and intervals for the population."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pydplib.release.release import Release
+
+NOT_PERSONS = (
+    "no interval for the population: several rows of one person may count, and rows of one person are not independent"
+)
+"""Why a release has the noise's interval alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One number that follows from the same noisy counts as the values, e.g. a median survival or a p-value.
+
+    Attributes:
+        name: Its name in words: "log-rank test", "median, arm a".
+        value: The estimate, or the statistic of a test; None where it lies beyond what was measured.
+        low: Lower end of the interval for the population (sampling and noise); None where there is no end.
+        high: Upper end; None where there is no end.
+        noise_low: Lower end of the interval of the noise alone.
+        noise_high: Upper end of the interval of the noise alone.
+        p: The p-value of a test.
+        unit: The unit of the value.
+        words: How it is made, in a few words.
+        group: The key of the group that it is about, as a label.
+
+    Examples:
+        >>> Finding("median", 14.0, 11.0, None, unit="months").text
+        'median: 14 months (11 to no end, population)'
+    """
+
+    name: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    noise_low: float | None = None
+    noise_high: float | None = None
+    p: float | None = None
+    unit: str = ""
+    words: str = ""
+    group: str = ""
+
+    @property
+    def text(self) -> str:
+        """The finding in one line."""
+        unit = f" {self.unit}" if self.unit else ""
+        shown = "beyond the last bin" if self.value is None else f"{show(self.value)}{unit}"
+        parts = [] if self.low is None and self.high is None else [f"{ends_text(self.low, self.high)}, population"]
+        if self.p is not None:
+            parts.append(p_text(self.p))
+        group = f", {self.group}" if self.group else ""
+        return f"{self.name}{group}: {shown}" + (f" ({'; '.join(parts)})" if parts else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values."""
+        plain = {spec.name: getattr(self, spec.name) for spec in fields(self)}
+        return {name: value for name, value in plain.items() if value is not None and value != ""}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Finding:
+        """Build a finding from ``to_dict``'s values.
+
+        Raises:
+            ValueError: If a number or a text is none.
+        """
+        found = cls(**dict(values))
+        for spec in fields(cls):
+            value = getattr(found, spec.name)
+            texts = spec.name in ("name", "unit", "words", "group")
+            if texts and not isinstance(value, str):
+                raise ValueError
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not texts and value is not None and not number:
+                raise ValueError
+        return found
+
+
+def show(value: float) -> str:
+    """Return a number with three significant digits, and whole ones as they are.
+
+    Examples:
+        >>> show(0.12345), show(1234.5), show(14.0)
+        ('0.123', '1234', '14')
+    """
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def ends_text(low: float | None, high: float | None) -> str:
+    """Return the ends of an interval; an end that is not there is said."""
+    return f"{'no end' if low is None else show(low)} to {'no end' if high is None else show(high)}"
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as journals print it.
+
+    Examples:
+        >>> p_text(0.001), p_text(0.0312)
+        ('p ≤ 0.001', 'p = 0.031')
+    """
+    return "p ≤ 0.001" if p <= 0.001 else f"p = {p:.2g}"
+
+
+def population_of(release: Release) -> tuple[list[float], list[float]] | None:
+    """Return intervals for the population (sampling and noise) of a release that stores none, where they can be had.
+
+    Counts: persons arrive by themselves, so that a count varies as a Poisson number does, and the noise adds its
+    variance. Averages: a value that lies between public bounds a and b and has the mean m varies by at most
+    (m - a)(b - m), exactly that much for yes and no; the interval is therefore never too short. Each interval adds the
+    noise's own half-width and that of sampling by their squares.
+
+    Args:
+        release: What was released.
+    """
+    if not release.persons or release.low is None or release.high is None or release.choices is not None:
+        return None
+    reach = NormalDist().inv_cdf((1 + release.confidence) / 2)
+    values = np.asarray(release.values, dtype=float)
+    low, high = np.asarray(release.low, dtype=float), np.asarray(release.high, dtype=float)
+    if release.is_count:
+        spread = reach * np.sqrt(np.maximum(values, 0.0) + reach**2 / 4)
+        ends = (values - np.hypot(values - low, spread), values + np.hypot(high - values, spread) + reach**2 / 2)
+        return np.maximum(ends[0], 0.0).tolist(), ends[1].tolist()
+    if release.statistic != "mean" or release.bounds is None or release.sizes is None:
+        return None
+    least, most = release.bounds
+    sizes = np.maximum(np.asarray(release.sizes, dtype=float), 1.0)
+    part = reach**2 / sizes
+    # Wilson's interval of a share (m - a) / (b - a), around the noise's own.
+    share = np.clip((values - least) / (most - least), 0.0, 1.0)
+    middle = (share + part / 2) / (1 + part)
+    half = np.sqrt(share * (1 - share) * part + part**2 / 4) / (1 + part)
+    first, last = least + (most - least) * (middle - half), least + (most - least) * (middle + half)
+    found = values - np.hypot(values - low, values - first), values + np.hypot(high - values, last - values)
+    return np.maximum(found[0], least).tolist(), np.minimum(found[1], most).tolist()

@@ -1,0 +1,14 @@
+"""Synthetic tables: select relations, measure them with exact noise, generate rows; and what may be concluded.
+
+Examples:
+    >>> import pydplib as dp
+    >>> cohort, schema = dp.datasets.pirads(), dp.datasets.pirads_schema()
+    >>> table = dp.synthesize(cohort, schema, columns=["pirads", "bph"], relations=[("pirads", "bph")], epsilon=1.0)
+    >>> table.margin(["pirads", "bph"]).is_measured
+    True
+"""
+
+from pydplib.synthesis.purchase import synthesize
+from pydplib.synthesis.table import Margin, PopulationIntervals, Relation, SyntheticTable
+
+__all__ = ["Margin", "PopulationIntervals", "Relation", "SyntheticTable", "synthesize"]

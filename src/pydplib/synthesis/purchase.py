@@ -1,0 +1,428 @@
+"""Buying a synthetic table: agreed from public facts, debited, then measured, fitted, stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pydplib.budget.conversion import most_nano_rho
+from pydplib.budget.costs import Cost
+from pydplib.budget.keys import ReleaseKey, canonical_json, sha256_hex
+from pydplib.budget.units import ATTO, NANO, ceil_units
+from pydplib.engine import Bound, OneRow, Plan, Table, load
+from pydplib.errors import ParameterError, QuestionError
+from pydplib.guarantee import ApproxDP, PureDP
+from pydplib.noise.randomness import random_bytes
+from pydplib.policy import OutputLabel, Policy, check_spend, label_of_noise_factor, parse_noise_factor, settle_epsilon
+from pydplib.release.prices import NEEDS_SIZE, Price
+from pydplib.release.public import check_epsilon
+from pydplib.release.session import Session
+from pydplib.schema import Schema
+from pydplib.synthesis.counting import EngineCounter
+from pydplib.synthesis.domain import Variable, relations_of, variables_of
+from pydplib.synthesis.drawing import whole_weights
+from pydplib.synthesis.mechanism import Measured, Progress, Settings, Spending, Unit, measure
+from pydplib.synthesis.model import NoisyTable
+from pydplib.synthesis.table import MECHANISM, SyntheticTable, expected_distance
+from pydplib.synthesis.tree import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERSION = 1
+"""Counts up when the same purchase would be measured in another way."""
+
+WORTHLESS, POOR = 0.2, 0.1
+"""Expected distance of the columns with the whole budget beyond which a table is refused, or comes with a warning."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Everything public about a synthetic table before it is bought.
+
+    Attributes:
+        schema: The declarations.
+        variables: The columns and their cells.
+        relations: Declared relations, as places of columns.
+        bound: How one person's rows count.
+        find: Whether further relations are searched for.
+        epsilon: The privacy loss.
+        delta: Of the guarantee; None for a pure one.
+    """
+
+    schema: Schema
+    variables: tuple[Variable, ...]
+    relations: tuple[Columns, ...]
+    bound: Bound
+    find: bool
+    epsilon: Fraction
+    delta: Fraction | None
+
+    @property
+    def one_row(self) -> bool:
+        """Whether everybody counts with one row."""
+        return self.bound.mode == "row" or self.bound.person is None
+
+    @property
+    def counted(self) -> str:
+        """What one row of the table stands for."""
+        if self.bound.person is None:
+            return "each row counts as one person"
+        if self.bound.mode == "row":
+            return f"one row of each person: {OneRow(self.bound.rule, self.bound.order)}"  # type: ignore[arg-type]
+        return f"rows, weighed so that at most {self.bound.max_rows} of one person count in full"
+
+    @property
+    def budget(self) -> Fraction:
+        """Epsilon of a pure table; rho elsewhere."""
+        if self.delta is None:
+            return self.epsilon
+        nano_rho = most_nano_rho(int(self.epsilon * NANO), int(self.delta * ATTO))
+        if nano_rho <= 0:
+            raise ParameterError("This epsilon and delta leave nothing to spend. Use a larger one.")
+        return Fraction(nano_rho, NANO)
+
+    @property
+    def spending(self) -> Spending:
+        """The budget, not yet spent."""
+        scale = self.bound.scale
+        return Spending(self.budget, self.delta is None, Unit(scale, self.bound.max_rows * scale))
+
+    @property
+    def cost(self) -> Cost:
+        """What will be debited, once."""
+        if self.delta is None:
+            return Cost.pure(self.epsilon, mechanism=MECHANISM)
+        return Cost(MECHANISM, "add_remove", None, ceil_units(self.budget, NANO))
+
+    @property
+    def guarantee(self) -> PureDP | ApproxDP:
+        """What will be guaranteed."""
+        return PureDP(float(self.epsilon)) if self.delta is None else ApproxDP(float(self.epsilon), float(self.delta))
+
+    @property
+    def canonical(self) -> dict[str, Any]:
+        """The purchase in its one spelling."""
+        return {
+            "ask": "synthesize",
+            "columns": [variable.to_dict() for variable in self.variables],
+            "relations": [[self.variables[c].name for c in columns] for columns in self.relations],
+            "bound": self.bound.to_dict(),
+            "find": self.find,
+        }
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What else decides the answer, for the key of the release."""
+        declared = {variable.name: variable.column.to_dict() for variable in self.variables}
+        found = {"declared": sha256_hex(canonical_json(declared)), "epsilon": str(self.epsilon), "version": VERSION}
+        return found if self.delta is None else found | {"delta": str(self.delta)}
+
+    @property
+    def words(self) -> str:
+        """The purchase in words."""
+        return f"synthetic table of {', '.join(variable.name for variable in self.variables)}"
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What engines are asked, as far as stored types matter."""
+        counter = EngineCounter(_Unread(self.schema), self.variables, self.bound)  # type: ignore[arg-type]
+        return tuple(counter.plan((place,)) for place in range(len(self.variables)))
+
+    def distance(self, size: float | None) -> float | None:
+        """Return the expected mean total variation of the columns with the whole budget; None without a size."""
+        if size is None or size < 1:
+            return None
+        variance = self.spending.variance(self.budget / len(self.variables))
+        each = [expected_distance(NoisyTable((0,), np.zeros(v.size), variance), size) for v in self.variables]
+        return sum(each) / len(each)
+
+    def check_worth(self, size: float | None) -> tuple[str, ...]:
+        """Refuse a table that public facts say is worthless; return a warning for a poor one."""
+        distance = self.distance(size)
+        if distance is None or distance <= POOR:
+            return ()
+        enough = float(self.epsilon) * distance / POOR
+        words = (
+            f"With epsilon {float(self.epsilon):g} for {len(self.variables)} columns and about {size:.0f} persons, "
+            f"noise alone moves the shares of a column by {100 * distance:.0f} % on average. Take fewer columns, or "
+            f"epsilon of at least {enough:.2g}."
+        )
+        if distance > WORTHLESS:
+            raise ParameterError(f"{words} Nothing was spent.")
+        return (words,)
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """Stands for a table where only plans are made."""
+
+    schema: Schema
+
+
+def bound_of(schema: Schema, of: Any, variables: Sequence[Variable]) -> Bound:
+    """Return how one person's rows count.
+
+    Args:
+        schema: The declarations.
+        of: ``"persons"`` (one row of each: the first by the first date column, or by the table's columns), a rule
+            such as ``Person("patient_id").last_row(order="day")``, or ``"rows"`` (all rows, with weights).
+        variables: The columns.
+    """
+    if isinstance(of, OneRow):
+        return of.bound(schema)
+    if of == "rows" or schema.person is None:
+        if of not in ("rows", "persons"):
+            raise QuestionError(
+                "of= is 'persons', 'rows', or one row of each person: Person('id').last_row(order='day')."
+            )
+        return Bound.from_schema(schema)
+    if of != "persons":
+        raise QuestionError("of= is 'persons', 'rows', or one row of each person: Person('id').last_row(order='day').")
+    days = [name for name, column in schema.columns.items() if column.widget == "date"]
+    order = days[:1] or [variable.name for variable in variables]
+    return OneRow("first", tuple(order)).bound(schema)
+
+
+def design(
+    session: Session,
+    *,
+    columns: Iterable[str] | Mapping[str, Any] | None,
+    relations: Iterable[Iterable[str]],
+    of: Any,
+    find: bool,
+    epsilon: float | None,
+    delta: float | None,
+    noise_factor: str | int | None,
+    buy: bool,
+) -> tuple[Design, tuple[str, ...]]:
+    """Return a purchase that the role's cap and the policy let out, with notes; by public facts alone.
+
+    Raises:
+        ParameterError: Neither epsilon nor noise factor, or a table that public facts say is worthless.
+        PolicyError: The role may not get this.
+    """
+    schema = session.table.schema
+    variables = variables_of(schema, columns)
+    declared = relations_of(variables, relations)
+    bound = bound_of(schema, of, variables)
+    limit = session.quote().left.limit
+    own_delta = limit.atto_conversion  # what the account itself converts rho with
+    if delta is not None and not own_delta:
+        raise ParameterError(
+            "This budget is pure, and so is everything bought from it: leave delta= out (discrete Laplace noise). For "
+            "Gaussian noise, which is smaller here, open a budget with a delta: budget=dp.ApproxDP(1.0, 1e-6)."
+        )
+    chance = None if not own_delta else Fraction(own_delta, ATTO) if delta is None else Fraction(str(delta))
+    if chance is not None and not 0 < chance < 1:
+        raise ParameterError("delta must lie strictly between 0 and 1.")
+    draft = Design(schema, variables, declared, bound, bool(find), Fraction(1), chance)
+    loss, label, notes = _agree(session, draft, epsilon, noise_factor, buy=buy)
+    found = replace(draft, epsilon=loss)
+    session.check_fields([variable.name for variable in variables], label, float(loss))
+    return found, (*notes, *found.check_worth(session.size))
+
+
+def _agree(
+    session: Session, draft: Design, epsilon: float | None, noise_factor: str | int | None, *, buy: bool
+) -> tuple[Fraction, OutputLabel, tuple[str, ...]]:
+    """Return epsilon, the label of the output, and notes."""
+    if epsilon is not None:
+        if noise_factor is not None:
+            raise ParameterError("Give one of epsilon and noise_factor.")
+        loss = check_epsilon(epsilon)
+        check_spend(float(loss), session.cap)
+        return loss, session.policy.label_of_epsilon(float(loss)), ()
+    factor = session.noise_factor if noise_factor is None else parse_noise_factor(noise_factor)
+    if factor is None:
+        raise ParameterError(
+            "Choose epsilon= or noise_factor=. There is no default (but a session with role= has the role's noise "
+            "factor)."
+        )
+    label, notes = label_of_noise_factor(factor), list[str]()
+    session.check_fields([variable.name for variable in draft.variables], label, 1e-6)
+    if session.size is None and buy and session.size_epsilon is not None:
+        session.buy_size()
+        notes.append(f"The number of rows was bought as well, once, for epsilon {float(session.size_epsilon):g}.")
+    if session.size is None:
+        raise ParameterError(f"A noise factor {NEEDS_SIZE}")
+    low, high = Fraction(1, 10**6), Fraction(1000)
+    for _ in range(60):  # the smallest epsilon whose columns are within the factor's band
+        middle = (low + high) / 2
+        distance = replace(draft, epsilon=middle.limit_denominator(10**6)).distance(session.size) or 0.0
+        low, high = (middle, high) if distance > factor.target else (low, middle)
+    band = Fraction(math.ceil(high * 1000), 1000)
+    used, lowered = settle_epsilon(float(band), session.cap, on_conflict=session.on_conflict)
+    if lowered:
+        notes.append(
+            f"The noise factor '{factor.name}' would need epsilon {float(band):.4g}; the role's cap is {used:g}, so "
+            "there is more noise than the band says."
+        )
+        return Fraction(str(used)), label, tuple(notes)
+    return band, label, tuple(notes)
+
+
+def _key(session: Session, made: Design) -> ReleaseKey:
+    return ReleaseKey(
+        lineage=session.lineage,
+        snapshot=session.snapshot,
+        question=made.canonical,
+        cost=made.cost,
+        parameters=made.parameters,
+    )
+
+
+def buy_synthetic(session: Session, *, progress: Progress | None = None, **asked: Any) -> SyntheticTable:
+    """Pay, measure, fit, store; what was stored before is handed out again, and nobody looks.
+
+    Proof: ``mechanism.measure`` with the whole budget; the ledger debits exactly that before the engine runs. Rows and
+    copies are drawn from what was stored with bits of their own: post-processing. What is agreed and refused before
+    depends on public facts and earlier releases alone.
+    """
+    made, notes = design(session, buy=True, **asked)
+    key = _key(session, made)
+    reservation = session.pay(key, made.plans)
+    payload = reservation.payload
+    if payload is None:
+        found = session.look(lambda: replace(answer(made, session.table, progress=progress), key=key.digest))
+        payload = session.ledger.finish(reservation, found.to_json().encode())
+    stored = SyntheticTable.from_json(payload)
+    return replace(
+        stored,
+        remarks=(*notes, *session.remarks_of(reservation)),
+        entry=reservation.entry,
+        backend=session.table.backend,
+    )
+
+
+def price_synthetic(session: Session, **asked: Any) -> Price:
+    """Return what a synthetic table would cost and what to expect of it. Touches no data and spends nothing."""
+    made, notes = design(session, buy=False, **asked)
+    free, quote, more = session.quote_release(_key(session, made))
+    distance = made.distance(session.size)
+    expected = (
+        ("Its fidelity depends on the number of persons, which is not public.",)
+        if distance is None
+        else (f"Expected distance of the columns: {100 * distance:.1f} % or less (total variation).",)
+    )
+    variance = made.spending.variance(made.budget / len(made.variables))
+    return Price(
+        question=made.words,
+        cost=made.cost,
+        guarantee=made.guarantee,
+        free=free,
+        margin=math.ceil(1.96 * math.sqrt(variance)),
+        margin_unit="value",
+        unit="persons",
+        noise_percent=None,
+        left=quote.left,
+        after=quote.after,
+        bar=quote.bar,
+        notes=(*expected, *notes, *more),
+    )
+
+
+def answer(made: Design, table: Table, *, progress: Progress | None = None) -> SyntheticTable:
+    """Look at the data, within the budget. Only ever called after the debit."""
+    counter = EngineCounter(table, made.variables, made.bound)
+    spending = made.spending
+    found = measure(
+        counter,
+        spending,
+        ordered=[variable.is_ordered for variable in made.variables],
+        relations=made.relations,
+        settings=Settings(find=made.find),
+        progress=progress,
+    )
+    return table_of(made, found)
+
+
+def table_of(made: Design, found: Measured) -> SyntheticTable:
+    """Return what was measured as a table that can be stored."""
+    pairs = zip(found.model.tree.cliques, whole_weights(found.model), strict=True)
+    return SyntheticTable(
+        question=made.canonical,
+        variables=made.variables,
+        one_ways=found.one_ways,
+        groups=found.groups,
+        relations=found.relations,
+        declared=found.declared,
+        candidates=found.candidates,
+        total=round(found.total, 3),
+        cliques=tuple(pairs),
+        seed=random_bytes(32).hex(),
+        pure=made.delta is None,
+        guarantee=made.guarantee,
+        cost=made.cost,
+        counted=made.counted,
+        one_row=made.one_row,
+        notes=_notes(found),
+    )
+
+
+def _notes(found: Measured) -> tuple[str, ...]:
+    notes = []
+    if found.quiet == "gate":
+        notes.append(
+            "The budget carries no search for relations: all of it went into the columns and declared relations."
+        )
+    elif found.quiet == "stop":
+        notes.append("The search for relations ended early; the rest of the budget went into the columns.")
+    if len(found.relations) > found.declared:
+        notes.append(
+            f"Found relations were chosen among {found.candidates} candidates: their p-values are multiplied by that "
+            "number, and their intervals do not cover after selection."
+        )
+    return tuple(notes)
+
+
+def synthesize(
+    frame: Any,
+    schema: Schema,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    columns: Iterable[str] | Mapping[str, Any] | None = None,
+    relations: Iterable[Iterable[str]] = (),
+    of: Any = "persons",
+    find: bool = True,
+    progress: Progress | None = None,
+) -> SyntheticTable:
+    """Return a synthetic table of a data frame or file: rows of nobody that show what was measured with noise.
+
+    No ledger: what is released is the caller's to add up. With a person column in the schema one person is protected,
+    without one, one row.
+
+    Proof: ``purchase.buy_synthetic``.
+
+    Args:
+        frame: A data frame, or whatever ``dp.load`` opens.
+        schema: What is public about it.
+        epsilon: The privacy loss; there is no default.
+        delta: With a delta the noise is Gaussian and smaller; without one everything is pure.
+        columns: The columns; as a mapping, with the edges or the number of bins of numbers and dates.
+        relations: Declared relations, pairs or triples of columns: always measured, and tests hold for them.
+        of: ``"persons"``, ``"rows"``, or one row of each person: ``dp.Person("id").last_row(order="day")``.
+        find: Whether further relations are searched for.
+        progress: Called with what is being done, the step and the number of steps.
+
+    Examples:
+        >>> import pydplib as dp
+        >>> cohort = dp.datasets.pirads()
+        >>> table = dp.synthesize(cohort, dp.datasets.pirads_schema(), columns=["pirads", "bph"], epsilon=1.0)
+        >>> table.to_frame().columns.tolist()
+        ['pirads', 'bph']
+    """
+    loss = check_epsilon(epsilon)
+    # Half of an account's delta converts rho: twice the delta of the one table that it pays for.
+    budget = PureDP(float(loss)) if delta is None else ApproxDP(float(loss), 2 * delta)
+    table = frame if isinstance(frame, Table) else load(frame, schema)
+    whole = Policy(data_set_budget=max(1.0, 2 * float(loss)))
+    session = Session(table, recipient="notebook", budget=budget, policy=whole, show_data_set=False)
+    asked = {"columns": columns, "relations": relations, "of": of, "find": find}
+    return buy_synthetic(session, progress=progress, epsilon=float(loss), delta=delta, noise_factor=None, **asked)
