@@ -6,12 +6,15 @@ never meets any: what could be one is missing, or 0, before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydplib.engine.columns import clamped_sql
 from pydplib.engine.dialects import Dialect
 from pydplib.schema import Column, Schema
 from pydplib.schema.formulas import HUGE, TINY, Calendar, Constant, Cut, Node, Operand, Step
+
+_MOST_CLAUSES = 50
+"""MariaDB takes at most 64 clauses behind one WITH."""
 
 
 def with_computed(dialect: Dialect, text: str, columns: Sequence[str], schema: Schema, names: Mapping[str, str]) -> str:
@@ -25,13 +28,20 @@ def with_computed(dialect: Dialect, text: str, columns: Sequence[str], schema: S
         names: Column -> its name inside the engine.
     """
     made = [step for column in columns for step in _computed(dialect, column, schema, names)]
-    if not made:
-        return text
-    clauses, origin = [f"n0 AS {dialect.apart}({text}{dialect.apart_end})"], "n0"
-    for place, (name, expression) in enumerate(made, start=1):
-        clauses.append(f"n{place} AS {dialect.apart}(SELECT *, {expression} AS {name} FROM {origin}{dialect.apart_end})")
-        origin = f"n{place}"
-    return f"WITH {', '.join(clauses)} SELECT * FROM {origin}"
+    for some in batched(made, _MOST_CLAUSES):
+        clauses, origin = [f"n0 AS {dialect.apart}({text}{dialect.apart_end})"], "n0"
+        for place, (name, expression) in enumerate(some, start=1):
+            more = f"SELECT *, {expression} AS {name} FROM {origin}{dialect.apart_end}"
+            clauses.append(f"n{place} AS {dialect.apart}({more})")
+            origin = f"n{place}"
+        text = f"WITH {', '.join(clauses)} SELECT * FROM {origin}"
+    return text
+
+
+def batched(steps: Sequence[tuple[str, str]], most: int) -> Iterator[Sequence[tuple[str, str]]]:
+    """Return steps in parts of at most ``most``."""
+    for first in range(0, len(steps), most):
+        yield steps[first : first + most]
 
 
 def _computed(dialect: Dialect, column: str, schema: Schema, names: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -67,13 +77,14 @@ class _Writer:
         self.dialect, self.schema, self.names, self.prefix = dialect, schema, names, prefix
         self.steps: list[tuple[str, str]] = []
         self._known: dict[Node, str] = {}
+        self._wholes: dict[Node, str] = {}
 
     def value(self, node: Node) -> str:
         """Return the name, or the literal, of a part's value; each part is computed once."""
         if isinstance(node, Constant):
             return self.dialect.double(node.value)
         if isinstance(node, Calendar):
-            return self.value(node.arithmetic)
+            return self._whole(node.arithmetic)
         if node not in self._known:
             self._known[node] = self._computed(node)
         return self._known[node]
@@ -90,6 +101,19 @@ class _Writer:
             raw = f"CASE WHEN {right} = {dialect.double(0.0)} THEN NULL ELSE {raw} END"
         found = self._ordinary(self._step(raw))
         return self._step(dialect.as_double(dialect.as_whole(found))) if node.whole else found
+
+    def _whole(self, node: Node) -> str:
+        """Return a part of a calendar: whole numbers of days and years, far from every limit of doubles."""
+        if isinstance(node, Operand):
+            return self.names[node.column]
+        if isinstance(node, Constant):
+            return self.dialect.double(node.value)
+        assert not isinstance(node, Calendar)
+        if node not in self._wholes:
+            raw = f"({self._whole(node.left)} {node.sign} {self._whole(node.right)})"
+            found = self.dialect.as_double(self.dialect.as_whole(raw)) if node.whole else raw
+            self._wholes[node] = self._step(found)
+        return self._wholes[node]
 
     def _ordinary(self, number: str) -> str:
         """Return a number that is neither too large to compute with nor too small."""
