@@ -100,7 +100,7 @@ def told(step: Any, mine: list[dict[str, Any]], plan: Plan, column: Column) -> A
         found = mine[declared[-1][1]][step.columns[0]] if declared else None
     else:
         there = [v for v in mine if v[step.columns[0]] is not None]
-        first, last = (min(there, key=lambda v, s=sign: rank_of(v, plan, step.order, s), default=None)
+        first, last = (min(there, key=lambda v, s=sign: rank_of(v, plan, step.order, s, step.columns), default=None)
                        for sign in (1, -1))  # fmt: skip
         ends = [None if v is None else v[step.columns[0]] for v in (first, last)]
         if step.kind == "change":
@@ -116,7 +116,7 @@ def told(step: Any, mine: list[dict[str, Any]], plan: Plan, column: Column) -> A
     return float(math.floor(found + 0.5)) if isinstance(column, Integer) else found
 
 
-def rank_of(values: dict[str, Any], plan: Plan, order: Any, sign: int) -> list[Any]:
+def rank_of(values: dict[str, Any], plan: Plan, order: Any, sign: int, ties: Any = None) -> list[Any]:
     """Return what a person's rows are sorted by: the order columns, then everything that can be asked."""
     columns = plan.table.columns
     found: list[Any] = []
@@ -126,7 +126,8 @@ def rank_of(values: dict[str, Any], plan: Plan, order: Any, sign: int) -> list[A
         place = code(value, kind)
         is_last = is_other and sign < 0
         found.append((2, 0) if place is None else (1, 0) if is_last else (0, sign * place))
-    ties = [n for n, c in columns.items() if not isinstance(c, Text) and c.formula is None]
+    if ties is None:
+        ties = [n for n, c in columns.items() if not isinstance(c, Text) and c.formula is None]
     for name in [n for n in ties if n not in order and n != plan.bound.person]:
         place = code(values[name], columns[name])
         found.append((1, 0) if place is None else (0, place))

@@ -8,8 +8,8 @@
 
 Columns that are told of each person (``first(pirads by day)``) are computed from the same rows, and joined::
 
-    told    AS (the rows, numbered within each person once for each order)
-    steps   AS (one row of each person: what is told)
+    ends    AS (per person: the first and the last value of what orders the rows)
+    steps   AS (one row of each person: what is told, of the rows at these ends)
 """
 
 from __future__ import annotations
@@ -44,7 +44,12 @@ def one_row_sql(compiler: Compiler, plan: Plan) -> str:
         texts = [column for column in plan.columns if compiler.schema.column(column).cell.is_text]
         order = order_sql(compiler, plan.bound.order, descending=plan.bound.is_descending, texts=texts)
         number = f"ROW_NUMBER() OVER (PARTITION BY p ORDER BY {', '.join(order)}) AS r"
-        parts.append(f"ranked AS {inline} (SELECT {', '.join([*own, 'p', number])} FROM rows_)")
+        rows = "rows_"
+        if compiler.dialect.finds_first:  # of most persons, one row is left to sort
+            key, most = _key(compiler, plan.bound.order[0], descending=plan.bound.is_descending)
+            parts.append(f"best AS (SELECT p AS q, {most}({key}) AS b FROM rows_ GROUP BY p)")
+            rows = f"rows_ JOIN best ON p = q AND {_same(key, 'b')}"
+        parts.append(f"ranked AS {inline} (SELECT {', '.join([*own, 'p', number])} FROM {rows})")
         origin = "ranked JOIN steps ON ranked.p = steps.p" if steps else "ranked"
         met.insert(0, "r = 1")
     where = f" WHERE {' AND '.join(met)}" if met else ""
@@ -52,8 +57,15 @@ def one_row_sql(compiler: Compiler, plan: Plan) -> str:
     return ",\n".join(parts)
 
 
-def order_sql(compiler: Compiler, order: Sequence[str], *, descending: bool, texts: Sequence[str] = ()) -> list[str]:
-    """Return what sorts a person's rows: the order columns, every column that can be asked, texts that are keys."""
+def order_sql(
+    compiler: Compiler,
+    order: Sequence[str],
+    *,
+    descending: bool,
+    texts: Sequence[str] = (),
+    ties: Sequence[str] | None = None,
+) -> list[str]:
+    """Return what sorts a person's rows: the order columns, then by default all that can be asked, then texts."""
     schema, dialect = compiler.schema, compiler.dialect
     found = []
     for column in order:
@@ -61,14 +73,28 @@ def order_sql(compiler: Compiler, order: Sequence[str], *, descending: bool, tex
         if descending and other is not None:  # its code is the largest, and it is no largest value
             found.append(f"CASE WHEN {name} IS NULL THEN 2 WHEN {name} = {other} THEN 1 ELSE 0 END")
         found.append(dialect.ordered(_sortable(compiler, column), descending=descending))
-    ties = [column for column in ordering_columns(schema) if column not in order]
-    return [*found, *(dialect.ordered(_sortable(compiler, column)) for column in (*ties, *texts))]
+    more = [column for column in (ordering_columns(schema) if ties is None else ties) if column not in order]
+    return [*found, *(dialect.ordered(_sortable(compiler, column)) for column in (*more, *texts))]
 
 
 def _sortable(compiler: Compiler, column: str) -> str:
     """Return a normalised value that sorts alike everywhere: some engines take -0.0 for less than 0.0."""
     cell, name = compiler.schema.column(column).cell, compiler.name(column)
     return name if cell.is_code or cell.is_text else f"{name} + {compiler.dialect.double(0.0)}"
+
+
+def _key(compiler: Compiler, column: str, *, descending: bool) -> tuple[str, str]:
+    """Return what is compared where one column orders rows, and which of its values comes first: MIN or MAX."""
+    other = compiler.schema.column(column).cell.other
+    value = _sortable(compiler, column)
+    if descending and other is not None:
+        value = f"CASE WHEN {value} = {other} THEN -1 ELSE {value} END"
+    return value, "MAX" if descending else "MIN"
+
+
+def _same(one: str, other: str) -> str:
+    """Return whether two values are the same, or both missing."""
+    return f"({one} = {other} OR ({one} IS NULL AND {other} IS NULL))"
 
 
 # -- what is told of each person -------------------------------------------------------------------
@@ -107,17 +133,27 @@ def _told(compiler: Compiler, plan: Plan, steps: dict[str, Step]) -> list[str]:
         numbers = ", ".join(f"{text} AS s{i}" for i, text in enumerate(writer.numbers))
         clauses.append(f"told AS {inline} (SELECT *, {numbers} FROM rows_)")
         origin = "told"
+    if writer.ends:
+        ends = ", ".join(f"{text} AS e{i}" for i, text in enumerate(writer.ends))
+        clauses.append(f"ends AS (SELECT p AS q, {ends} FROM rows_ GROUP BY p)")
+        origin = f"{origin} JOIN ends ON p = q"
     clauses.append(f"summed AS (SELECT p, {', '.join(raw)} FROM {origin} GROUP BY p)")
     clauses.append(f"steps AS {inline} (SELECT p, {', '.join(final)} FROM summed)")
     return clauses
 
 
 class _StepWriter:
-    """Writes steps as sums over a person's rows; ``numbers`` are the numberings of rows that they need."""
+    """Writes steps as sums over a person's rows.
+
+    Attributes:
+        numbers: The numberings of a person's rows that they need.
+        ends: The first and last values of what orders a person's rows that they need.
+    """
 
     def __init__(self, compiler: Compiler) -> None:
         self.compiler = compiler
         self.numbers: list[str] = []
+        self.ends: list[str] = []
 
     def value(self, step: Step) -> str:
         """Return one value of each person, before its bounds."""
@@ -131,7 +167,8 @@ class _StepWriter:
             other = compiler.schema.column(step.columns[0]).cell.other
             if other is None:
                 return f"MAX({names[0]})"
-            return f"COALESCE(MAX(CASE WHEN {names[0]} <> {other} THEN {names[0]} END), MAX({names[0]}))"
+            highest = f"MAX(CASE WHEN {names[0]} = {other} THEN -1 ELSE {names[0]} END)"
+            return f"CASE WHEN {highest} = -1 THEN {other} ELSE {highest} END"
         if step.kind == "days_between":
             first, last = (names[0], f"MAX({names[0]})") if len(names) == 1 else (names[0], f"MIN({names[1]})")
             return f"{last} - MIN({first})"
@@ -143,8 +180,15 @@ class _StepWriter:
         return self._picked(step, names[0], last=step.kind == "last")
 
     def _picked(self, step: Step, name: str, *, last: bool) -> str:
-        """Return the first or last value that is there."""
-        order = order_sql(self.compiler, step.order, descending=last)
+        """Return the first or last value that is there; of several, the smallest."""
+        compiler = self.compiler
+        if len(step.order) == 1:  # without any sorting
+            key, most = _key(compiler, step.order[0], descending=last)
+            text = f"{most}(CASE WHEN {name} IS NOT NULL THEN {key} END)"
+            if text not in self.ends:
+                self.ends.append(text)
+            return f"MIN(CASE WHEN {_same(key, f'e{self.ends.index(text)}')} THEN {name} END)"
+        order = order_sql(compiler, step.order, descending=last, ties=step.columns)
         there = f"CASE WHEN {name} IS NULL THEN 1 ELSE 0 END"
         place = self._number(f"ROW_NUMBER() OVER (PARTITION BY p ORDER BY {', '.join([there, *order])})")
         return f"MAX(CASE WHEN {place} = 1 THEN {name} END)"

@@ -265,8 +265,6 @@ class Plan:
         ordering = ordering_columns(self.table) if self.bound.mode == "row" and self.bound.order else ()
         steps = [self.table.column(name).formula for name in self.columns if name in self.table.steps]
         told = {name for formula in steps if formula is not None for name in formula.columns}
-        if any(formula is not None and formula.step.order for formula in steps):
-            told |= {*ordering_columns(self.table)}
         return tuple(sorted({*self.columns, *ordering, *self.bound.order, *told}))
 
     @property

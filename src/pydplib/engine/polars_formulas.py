@@ -93,14 +93,19 @@ class _Writer:
 
 
 def row_order(
-    schema: Schema, names: Mapping[str, str], order: Sequence[str], *, descending: bool
+    schema: Schema,
+    names: Mapping[str, str],
+    order: Sequence[str],
+    *,
+    descending: bool,
+    ties: Sequence[str] | None = None,
 ) -> tuple[list[pl.Expr], list[bool]]:
     """Return what sorts a person's rows, and which of it downwards; missing values are last in all of it."""
     import polars as pl
 
     keys: list[pl.Expr] = []
     downwards: list[bool] = []
-    for column in dict.fromkeys([*order, *ordering_columns(schema)]):
+    for column in dict.fromkeys([*order, *(ordering_columns(schema) if ties is None else ties)]):
         cell, value = schema.column(column).cell, pl.col(names[column])
         is_down = descending and column in order
         if is_down and cell.other is not None:  # its code is the largest, and it is no largest value
@@ -145,7 +150,7 @@ def _told(step: Step, schema: Schema, names: Mapping[str, str]) -> pl.Expr:
         return cells[0].filter(cells[0] > cells[0].min()).min() - cells[0].min()
 
     def picked(*, last: bool) -> pl.Expr:
-        keys, downwards = row_order(schema, names, step.order, descending=last)
+        keys, downwards = row_order(schema, names, step.order, descending=last, ties=step.columns)
         ordered = cells[0].sort_by([cells[0].is_null(), *keys], descending=[False, *downwards], nulls_last=True)
         return ordered.first()
 

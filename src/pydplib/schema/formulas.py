@@ -6,7 +6,8 @@ a category ``cut(psa, 4, 10)`` (below 4, from 4 to below 10, from 10 on).
 Of each person, from all of that person's rows: ``first(pirads by day)``, ``last(pirads by day)``, ``highest(pirads)``,
 ``change(psa by day)`` (the last value minus the first), ``days_between(day)`` (from the first day to the last),
 ``days_between(diagnosis, surgery)``, ``days_to_next(day)`` (from the first day to the next one) and
-``count_of(pirads in 4, 5)``. A value that is missing is none: the first value is the first that is there.
+``count_of(pirads in 4, 5)``. A value that is missing is none: the first value is the first that is there, and of
+several at the same place in the order it is the smallest.
 
 One rule for all engines, in doubles of IEEE 754:
 
