@@ -67,6 +67,10 @@ _NOISE = "tests/unit/noise/"
 _MECHANISMS = "tests/unit/mechanisms/"
 _ENGINE = "tests/unit/engine/test_engine_worst_person.py"
 _BEYOND = "tests/unit/engine/test_engine_beyond.py"
+_PERSONS = "tests/spec/engine/test_engine_one_row.py"
+_SPECS = "tests/spec/engine/test_engine_specs.py"
+_COMPUTED = "tests/spec/engine/test_engine_computed_columns.py"
+_JOINS = "tests/spec/engine/test_engine_joins.py"
 _LINES = "tests/unit/tables/test_lines.py"
 _CSV = "tests/unit/engine/test_engine_csv_files.py"
 _SAMPLED = "tests/unit/engine/test_engine_sampled_sources.py"
@@ -164,6 +168,27 @@ MUTANTS = (
            "if question.is_count else None",
            _SIZES + "::test_note_on_outgrown_size_follows_from_the_noisy_count_alone",
            "a note, and the stored raw counts, tell the exact number"),
+    Mutant("one row of each person by the place in the table", "pydplib.engine.one_row.order_sql",
+           "more = [column for column in (ordering_columns(schema) if ties is None else ties) if column not in order]",
+           "more: list[str] = []", _PERSONS + "::test_shuffled_and_repeated_rows_give_the_same_integers",
+           "which row of a person counts depends on where it stands, and so on other people's rows"),
+    Mutant("every row of a person counts", "pydplib.engine.one_row.one_row_sql",
+           'met.insert(0, "r = 1")', 'met.insert(0, "r >= 1")', _PERSONS,
+           "a person with many rows moves a table of sensitivity 1 by all of them"),
+    Mutant("conditions on the chosen row choose another one", "pydplib.engine.plan.Plan.__init__",
+           'object.__setattr__(self, "where", canonical_conditions(where, table))',
+           'object.__setattr__(self, "where", canonical_conditions([*where, *after], table))', _SPECS,
+           "after= is answered as where=, under another key"),
+    Mutant("what is told of a person has no bounds", "pydplib.engine.formulas.bounded_number",
+           "clamped = clamped_sql(dialect, number, low, high, \"integer\")", "clamped = number", _COMPUTED,
+           "one person's change moves a sum without limit"),
+    Mutant("a join spends one of two budgets", "pydplib.engine.joins.Joined.of",
+           "if left.lineage != right.lineage:", "if False:", _JOINS,
+           "questions about the joined table are charged to one of the two budgets that they use up"),
+    Mutant("the key leaves out which row counts", "pydplib.release.statistics.question.Question.canonical",
+           'plain["per_person"] = self.per_person.canonical(schema).to_dict()', "pass",
+           "tests/unit/release/test_per_person.py",
+           "the answer about first rows is given for last rows, without noise of its own"),
     Mutant("plan's sensitivity without groups", "pydplib.engine.sensitivity._of_measure",
            "Sensitivity(groups * per_group,", "Sensitivity(per_group,", _ENGINE,
            "the engine claims less than a person moves"),
