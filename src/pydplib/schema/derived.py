@@ -90,19 +90,23 @@ def _check_step(name: str, column: Column, step: Step, schema: Schema) -> None:
     if step.kind == "count_of" and sources:
         try:
             sources[0].canonical(step.columns[0], step.op, compared_values(step, sources[0]))  # type: ignore[arg-type]
-        except (QuestionError, ValueError) as error:
-            reason = str(error) or f"it {sources[0].unreadable('what is written there')}"
-            raise SchemaError(f"Column '{name}' cannot count '{step}': {reason}") from None
+        except QuestionError as error:
+            raise SchemaError(f"Column '{name}' cannot count '{step}': {error}") from None
 
 
 def compared_values(step: Step, column: Column) -> tuple[Scalar, ...]:
     """Return what a count compares with, as the column has it.
 
     Raises:
-        ValueError: If a value cannot be read.
+        QuestionError: If a value cannot be read.
     """
     found: list[Scalar] = []
     for text in step.values:
         spelled = [value for value in column.spelled_values if column.write(value) == text or str(value) == text]
-        found.append(spelled[0] if spelled else column.read(text))
+        if not spelled and column.spelled_values:
+            raise QuestionError(f"'{text}' is no declared value.{did_you_mean(text, column.spelled_values)}")
+        try:
+            found.append(spelled[0] if spelled else column.read(text))
+        except ValueError:
+            raise QuestionError(f"the column {column.unreadable(text)}") from None
     return tuple(found)
