@@ -293,12 +293,15 @@ class Project:
         noise_factor: str | None = None,
         margin: float | None = None,
         confidence: float = 0.95,
+        table: str = "",
     ) -> Price:
         """Return what a question would cost and how accurate it would be; nothing is spent.
 
         Give at most one of ``epsilon``, ``noise_factor`` and ``margin``; with none, the noise factor is your role's.
+        ``table`` names a repeating group of the template, such as ``"lesion"``, whose repetitions are the rows.
         """
         body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence))
+        body |= {"table": table} if table else {}
         return read_price(self._client._post("projects", self.key, "price", body=body))
 
     def ask(
@@ -310,6 +313,7 @@ class Project:
         margin: float | None = None,
         at_most: float | None = None,
         confidence: float = 0.95,
+        table: str = "",
     ) -> Release:
         """Pay for a question and return the release; the same question again is free and the same.
 
@@ -321,6 +325,8 @@ class Project:
             at_most: The most epsilon to spend on it in total, such as the price that you saw. If it would cost more,
                 it is refused; without it, it is paid whatever it costs.
             confidence: How often margins and intervals cover; another one is another release.
+            table: A repeating group of the template, such as ``"lesion"``, whose repetitions are the rows; by default
+                a row is a report.
 
         Proof: the platform's session makes the release (see ``Session.release``); what is done here is reading it.
 
@@ -332,6 +338,7 @@ class Project:
         body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence)) | (
             {} if at_most is None else {"at_most": at_most}
         )
+        body |= {"table": table} if table else {}
         return read_release(self._client._post("projects", self.key, "analyses", body=body)["release"])
 
     def price_all(

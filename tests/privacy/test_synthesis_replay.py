@@ -71,10 +71,7 @@ def small(codes: np.ndarray, **more: Any) -> tuple[Measured, Spending]:
 def test_replay_of_codes_keeps_every_sensitivity():
     with record() as first:
         small(CODES)
-    for person in np.ndindex(2, 2, 2):
-        with replay(first) as second:
-            small(np.concatenate([CODES, np.array(person)[:, None]], axis=1))
-        check_neighbours(first, second)
+    _replay_everybody(first)
 
 
 def test_every_table_is_what_came_out_of_the_tap_and_every_relation_was_chosen():
@@ -131,13 +128,17 @@ def test_replay_catches_a_planted_fault(fault, monkeypatch):
     with record() as first:
         small(CODES)
     with pytest.raises(AssertionError):
-        for person in np.ndindex(2, 2, 2):
-            with replay(first) as second:
-                small(np.concatenate([CODES, np.array(person)[:, None]], axis=1))
-            check_neighbours(first, second)
+        _replay_everybody(first)
 
 
-def _doubled(self, counter, model, candidates, pay, part, total):  # noqa: ANN001, ANN202
+def _replay_everybody(first: Trace) -> None:
+    for person in np.ndindex(2, 2, 2):
+        with replay(first) as second:
+            small(np.concatenate([CODES, np.array(person)[:, None]], axis=1))
+        check_neighbours(first, second)
+
+
+def _doubled(self, counter, model, candidates, pay, part, total):
     scores = [0] + [2 * int(np.abs(counter.counts(c) - 3).sum()) for c in candidates]
     place = self.spending.choose(np.array(scores, dtype=np.int64), pay)
     return None if place == 0 else candidates[place - 1]

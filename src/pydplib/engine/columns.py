@@ -20,15 +20,19 @@ def check_storage(name: str, column: Column, storage: Storage, *, text_as_day: b
     cell = column.cell
     if storage not in cell.storages or (storage == "text" and cell.needs_calendar and not text_as_day):
         raise SchemaError(
-            f"Column '{name}' is declared a {column.kind}, but the table stores it as {storage}. Correct the "
+            f"Column '{name}' is declared as {column.kind}, but the table stores it {_stored(storage)}. Correct the "
             "schema, or load a view that casts the column."
         )
+
+
+def _stored(storage: Storage) -> str:
+    return "in a type that is not supported" if storage == "unsupported" else f"as {storage}"
 
 
 def check_keys(name: str, storage: Storage) -> None:
     """Refuse free text whose stored type has no texts to be keys. Types are public: no cell decides."""
     if storage not in ("integer", "text", "dynamic"):
-        raise SchemaError(f"Column '{name}' is stored as {storage}; unknown keys are texts or integers.")
+        raise SchemaError(f"Column '{name}' is stored {_stored(storage)}; unknown keys are texts or integers.")
 
 
 def column_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> str:
@@ -102,7 +106,7 @@ class _Clamped(_Raw):
     def write_number(self, cell: NumberCell) -> str:
         """Return the clamped number."""
         dialect = self.dialect
-        clamped = _clamped(dialect, self.number(), cell.low, cell.high, self.storage)
+        clamped = clamped_sql(dialect, self.number(), cell.low, cell.high, self.storage)
         if not cell.whole:
             return clamped
         if dialect.name == "sqlite":  # which has no FLOOR in every build
@@ -119,7 +123,7 @@ class _Clamped(_Raw):
 
     def write_parts(self, cell: PartsCell) -> str:
         """Return the clamped sum; whole numbers in a text are never NaN."""
-        return _clamped(self.dialect, self.parts(cell), cell.low, cell.high, "integer")
+        return clamped_sql(self.dialect, self.parts(cell), cell.low, cell.high, "integer")
 
     def write_code(self, cell: CodeCell) -> str:
         """Return the code."""
@@ -159,7 +163,8 @@ class _Beyond(_Raw):
         """Return nothing: a text has no bounds."""
 
 
-def _clamped(dialect: Dialect, number: str, low: float, high: float, storage: Storage) -> str:
+def clamped_sql(dialect: Dialect, number: str, low: float, high: float, storage: Storage) -> str:
+    """Return a number clamped to its bounds; missing, and NaN where the storage may hold any, are missing."""
     # NaN first: it compares as larger than everything. CASE, because LEAST and GREATEST skip NULL.
     first = "" if storage in _NEVER_NAN else f"WHEN {dialect.is_nan(number)} THEN NULL "
     return (

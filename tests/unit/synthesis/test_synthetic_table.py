@@ -15,6 +15,7 @@ from pydplib.synthesis.model import NoisyTable
 from pydplib.synthesis.posterior import (
     draw_counts,
     draw_gamma,
+    draw_linear,
     draw_normal,
     draw_rates,
     independence_p_value,
@@ -254,6 +255,22 @@ def test_counts_behind_noise_are_centred_on_it_where_there_are_many(pure):
     drawn = draw_counts(NoisyTable((0,), np.array([5000.0, -30.0]), 100.0), 4000, pure=pure)
     assert abs(drawn[:, 0].mean() - 5000) < 1.5 and 8 < drawn[:, 0].std() < 12
     assert (drawn[:, 1] >= 0).all() and drawn[:, 1].mean() < 15
+
+
+def test_averages_cover_in_tables_with_many_empty_cells():
+    """Where cells are cut at 0, empty ones look like people and the average is far off: the negative control."""
+    generator = np.random.default_rng(6)
+    middles, p = np.array([25.0, 35, 45, 55, 65, 75, 85]), np.array([0, 0, 0, 0.2, 0.5, 0.25, 0.05])
+    covered = cut = 0
+    for _ in range(200):
+        noisy = NoisyTable((0,), generator.multinomial(130, p) + generator.normal(0, 6, 7).round(), 36.0)
+        drawn = draw_linear(noisy, 200)
+        found = interval_of((drawn * middles).sum(axis=1) / drawn.sum(axis=1), confidence=0.95)
+        covered += found.low <= p @ middles <= found.high
+        rates = draw_rates(noisy, 200, pure=False)
+        found = interval_of((rates * middles).sum(axis=1) / rates.sum(axis=1), confidence=0.95)
+        cut += found.low <= p @ middles <= found.high
+    assert covered >= 180 and cut < covered
 
 
 @pytest.mark.parametrize("odds", [1.0, 2.7])

@@ -53,3 +53,14 @@ def test_api_and_client_ask_them(tara: Any, study: Any) -> None:
     assert ratios.population is not None and ratios.plot().data
     known = openapi_document()["components"]["schemas"]
     assert {"SurvivalIn", "OddsRatioIn", "RocIn", "LogisticIn", "TopIn", "SeriesIn"} <= known.keys()
+
+
+def test_planner_works_out_the_third_of_three_and_touches_no_table(tara: Any) -> None:
+    asked = {"kind": "odds ratio", "baseline": "0.3", "effect": "2", "epsilon": "1", "power": "0.8"}
+    page = tara.get("/analyses/plan", asked).content.decode()
+    assert "296" in page and "80 %" in page
+    empty = tara.get("/analyses/plan").content.decode()
+    assert "Work it out" in empty and "The plan" not in empty
+    wrong = tara.get("/analyses/plan", asked | {"n": "300"}).content.decode()
+    assert "two of the three" in wrong
+    assert "Odds ratio, e.g. 2" in page and "Standard deviation" not in page

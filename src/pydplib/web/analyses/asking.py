@@ -44,6 +44,7 @@ def ask(
     *,
     title: str = "",
     at_most: float | None = None,
+    table: str = "",
 ) -> Analysis:
     """Pay for a question, look, keep and return the analysis; free if the organisation has asked it before.
 
@@ -58,6 +59,7 @@ def ask(
         noise: How accurate the answer shall be.
         title: What the asker calls it.
         at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
+        table: The repeating group that is asked; empty for reports.
 
     Raises:
         BudgetError: The budget cannot pay (the refusal is logged), or it costs more than was agreed; nothing was spent.
@@ -66,15 +68,23 @@ def ask(
         TooManyQuestionsError: The organisation has asked too many today; nothing was spent.
     """
     with in_whole_steps(settings.CONFIGURATION.answer_seconds):
-        return _ask(project, user, place, question, noise, title=title, at_most=at_most)
+        return _ask(project, user, place, question, noise, title=title, at_most=at_most, table=table)
 
 
 def _ask(
-    project: Any, user: Any, place: Any, question: Question, noise: Accuracy, *, title: str, at_most: float | None
+    project: Any,
+    user: Any,
+    place: Any,
+    question: Question,
+    noise: Accuracy,
+    *,
+    title: str,
+    at_most: float | None,
+    table: str,
 ) -> Analysis:
     check_can_sign(project.hospital)
     with noting_refusals(user, project, place):
-        session, snapshot = open_session(project, user, place)
+        session, snapshot = open_session(project, user, place, table=table)
     with session.table:
         with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)
@@ -263,7 +273,8 @@ def public_receipt_of(analysis: Analysis) -> Receipt:
 
 
 def _data_words(project: Any, snapshot: Snapshot) -> str:
-    return f"{project.name}, snapshot {snapshot.number}"
+    table = f", {snapshot.table_title}" if snapshot.group else ""
+    return f"{project.name}, snapshot {snapshot.number}{table}"
 
 
 def stored_payload(digest: str) -> bytes:

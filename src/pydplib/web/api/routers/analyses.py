@@ -57,7 +57,8 @@ router = Router(tags=["analyses"])
 def price_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
     """What a question would cost and how accurate it would be. Spends nothing and reads no row."""
     question, noise = _asked(request, body)
-    return reply(PriceOut.of(quote(request.project, request.user, request.member, question, noise)))
+    price = quote(request.project, request.user, request.member, question, noise, table=body.table)
+    return reply(PriceOut.of(price))
 
 
 @router.get("/projects/{key}/analyses", response=answers(AnalysesOut), operation_id="list_analyses")
@@ -85,8 +86,9 @@ def ask_question(request: HttpRequest, key: str, body: PayIn) -> HttpResponse:
     question, noise = _asked(request, body)
     if noise.margin is not None:
         with suppress(PolicyError):  # ask refuses it too, and writes it down
-            quote(request.project, request.user, request.member, question, noise)  # a margin that nobody can promise
-    made = ask(request.project, request.user, request.member, question, noise, at_most=body.at_most)
+            # a margin that nobody can promise
+            quote(request.project, request.user, request.member, question, noise, table=body.table)
+    made = ask(request.project, request.user, request.member, question, noise, at_most=body.at_most, table=body.table)
     return with_release(made, payer=_payer(request, made, recipient_names()))
 
 
@@ -172,7 +174,7 @@ def _payer(request: HttpRequest, analysis: Analysis, names: Mapping[str, str]) -
 def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Accuracy]:
     """Return what was asked, with sizes that the platform answers."""
     accuracy = Accuracy(body.epsilon, body.margin, body.noise_factor, confidence=body.confidence)
-    return _checked(request, body.question), accuracy
+    return _checked(request, body.question, body.table), accuracy
 
 
 def _asked_together(request: HttpRequest, body: TogetherIn) -> list[Question]:
@@ -181,10 +183,10 @@ def _asked_together(request: HttpRequest, body: TogetherIn) -> list[Question]:
     return [_checked(request, sent) for sent in body.questions]
 
 
-def _checked(request: HttpRequest, sent: Any) -> Question:
+def _checked(request: HttpRequest, sent: Any, table: str = "") -> Question:
     question = read_question(sent)
     try:
-        offer = offer_for(request.project, request.member)
+        offer = offer_for(request.project, request.member, table)
         check_names(question, offer.schema, {**offer.fields, **offer.filters})
         check_opened(question, offer, request.project, request.member)
     except PolicyError as refusal:
