@@ -172,7 +172,7 @@ def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, optio
 def _ndjson(connection: Any, path: str, schema: Schema, options: CsvOptions) -> str:
     """Read JSON lines into a table: the declared columns alone, so that no row decides which columns there are."""
     copy = Path(spill_folder()) / f"{uuid.uuid4().hex}.csv"
-    columns = [*dict.fromkeys([*schema.columns, *([] if schema.person is None else [schema.person])])]
+    columns = [*dict.fromkeys([*schema.stored, *([] if schema.person is None else [schema.person])])]
     try:
         said = open_ndjson(connection, path, copy, columns=columns, instead=partial(instead, schema), is_strict=False)
         return csv_table(connection, str(copy), schema, replace(said, decimal=options.decimal), spill_folder)

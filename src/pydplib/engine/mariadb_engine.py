@@ -256,7 +256,7 @@ def make_engine(
     to those they weigh.
     """
     if not is_pinned:
-        used = {*schema.columns, schema.person}
+        used = {*schema.stored, schema.person}
         kept = ", ".join(_DIALECT.quote(column) for column in storages if column in used)
         if kept:
             copy = f"pydplib_read_{uuid.uuid4().hex}"
