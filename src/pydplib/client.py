@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,12 +24,14 @@ from pydplib._client_values import (
     read_release,
     read_remaining,
     read_report,
+    read_tables,
 )
 from pydplib._http import Transport
 from pydplib.budget.rules import Remaining
 from pydplib.errors import DataError, ParameterError, ReceiptError
 from pydplib.receipt import IssuerKey, Receipt, parse_public_key, read_public_keys
-from pydplib.release import Price, Question, Release
+from pydplib.release import MeasuredTables, Price, Question, Release
+from pydplib.release.joint_purchases import Together
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
 
@@ -291,12 +293,15 @@ class Project:
         noise_factor: str | None = None,
         margin: float | None = None,
         confidence: float = 0.95,
+        table: str = "",
     ) -> Price:
         """Return what a question would cost and how accurate it would be; nothing is spent.
 
         Give at most one of ``epsilon``, ``noise_factor`` and ``margin``; with none, the noise factor is your role's.
+        ``table`` names a repeating group of the template, such as ``"lesion"``, whose repetitions are the rows.
         """
         body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence))
+        body |= {"table": table} if table else {}
         return read_price(self._client._post("projects", self.key, "price", body=body))
 
     def ask(
@@ -308,6 +313,7 @@ class Project:
         margin: float | None = None,
         at_most: float | None = None,
         confidence: float = 0.95,
+        table: str = "",
     ) -> Release:
         """Pay for a question and return the release; the same question again is free and the same.
 
@@ -319,6 +325,8 @@ class Project:
             at_most: The most epsilon to spend on it in total, such as the price that you saw. If it would cost more,
                 it is refused; without it, it is paid whatever it costs.
             confidence: How often margins and intervals cover; another one is another release.
+            table: A repeating group of the template, such as ``"lesion"``, whose repetitions are the rows; by default
+                a row is a report.
 
         Proof: the platform's session makes the release (see ``Session.release``); what is done here is reading it.
 
@@ -330,7 +338,68 @@ class Project:
         body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence)) | (
             {} if at_most is None else {"at_most": at_most}
         )
+        body |= {"table": table} if table else {}
         return read_release(self._client._post("projects", self.key, "analyses", body=body)["release"])
+
+    def price_all(
+        self,
+        questions: Iterable[Question],
+        *,
+        epsilon: float | None = None,
+        each: float | Sequence[float] | None = None,
+        delta: float | None = None,
+        confidence: float = 0.95,
+    ) -> Price:
+        """Return what several tables of counts would cost as one release, with the margin of each; nothing is spent.
+
+        Args:
+            questions: ``Count``, ``Histogram`` and ``Crosstab`` over public keys.
+            epsilon: What all of them may cost together.
+            each: Or what each would cost alone, one number or one for each question: all together then cost the least
+                at which no margin is larger.
+            delta: The chance that epsilon may fail, where your budget has one.
+            confidence: How often margins cover.
+        """
+        body = _together(questions, Together(epsilon, each, delta, confidence))
+        return read_price(self._client._post("projects", self.key, "tables", "price", body=body))
+
+    def release_all(
+        self,
+        questions: Iterable[Question],
+        *,
+        epsilon: float | None = None,
+        each: float | Sequence[float] | None = None,
+        delta: float | None = None,
+        at_most: float | None = None,
+        confidence: float = 0.95,
+    ) -> MeasuredTables:
+        """Pay for several tables of counts as one release: one price, one ledger entry, numbers that agree.
+
+        The same questions again are free and the same. Whatever the tables tell is free afterwards: ``ask`` says so.
+
+        Args:
+            questions: ``Count``, ``Histogram`` and ``Crosstab`` over public keys.
+            epsilon: What all of them may cost together.
+            each: Or what each would cost alone; see ``price_all``.
+            delta: The chance that epsilon may fail, where your budget has one.
+            at_most: The most epsilon to spend in total. If it would cost more, it is refused.
+            confidence: How often margins and intervals cover.
+
+        Proof: the platform's session makes the release (see ``Session.release_all``); what is done here is reading it.
+
+        Raises:
+            BudgetError: The budget cannot pay, or it costs more than ``at_most``. Nothing was spent.
+            PolicyError: The policy does not allow one of them.
+        """
+        body = _together(questions, Together(epsilon, each, delta, confidence)) | (
+            {} if at_most is None else {"at_most": at_most}
+        )
+        return read_tables(self._client._post("projects", self.key, "tables", body=body))
+
+    def bought(self) -> list[MeasuredTables]:
+        """Return the tables that your organisation has paid for, of the published snapshot."""
+        found = self._client._get("projects", self.key, "tables")["items"]
+        return [read_tables({"tables": tables}) for tables in found]
 
     def analyses(self) -> list[AnalysisEntry]:
         """Return the analyses that you may see, the newest first."""
@@ -397,6 +466,16 @@ def _body(question: Question, accuracy: Accuracy) -> dict[str, Any]:
     if not isinstance(question, Question):
         raise ParameterError("Ask a question such as dp.Mean('age', by='pirads').")
     return {"question": question.to_dict()} | accuracy.options()
+
+
+def _together(questions: Iterable[Question], said: Together) -> dict[str, Any]:
+    asked = list(questions) if not isinstance(questions, Question) else []
+    if not asked or not all(isinstance(question, Question) for question in asked):
+        raise ParameterError("Ask a list of questions: [dp.Count(by='pirads'), dp.Histogram('age', bins=8)].")
+    losses = None if said.each is None else [float(loss) for loss in said.of(len(asked))]
+    sent = {"epsilon": said.epsilon, "each": losses, "delta": said.delta, "confidence": said.confidence}
+    plain = {name: value for name, value in sent.items() if value is not None}
+    return {"questions": [question.to_dict() for question in asked]} | plain
 
 
 def _key(value: AnalysisEntry | ExportEntry | AttackReport | str) -> str:

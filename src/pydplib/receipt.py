@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib._shown import Shown
 from pydplib.budget.keys import canonical_json, sha256_hex
-from pydplib.budget.units import show_atto, show_nano
+from pydplib.budget.units import ATTO, NANO, ceil_units, exact, show_atto, show_nano
 from pydplib.errors import ReceiptError
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ class Receipt(Shown):
             payload_hash=sha256_hex(payload),
             question_hash=sha256_hex(canonical_json(dict(release.question))),
             mechanism=release.mechanism,
-            epsilon="" if release.cost.nano_epsilon is None else show_nano(release.cost.nano_epsilon),
-            delta=show_atto(release.cost.atto_delta),
+            epsilon=_epsilon_words(release),
+            delta=show_atto(ceil_units(exact(release.delta), ATTO) if release.delta else 0),
             guarantee=release.guarantee.sentence,
             data=data,
             template=template,
@@ -216,6 +217,14 @@ class IssuerKey:
 
     public_key: Ed25519PublicKey
     issuer_id: str = ""
+
+
+def _epsilon_words(release: Release) -> str:
+    """Return epsilon as an exact decimal: that of the guarantee where Gaussian noise is paid in rho."""
+    paid = release.cost.nano_epsilon
+    if paid is None and math.isfinite(release.epsilon):
+        paid = ceil_units(exact(release.epsilon), NANO)
+    return "" if paid is None else show_nano(paid)
 
 
 def new_signing_key() -> Ed25519PrivateKey:

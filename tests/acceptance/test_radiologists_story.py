@@ -78,6 +78,7 @@ def test_radiologist_signs_in_reports_two_lesions_signs_and_finds_the_report_aga
     page = rita.go("/reports/new")
     rita.fill(identifier="Patient 4711")
     page.keyboard.press("Enter")
+    page.get_by_role("button", name="Begin with a new patient").click()
     page.wait_for_url("**/edit")
     assert "4711" not in page.url, "no identifier in an address"
     form = Form(page)

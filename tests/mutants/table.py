@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 PACKAGES = {
     "pydplib.tables.lines": ("tests/unit/tables/test_lines.py", "tests/unit/engine/test_engine_csv_files.py"),
+    "pydplib.tables.ndjson": ("tests/unit/tables/test_ndjson.py",),
     "pydplib.anonymity": ("tests/unit/anonymity",),
     "pydplib.budget": ("tests/unit/budget", "tests/privacy/test_ledger"),
+    "pydplib.clinic": ("tests/unit/clinic", "tests/privacy/test_clinic_replay.py"),
     "pydplib.engine": ("tests/unit/engine", "tests/spec/engine"),
     "pydplib.guarantee": ("tests/unit/test_guarantee.py", "tests/unit/budget/test_budget_conversion.py"),
     "pydplib.mechanisms": ("tests/unit/mechanisms", "tests/noise", "tests/privacy/test_record_replay.py"),
@@ -20,12 +22,16 @@ PACKAGES = {
     "pydplib.policy": ("tests/unit/policy",),
     "pydplib.receipt": ("tests/unit/test_receipt.py",),
     "pydplib.release": ("tests/unit/release", "tests/spec/release", "tests/privacy/test_release"),
+    "pydplib.synthesis": ("tests/unit/synthesis", "tests/privacy/test_synthesis_replay.py"),
     "pydplib.web.analyses": ("tests/web/analyses",),
     "pydplib.web.api": ("tests/web/api",),
     "pydplib.web.dashboards": ("tests/web/dashboards",),
     "pydplib.web.doors": ("tests/web",),
+    "pydplib.web.intake": ("tests/web/intake/test_values_of_imports.py",),
     "pydplib.web.ledger": ("tests/web/ledger",),
+    "pydplib.web.people": ("tests/web/people/test_hospital_pages.py",),
     "pydplib.web.projects": ("tests/web/projects",),
+    "pydplib.web.reporting": ("tests/web/reporting/test_report_form_round_trips.py",),
 }
 """Package -> where its tests live."""
 
@@ -52,8 +58,10 @@ class Mutant:
 
 
 _RELEASE = "tests/unit/release/"
+_SYNTHESIS = "tests/privacy/test_synthesis_replay.py::"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
 _MEASURED = _RELEASE + "test_measured_tables.py"
+_CLINIC = "tests/privacy/test_clinic_replay.py"
 _REPLAY = "tests/privacy/test_release_replay.py"
 _SIZES = _RELEASE + "test_tables_that_outgrow_their_size.py"
 _MOVES = "test_one_more_person_moves_no_more_than_the_claim_at_any_size"
@@ -72,14 +80,61 @@ _COMPUTED = "tests/spec/engine/test_engine_computed_columns.py"
 _JOINS = "tests/spec/engine/test_engine_joins.py"
 _LINES = "tests/unit/tables/test_lines.py"
 _CSV = "tests/unit/engine/test_engine_csv_files.py"
+_IBIS = "tests/spec/engine/test_engine_ibis.py"
+_MARIADB = "tests/spec/engine/test_engine_mariadb.py"
+_NDJSON = "tests/unit/tables/test_ndjson.py"
 _SAMPLED = "tests/unit/engine/test_engine_sampled_sources.py"
 _POLICY = "tests/unit/policy/"
 _ANONYMITY = "tests/unit/anonymity/"
 _TOTALS = "tests/web/analyses/test_totals_bind_everything.py::"
+_IMPORTS = "tests/web/intake/test_values_of_imports.py::"
 _WHO_SEES = "test_who_sees_an_analysis_is_the_organisation_that_paid_and_the_owner"
 _NEXT_DEBIT = "test_the_next_debit_finds_changed_sums_and_pauses_all_answers"
 
 MUTANTS = (
+    # -- synthetic tables --------------------------------------------------------------------------
+    Mutant("synthesis-score-sensitivity", "pydplib.synthesis.mechanism.Spending.choose",
+           "return choose(scores, epsilon / (2 * reach), sensitivity=reach)",
+           "return choose(scores, epsilon / reach, sensitivity=reach)",
+           _SYNTHESIS + "test_every_table_is_what_came_out_of_the_tap_and_every_relation_was_chosen",
+           "a choice would cost twice what is paid"),
+    Mutant("synthesis-score-counts-twice", "pydplib.synthesis.mechanism._Run._choose",
+           "scores.append(int(np.abs(counter.counts(columns) - whole).sum()) - penalty)",
+           "scores.append(int(np.abs(2 * counter.counts(columns) - whole).sum()) - penalty)",
+           _SYNTHESIS + "test_replay_of_codes_keeps_every_sensitivity", "one person would move a score by two"),
+    Mutant("synthesis-reused-noise", "pydplib.synthesis.mechanism._Run._measure_relation",
+           "noisy = self.spending.measure(counter.counts(columns), part)",
+           "noisy = counter.counts(columns) + (self.one_ways[0].counts[0] - self.counter.counts((0,))[0])",
+           _SYNTHESIS + "test_every_table_is_what_came_out_of_the_tap_and_every_relation_was_chosen",
+           "noise used twice cancels"),
+    Mutant("synthesis-selection-on-raw-data", "pydplib.synthesis.mechanism._Run._choose",
+           "place = self.spending.choose(np.array(scores, dtype=np.int64), pay)",
+           "place = int(np.argmax(scores))",
+           _SYNTHESIS + "test_every_table_is_what_came_out_of_the_tap_and_every_relation_was_chosen",
+           "which relation is strongest would be told exactly"),
+    Mutant("synthesis-unpaid-stop", "pydplib.synthesis.mechanism._Run._choose",
+           "place = self.spending.choose(np.array(scores, dtype=np.int64), pay)",
+           "place = 0 if max(scores) <= 0 else self.spending.choose(np.array(scores, dtype=np.int64), pay)",
+           _SYNTHESIS + "test_stopping_is_a_paid_choice_and_the_rest_buys_the_columns_again",
+           "that nothing is worth a look would be told exactly"),
+    Mutant("synthesis-refund", "pydplib.synthesis.mechanism._Run.measure",
+           """        if spending.left > 0:
+            self._measure_columns(spending.left)
+            total = self._total()
+            model = self._fit(""",
+           """        if spending.left > spending.total:
+            self._measure_columns(spending.left)
+            total = self._total()
+            model = self._fit(""",
+           _SYNTHESIS + "test_stopping_is_a_paid_choice_and_the_rest_buys_the_columns_again",
+           "what is left over would depend on the data"),
+    Mutant("synthesis-overspending", "pydplib.synthesis.mechanism.Spending._pay",
+           "if part <= 0 or self.spent + part > self.total:", "if part <= 0:",
+           _SYNTHESIS + "test_a_budget_that_is_spent_refuses_before_the_tap_opens", "more is spent than was paid"),
+    Mutant("synthesis-noise-of-one-row", "pydplib.synthesis.mechanism.Spending.noise",
+           "reach = self.unit.reach", "reach = self.unit.scale",
+           _SYNTHESIS + "test_replay_of_a_synthesis_keeps_every_sensitivity_and_the_whole_budget",
+           "a person with several rows would get the noise of one"),
     # -- sensitivities and scales -----------------------------------------------------------------
     Mutant("count of one row per person", "pydplib.release.statistics.count.CountNoise.sensitivity",
            "self.rows * self.per_row", "self.per_row", _WORST,
@@ -114,6 +169,24 @@ MUTANTS = (
     Mutant("mode by scores that may move both ways", "pydplib.release.statistics.mode.ModeNoise.unit",
            "self.epsilon / self.sensitivity", "2 * self.epsilon / self.sensitivity", _WORST,
            "a mode loses twice its epsilon"),
+    Mutant("clinical table at twice its epsilon", "pydplib.clinic.question.Clinical.noise",
+           "math.prod(self.shape(facts)), epsilon)", "math.prod(self.shape(facts)), 2 * epsilon)", _CLINIC,
+           "survival, ratios and tests lose twice their epsilon"),
+    Mutant("clinical estimate of exact counts", "pydplib.clinic.question.Clinical.answer",
+           "np.asarray(raw, dtype=np.float64)", "np.asarray(table[0], dtype=np.float64)", _CLINIC,
+           "noise is drawn and paid for, but estimates are exact"),
+    Mutant("each of the top values at the whole epsilon", "pydplib.clinic.frequent.TopNoise.unit",
+           "self.epsilon / self.places / self.sensitivity", "self.epsilon / self.sensitivity", _CLINIC,
+           "k places lose k times their epsilon"),
+    Mutant("population interval of weighted rows", "pydplib.release.facts.Facts.is_one_row_each",
+           "self.bound.person is None or self.bound.max_rows == 1", "True",
+           "tests/unit/release/test_population_intervals.py::test_several_rows_of_a_person_have_none",
+           "intervals for the population take rows of one person for independent ones"),
+    Mutant("clinical question paid although noise hides it", "pydplib.clinic.question.Clinical._check_worth",
+           "if size >= needed * spread:", "if size >= 0:",
+           "tests/unit/clinic/test_clinic_questions.py::"
+           "test_noise_that_would_hide_the_answer_is_refused_before_paying",
+           "a useless answer is paid for"),
     Mutant("every measured table at the whole epsilon", "pydplib.release.measured.Measurement.scales",
            "block.reach / (share * self.epsilon)", "block.reach / self.epsilon",
            _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
@@ -128,7 +201,7 @@ MUTANTS = (
            "rows beyond the limit count in full: one person moves a table without bound"),
     Mutant("a row is in two cells of a table", "pydplib.engine.marginals.Rows.read",
            "cells[place] += number", "cells[place] += number; cells[-1] += number",
-           _MEASURED + "::test_every_row_is_in_one_cell_of_every_table_of_its_group",
+           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
            "a row in a cell is in the rest as well: one person moves a table twice as far"),
     Mutant("every Gaussian table at the whole rho", "pydplib.release.measured.Measurement.squares",
            "(2 * share * self.rho)", "(2 * self.rho)",
@@ -369,6 +442,28 @@ MUTANTS = (
            "is_pinned=False", "is_pinned=True",
            _SAMPLED + "::test_largest_part_of_one_person_in_a_duckdb_sample_is_the_bound",
            "the same, for samples"),
+    Mutant("Ibis expression on DuckDB is read twice", "pydplib.engine.duckdb_engine.from_query",
+           "is_pinned=False", "is_pinned=True", _IBIS + "::test_expressions_that_draw_are_read_once[duckdb]",
+           "the same, for tables that Ibis computes"),
+    Mutant("view of MariaDB is read twice", "pydplib.engine.mariadb_engine.make_engine",
+           "if not is_pinned:", "if False:", _MARIADB + "::test_views_and_other_engines_are_read_once",
+           "the same, where steps of a statement are computed as often as they are mentioned"),
+    Mutant("MariaDB sorts people by the beginning of ids", "pydplib.engine.server_dialects.MariaDBDialect.id_text",
+           """return f"NULLIF({whole} COLLATE utf8mb4_nopad_bin, '')\"""", """return f"NULLIF({text}, '')\"""",
+           _MARIADB + "::test_ids_are_told_apart_by_every_byte_in_every_bound",
+           "two people share one bound, and one of them moves the other's rows"),
+    Mutant("first line of JSON says that the file is packed", "pydplib.tables.ndjson.file_lines",
+           'is_packed=path.suffix.lower() == ".gz"', "is_packed=None",
+           _NDJSON + "::test_a_hostile_first_line_changes_nobody_elses_row",
+           "one person's bytes hide everybody"),
+    Mutant("deep line of JSON fails the file", "pydplib.tables.ndjson.row_of",
+           "except (ValueError, RecursionError):", "except ValueError:",
+           _NDJSON + "::test_a_hostile_first_line_changes_nobody_elses_row",
+           "whether a table loads tells of one person"),
+    Mutant("references to other servers name the same patient", "pydplib.tables.ndjson._referenced",
+           'return text if path != "subject.reference" or "/Patient/" in text else None',
+           'return text.rsplit("/", 1)[-1]', _NDJSON + "::test_ids_of_other_servers_are_other_people",
+           "several people share one bound"),
     Mutant("half a character fails the question", "pydplib.engine.sound_cells._sound",
            'text.encode("utf-8")', "pass",
            "tests/spec/engine/test_engine_hostile_cells.py::test_objects_of_pandas_without_a_text_are_missing_or_other",
@@ -513,4 +608,29 @@ MUTANTS = (
            "self.pause(str(fault))\n            ", "",
            "tests/web/ledger/test_database_ledger_guards.py::" + _NEXT_DEBIT,
            "answers go on after the ledger was found damaged"),
+    Mutant("a second dry run brings erased people back", "pydplib.web.intake.checking.check_rows",
+           "batch.problem_rows.exclude(pk__in=erased).delete()", "batch.problem_rows.all().delete()",
+           _IMPORTS + "test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file",
+           "somebody who was erased is imported again"),
+    Mutant("rows of erased people are downloaded", "pydplib.web.intake.left_out._cells",
+           "each[\"code\"] == \"erased\"", "False",
+           _IMPORTS + "test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file",
+           "cells of somebody who was erased leave"),
+    Mutant("single cells are remembered", "pydplib.web.intake.remembering.remember",
+           "said[\"rows\"] >= LEAST_ROWS", "True",
+           _IMPORTS + "test_what_stands_in_one_row_alone_and_free_text_is_not_remembered",
+           "a cell of one patient outlives its import"),
+    Mutant("a snapshot does not end taking back", "pydplib.web.intake.accepting.check_undo",
+           "data_version__gte=batch.data_version", "data_version__lt=0",
+           _IMPORTS + "test_import_is_taken_back_until_a_snapshot_holds_it",
+           "what partners were told of is taken away, and two states tell the difference"),
+    Mutant("a chain of organisations tries names", "pydplib.web.people.managing.family_of",
+           "key, above = above, further", "above = further",
+           "tests/web/people/test_hospital_pages.py::test_a_chain_of_new_organisations_gives_no_more_tries",
+           "who is on the server is found by trying"),
+    Mutant("colleagues read the typed number", "pydplib.web.reporting.views_form._desk",
+           "report.author_id == request.user.pk", "report.author_id",
+           "tests/web/reporting/test_report_form_round_trips.py::"
+           "test_the_typed_number_is_shown_to_nobody_else_and_not_after_signing",
+           "an identifier is shown to somebody who did not type it"),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -148,3 +149,22 @@ def test_audit_of_tables_measured_together_keeps_epsilon_one(auditor):
     assert auditor.audit(measured(False, 1), measured(True, 1)).epsilon >= 0.42
     # Every table at the whole epsilon, as if they did not add up: caught.
     assert auditor.audit(measured(False, 1, 4.0), measured(True, 1, 4.0)).epsilon > 1.2
+
+
+def measured_with_delta(person: bool, epsilon: float) -> np.ndarray:
+    """N releases of two tiny tables with Gaussian noise: the sum of what one more person moves."""
+    schema = dp.Schema({"a": dp.Flag(), "b": dp.Flag()}, name="audited")
+    workload = Workload.of([dp.Count(by="a"), dp.Count(by="b")], schema)
+    made = replace(workload.at(epsilon), shares=workload.gaussian_shares, delta=Fraction(1, 20))
+    moved = np.zeros(N)
+    for noise, block in zip(made.noises, made.workload.blocks, strict=True):
+        moved += noise.add(np.full(N, 20 + person, dtype=np.int64), reach=block.reach)
+    return moved
+
+
+def test_audit_of_gaussian_tables_measured_together_keeps_epsilon_and_delta(auditor):
+    once = measured_with_delta(False, 1.0), measured_with_delta(True, 1.0)
+    assert auditor.audit(*once, delta=0.05, confidence=auditor.HOLDS).epsilon <= 1.0
+    # Planted: noise for three times the epsilon behind the same claim.
+    more = measured_with_delta(False, 3.0), measured_with_delta(True, 3.0)
+    assert auditor.audit(*more, delta=0.05).epsilon > 1.2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -54,8 +53,7 @@ class Pseudonym:
                 continue
             # Column and kind are part of the message: equal texts in two columns get unrelated pseudonyms.
             message = f"{column}\x1f{type(value).__name__}\x1f{value}".encode()
-            digest = hmac.new(self.key, message, hashlib.sha256).hexdigest()
-            out.append(self.prefix + digest[:32])
+            out.append(self.prefix + hmac.digest(self.key, message, "sha256").hex()[:32])
         return out
 
     def fresh(self, number: int) -> list[str]:

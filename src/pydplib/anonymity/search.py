@@ -18,6 +18,9 @@ from pydplib.anonymity.problem import Problem
 
 _CLIMBED = 50_000
 """Nodes of a lattice above which it pays to look for the highest node that fails."""
+_TOGETHER = (32, 256)
+"""Nodes that are counted together, in a smaller and in such a lattice: they spare each other work, but a node that
+fails may rule out the next."""
 Progress = Callable[["SearchInfo"], None]
 
 
@@ -188,11 +191,11 @@ class Search:
             height += np.arange(size, dtype=np.int32).reshape([-1 if a == axis else 1 for a in range(height.ndim)])
         order = np.lexsort((height.ravel(), self.bound.ravel()))[::-1]
         bound, alive, shape = self.bound.reshape(-1), self.alive.reshape(-1), self.problem.shape
-        first = self.judge.evaluator.order
+        first, together = self.judge.evaluator.order, _TOGETHER[self.climbs]
         while len(order):
             # Compact from time to time, so that nodes ruled out cost nothing.
             order = order[alive[order] & (bound[order] < self.loss)]
-            part, order = order[:256], order[256:]
+            part, order = order[:together], order[together:]
             nodes = np.stack(np.unravel_index(part, shape), axis=1)
             by = np.lexsort([nodes[:, a] for a in reversed(first)])
             if not self._visit_all([tuple(node) for node in nodes[by].tolist()], None):

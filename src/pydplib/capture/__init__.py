@@ -7,7 +7,7 @@ from pydplib.capture.agreement import Agreement, cohens_kappa, reader_agreement
 from pydplib.capture.builtin import builtin, builtin_names
 from pydplib.capture.checks import CHECKS
 from pydplib.capture.difference import Change, compare
-from pydplib.capture.evaluate import Evaluation, evaluate
+from pydplib.capture.evaluate import Evaluation, Evaluator, evaluate
 from pydplib.capture.fhir import (
     ImportedResponse,
     ImportedTemplate,
@@ -31,7 +31,7 @@ from pydplib.capture.model import (
     Template,
 )
 from pydplib.capture.problems import Problem
-from pydplib.capture.report_text import report_text
+from pydplib.capture.report_text import Writer, report_text
 from pydplib.capture.tables import Row, columns_of, evaluate_rows, to_row, to_rows, to_schema
 from pydplib.capture.values import show_value
 
@@ -45,6 +45,7 @@ __all__ = [
     "Computed",
     "Condition",
     "Evaluation",
+    "Evaluator",
     "Group",
     "ImportedResponse",
     "ImportedTemplate",
@@ -54,6 +55,7 @@ __all__ = [
     "Question",
     "Row",
     "Template",
+    "Writer",
     "answers_from_fields",
     "browser_rules",
     "builtin",

@@ -41,6 +41,8 @@ def holds(condition: Condition, answers: Sequence[Value]) -> bool:
     if condition.operator == "!=":
         return condition.answer not in answers
     compare = _COMPARE[condition.operator]
+    if len(answers) == 1:
+        return compare(answers[0], condition.answer)
     return any(compare(answer, condition.answer) for answer in answers)
 
 

@@ -90,11 +90,43 @@ def evaluate(template: Template, answers: object, *, purpose: Purpose = "save") 
     return Walk(template.plan, purpose).run(answers)
 
 
+class Evaluator:
+    """Evaluates many reports of one template as ``evaluate`` does; a text is read once per question.
+
+    Args:
+        template: A template without linter errors.
+        purpose: What the answers are for.
+
+    Examples:
+        >>> from pydplib.capture import Question, Template
+        >>> age = Question(id="age", kind="integer", title="Age", low=18, high=100)
+        >>> evaluator = Evaluator(Template(id="a", version="1", title="A", items=(age,)), purpose="import")
+        >>> evaluator({"age": "64"}).answers, evaluator({"age": "640"}).ok
+        ({'age': 64}, False)
+    """
+
+    def __init__(self, template: Template, *, purpose: Purpose = "save") -> None:
+        self.plan, self.purpose = template.plan, purpose
+        self.reads: dict[tuple[str, str], Value | Unreadable | None] = {}
+
+    def __call__(self, answers: object) -> Evaluation:
+        """Evaluate one report."""
+        return Walk(self.plan, self.purpose, self.reads).run(answers)
+
+
+_UNREAD = object()
+MOST_READS = 50_000
+"""Texts whose reading an evaluator keeps, of all questions together; further ones are read each time."""
+
+
 class Walk:
     """One pass over the tree in the order of the form; conditions only look back, so one pass is enough."""
 
-    def __init__(self, plan: Plan, purpose: Purpose) -> None:
+    def __init__(
+        self, plan: Plan, purpose: Purpose, reads: dict[tuple[str, str], Value | Unreadable | None] | None = None
+    ) -> None:
         self.plan = plan
+        self.reads = reads
         self.purpose: Purpose = purpose
         self.problems: list[Problem] = []
 
@@ -144,6 +176,14 @@ class Walk:
 
     def answer(self, node: Node, question: Question, raw: object, path: Path, scope: Scope) -> None:
         """Read or compute one answer."""
+        if self.reads is not None and node.function is None and type(raw) is str:
+            known = self.reads.get((question.id, raw), _UNREAD)
+            if known is not _UNREAD and type(known) is not Unreadable:
+                if known is not None:
+                    scope[-1][question.id] = known
+                    return
+                if not question.required:
+                    return
         where = (*path, question.id)
         try:
             if node.function is not None:
@@ -151,7 +191,7 @@ class Walk:
                 if self.purpose == "import":
                     self.compare(question, raw, value, where)
             else:
-                value = read_value(question, raw)
+                value = read_value(question, raw) if self.reads is None else self.read(question, raw, self.reads)
         except Unreadable as error:
             hint = "; look at the answers it is worked out from" if node.function else ""
             self.add("value", question.id, f"{question.text} {error}{hint}.", where)
@@ -160,6 +200,25 @@ class Walk:
             scope[-1][question.id] = value
         elif question.required and self.purpose != "draft":
             self.add("required", question.id, f"{question.text} is missing.", where)
+
+    def read(self, question: Question, raw: object, reads: dict[Any, Any]) -> Value | None:
+        """Read an answer as ``read_value`` does; of a text that was read before, the result is known."""
+        if type(raw) is not str or len(raw) > 60 or question.kind == "text":
+            return read_value(question, raw)
+        key = (question.id, raw)
+        if key in reads:
+            found = reads[key]
+        else:
+            try:
+                found = read_value(question, raw)
+            except Unreadable as error:
+                found = Unreadable(str(error))
+            if len(reads) < MOST_READS:
+                reads[key] = found
+        if isinstance(found, Unreadable):
+            raise Unreadable(*found.args)
+        value: Value | None = found
+        return value
 
     def compute(self, node: Node, question: Question, scope: Scope) -> Value | None:
         """Work out a computed field; the result passes the same checks as a typed answer."""

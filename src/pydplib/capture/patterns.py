@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 _PLACEHOLDER = re.compile(r"\{([^{}\[\]]+)\}")
 
@@ -13,19 +14,20 @@ class PatternError(Exception):
     """A pattern with unbalanced or nested brackets; the text ends the sentence 'The sentence of x ...'."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """A stretch of a pattern; an optional one is left out if one of its placeholders has no answer."""
 
     text: str
     optional: bool
 
-    @property
+    @cached_property
     def placeholders(self) -> tuple[str, ...]:
         """The names in braces, in order."""
         return tuple(_PLACEHOLDER.findall(self.text))
 
 
+@lru_cache(maxsize=4096)
 def parse_pattern(pattern: str) -> tuple[Part, ...]:
     """Split a pattern into plain and optional parts.
 

@@ -67,6 +67,8 @@ class Plan:
     loops_of: Mapping[str, tuple[str, ...]]
     computed: frozenset[str]
     index: Index
+    referred: frozenset[str] = frozenset()
+    """Ids that a condition, a computed field, a check or a sentence of another item speaks of."""
 
 
 def is_shown(node: Node, scope: Scope) -> bool:
@@ -117,4 +119,25 @@ def build_plan(template: Template) -> Plan:
         place.item.id: place.loops for place in index.places if isinstance(place.item, Question) or place.item.repeats
     }
     computed = frozenset(question.id for _, question in index.questions() if question.computed)
-    return Plan(tuple(map(node, template.items)), checks(template.checks, ()), loops_of, computed, index)
+    return Plan(
+        tuple(map(node, template.items)), checks(template.checks, ()), loops_of, computed, index, _referred(template)
+    )
+
+
+def _referred(template: Template) -> frozenset[str]:
+    from pydplib.capture.patterns import parse_pattern
+
+    found = {name for check in template.checks for name in check.inputs}
+    for place in template.index.places:
+        item = place.item
+        found |= {condition.question for condition in item.enable_when}
+        patterns = [item.sentence]
+        if isinstance(item, Group):
+            found |= {name for check in item.checks for name in check.inputs}
+        else:
+            found |= set(item.computed.inputs) if item.computed else set()
+            patterns += [item.sentence_no, *(option.sentence for option in item.options)]
+        found |= {
+            name for pattern in patterns if pattern for part in parse_pattern(pattern) for name in part.placeholders
+        }
+    return frozenset(found)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
-from pydplib.capture.evaluate import evaluate
+from pydplib.capture.evaluate import Answers, evaluate
 from pydplib.capture.model import Group, Question, Template, Value
-from pydplib.capture.patterns import fill_pattern
+from pydplib.capture.patterns import fill_pattern, parse_pattern
 from pydplib.capture.plan import Node, Scope, is_shown
 from pydplib.capture.values import find_option, show_value
 
@@ -35,17 +35,52 @@ def report_text(template: Template, answers: object) -> str:
         <BLANKLINE>
         PSA was 7.2 ng/mL.
     """
-    clean = evaluate(template, answers, purpose="draft").answers
-    blocks = [template.heading] if template.heading else []
-    blocks.extend(_write(template.plan.nodes, [clean], "", {}))
-    return "\n\n".join(blocks)
+    return Writer(template).write(evaluate(template, answers, purpose="draft").answers)
 
 
-def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Mapping[str, str]) -> list[str]:
+class Writer:
+    """Writes many reports of one template; sentences that speak of one answer alone are made once.
+
+    Args:
+        template: A template without linter errors.
+
+    Examples:
+        >>> from pydplib.capture import Question, Template
+        >>> bph = Question(id="bph", kind="boolean", title="BPH")
+        >>> writer = Writer(Template(id="mri", version="1", title="MRI", items=(bph,)))
+        >>> writer.write({"bph": True}).splitlines()[-1]
+        'BPH: yes.'
+    """
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self.said: dict[tuple[str, type, Value], str] = {}
+
+    def write(self, clean: Answers) -> str:
+        """Return the text of clean answers, as ``evaluate`` returns them."""
+        blocks = [self.template.heading] if self.template.heading else []
+        blocks.extend(_write(self.template.plan.nodes, [clean], "", dict, self.said))
+        return "\n\n".join(blocks)
+
+
+Words: TypeAlias = Callable[[], dict[str, str]]
+"""Answers of the levels around as people read them, by id; asked for only where a sentence speaks of one."""
+
+_MOST_SAID = 20_000
+"""Sentences that a writer keeps."""
+
+
+def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Words, said: dict[Any, str]) -> list[str]:
     """Write the items of one level: sentences run together, groups stand apart."""
     blocks: list[str] = []
     sentences: list[str] = []
-    known = dict(outer) | _values_in_words(nodes, scope)
+    known: dict[str, str] | None = None
+
+    def words() -> dict[str, str]:
+        nonlocal known
+        if known is None:  # most sentences speak of their own answer alone
+            known = outer() | _values_in_words(nodes, scope)
+        return known
 
     def close() -> None:
         if sentences:
@@ -53,11 +88,21 @@ def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Mapping[st
             sentences.clear()
 
     for node in nodes:
-        if not is_shown(node, scope):
+        if node.conditions and not is_shown(node, scope):
             continue
         if node.question is not None:
             value = scope[-1].get(node.question.id)
-            text = "" if value is None else _say(node.question, value, number, known)
+            if value is None:
+                continue
+            key = (node.question.id, type(value), value)
+            found = said.get(key)
+            if found is None:
+                pattern, own = _pattern(node.question, value, number)
+                stands_alone = "number" not in (names := _names(pattern)) and names <= own.keys()
+                found = _say(node.question, pattern, own if stands_alone else words() | own)
+                if stands_alone and len(said) < _MOST_SAID and len(found) < 200:
+                    said[key] = found
+            text = found
             if "\n" in text:
                 close()
                 blocks.append(text)
@@ -65,30 +110,30 @@ def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Mapping[st
                 sentences.append(text)
         elif node.group is not None:
             close()
-            blocks.extend(_write_group(node, node.group, scope, number, known))
+            blocks.extend(_write_group(node, node.group, scope, number, words, said))
     close()
     return blocks
 
 
-def _write_group(node: Node, group: Group, scope: Scope, number: str, known: Mapping[str, str]) -> list[str]:
+def _write_group(node: Node, group: Group, scope: Scope, number: str, known: Words, said: dict[Any, str]) -> list[str]:
     blocks: list[str] = []
     if group.repeats:
         for count, repetition in enumerate(scope[-1].get(group.id, []), start=1):
             inner = [*scope, repetition]
-            blocks.extend(_with_opening(node, group, inner, str(count), known))
+            blocks.extend(_with_opening(node, group, inner, str(count), known, said))
     else:
-        blocks.extend(_with_opening(node, group, scope, number, known))
+        blocks.extend(_with_opening(node, group, scope, number, known, said))
     if blocks and group.title:
         blocks[0] = f"{group.title}\n{blocks[0]}"
     return blocks
 
 
-def _with_opening(node: Node, group: Group, scope: Scope, number: str, known: Mapping[str, str]) -> list[str]:
+def _with_opening(node: Node, group: Group, scope: Scope, number: str, known: Words, said: dict[Any, str]) -> list[str]:
     """Write the inside of a group after its own sentence, on the same line."""
-    blocks = _write(node.children, scope, number, known)
+    blocks = _write(node.children, scope, number, known, said)
     if not group.sentence or (not blocks and not group.repeats):
         return blocks
-    words = dict(known) | _values_in_words(node.children, scope)
+    words = known() | _values_in_words(node.children, scope)
     opening = _tidy(fill_pattern(group.sentence, words | {"title": group.text, "number": number}))
     if blocks and "\n" not in blocks[0]:
         return [f"{opening} {blocks[0]}", *blocks[1:]]
@@ -108,9 +153,10 @@ def _values_in_words(nodes: tuple[Node, ...], scope: Scope) -> dict[str, str]:
     return words
 
 
-def _say(question: Question, value: Value, number: str, known: Mapping[str, str]) -> str:
+def _pattern(question: Question, value: Value, number: str) -> tuple[str, dict[str, str]]:
+    """Return the pattern of an answer's sentence, and what its own placeholders stand for; none if it is not told."""
     if not question.reported:
-        return ""
+        return "", {}
     shown = show_value(question, value)
     option = find_option(question, value) if question.kind == "choice" else None
     if option is not None and option.sentence:
@@ -119,8 +165,15 @@ def _say(question: Question, value: Value, number: str, known: Mapping[str, str]
         pattern = question.sentence if value else question.sentence_no
     else:
         pattern = question.sentence or _default_pattern(question, shown)
-    own = {"value": shown, "unit": question.unit, "title": question.text, "number": number}
-    text = fill_pattern(pattern, dict(known) | own)
+    return pattern, {"value": shown, "unit": question.unit, "title": question.text, "number": number}
+
+
+def _names(pattern: str) -> set[str]:
+    return {name for part in parse_pattern(pattern) for name in part.placeholders}
+
+
+def _say(question: Question, pattern: str, words: Mapping[str, str]) -> str:
+    text = fill_pattern(pattern, words)
     return text.strip() if question.multiline else _tidy(text)
 
 

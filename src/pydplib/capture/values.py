@@ -25,6 +25,7 @@ _MOST_LEVELS = 50  # no answer is nested deeper; a hostile one may be
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WHOLE = re.compile(r"[+-]?\d{1,12}(\.0+)?")
 _DECIMAL = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?")
+_UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _WORDS = MappingProxyType(
     {"true": True, "yes": True, "y": True, "1": True, "on": True}
     | {"false": False, "no": False, "n": False, "0": False, "off": False}
@@ -220,7 +221,7 @@ def _read_text(question: Question, raw: object) -> str:
 
 def is_clean_text(text: str) -> bool:
     """Whether a text has no control characters (but tab and newline) and no broken Unicode."""
-    return not any((c < " " and c not in "\t\n") or "\x7f" <= c <= "\x9f" or "\ud800" <= c <= "\udfff" for c in text)
+    return _UNCLEAN.search(text) is None
 
 
 _READERS: Mapping[str, Callable[[Question, object], Value]] = MappingProxyType(

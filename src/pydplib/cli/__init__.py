@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "roles": "Show who gets how much noise.",
     "schema": "Propose a schema for a file, or check a finished one.",
     "serve": "Start the platform in the browser; --demo with synthetic data and people of every role.",
+    "synthesize": "Write a table like yours whose rows belong to nobody, drawn from noisy counts.",
     "template": "List, lint, show, export, import and compare report templates (PI-RADS, FHIR, your own).",
     "verify": "Measure k, l, t and others of a table as it is; say whether what is required holds.",
 }

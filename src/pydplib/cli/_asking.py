@@ -46,7 +46,10 @@ _OPTIONS = [
     ),
     click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The band of noise."),
     click.option(
-        "--delta", type=float, help="Needed for 'by' free text, e.g. 1e-6: only values that many people have are shown."
+        "--delta",
+        type=float,
+        help="Needed for 'by' free text, e.g. 1e-6: only values that many people have are shown. With several tables: "
+        "Gaussian noise, where that has the smaller margins.",
     ),
     click.option("--recipient", required=True, help="Who gets the answer and pays for it."),
     click.option(
@@ -175,8 +178,6 @@ def check_together(questions: list[Any], schema: Any, given: dict[str, Any]) -> 
             "Several questions are bought together for one --epsilon 0.5, not by --margin or --noise-factor. "
             "Nothing was spent."
         )
-    if given["delta"] is not None:
-        raise ParameterError("Several questions that are bought together are pure: leave --delta out.")
     Workload.of(questions, schema)
 
 

@@ -24,7 +24,8 @@ def command(as_json: bool, **given: Any) -> None:
     """
     with waiting("Making the price"), open_session(given, preview=True) as (session, questions):
         if len(questions) > 1:
-            price = session.price_all(questions, epsilon=given["epsilon"], confidence=given["confidence"])
+            options = {name: given[name] for name in ("epsilon", "delta", "confidence")}
+            price = session.price_all(questions, **options)
         else:
             price = session.price(questions[0], **price_options(given))
     click.echo(json.dumps(price.to_dict(), indent=2, ensure_ascii=False) if as_json else str(price))

@@ -51,7 +51,7 @@ def command(
         raise ParameterError(f"Several tables are written as text, --json or --csv, not as {form}.")
     with waiting(f"Reading {Path(given['file']).name}"), open_session(given) as (session, questions):
         if several:
-            options = {name: given[name] for name in ("epsilon", "confidence")}
+            options = {name: given[name] for name in ("epsilon", "delta", "confidence")}
             release = session.release_all(questions, **options)
         else:
             release = session.release(questions[0], **price_options(given))

@@ -15,6 +15,14 @@ from pydplib.clinic.relating import Association, Correlation, Logistic, Trend
 from pydplib.clinic.series import Series
 from pydplib.clinic.survival import Survival
 from pydplib.clinic.table_one import TableOne, table_one
+from pydplib.release.statistics import STATISTICS
+
+_ORDER = (
+    "difference", "risk ratio", "odds ratio", "standard error", "association", "trend", "correlation", "logistic",
+    "survival", "roc", "series", "top",
+)  # fmt: skip
+for _ask in _ORDER:
+    STATISTICS[_ask] = STATISTICS.pop(_ask)  # the order of forms, whatever the order of imports
 
 __all__ = [
     "Association",

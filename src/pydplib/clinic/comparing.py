@@ -73,9 +73,12 @@ class SharesCompared(Compared):
 
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return which value counts as yes."""
-        label = key_axis(facts, self.column).labels[1]
+        outcome = key_axis(facts, self.column)
         cells = "" if self.measure == "difference" else " Empty cells are cut at 0 and get half a person each."
-        return (*super().words(facts), f"Shares are those of {self.column} = {label}.{cells}")
+        return (
+            *super().words(facts),
+            f"Shares are those of {outcome.title or outcome.name} = {outcome.labels[1]}.{cells}",
+        )
 
 
 @statistic(

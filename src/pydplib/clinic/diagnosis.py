@@ -83,8 +83,8 @@ class Roc(Clinical):
 
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return which value counts as ill."""
-        name = self.pairs[0][0]
+        ill = key_axis(facts, self.pairs[0][0])
         return (
-            f"Ill is {name} = {key_axis(facts, name).labels[1]}. A score is positive from the cut on. Predictive "
+            f"Ill is {ill.title or ill.name} = {ill.labels[1]}. A score is positive from the cut on. Predictive "
             "values hold where the disease is as frequent as here.",
         )

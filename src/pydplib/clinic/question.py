@@ -119,7 +119,7 @@ class Clinical(Binned):
     def _who_counts(self, facts: Facts) -> tuple[str, bool]:
         if facts.bound.person is None or self.per_person is not None or facts.schema.max_rows_per_person == 1:
             return ("one row per person counts", False) if facts.bound.mode == "sample" else super()._who_counts(facts)
-        return "one row of each person counts, picked by a public rule (per_person= names another one)", True
+        return "one row of each person counts, picked by a public rule", True
 
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return the columns of the table with their public keys: groups first, the question's own column last."""

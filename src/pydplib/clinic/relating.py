@@ -239,5 +239,6 @@ class Logistic(Clinical):
 
     def words(self, facts: Facts) -> tuple[str, ...]:
         """Return which value counts as yes, and what to do where nothing was found."""
-        label = key_axis(facts, self.column).labels[1]
-        return (f"Odds are those of {self.column} = {label}. Where the noise allows no fit, intervals have no ends.",)
+        outcome = key_axis(facts, self.column)
+        yes = f"{outcome.title or outcome.name} = {outcome.labels[1]}"
+        return (f"Odds are those of {yes}. Where the noise allows no fit, intervals have no ends.",)

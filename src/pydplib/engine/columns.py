@@ -20,15 +20,19 @@ def check_storage(name: str, column: Column, storage: Storage, *, text_as_day: b
     cell = column.cell
     if storage not in cell.storages or (storage == "text" and cell.needs_calendar and not text_as_day):
         raise SchemaError(
-            f"Column '{name}' is declared a {column.kind}, but the table stores it as {storage}. Correct the "
+            f"Column '{name}' is declared as {column.kind}, but the table stores it {_stored(storage)}. Correct the "
             "schema, or load a view that casts the column."
         )
+
+
+def _stored(storage: Storage) -> str:
+    return "in a type that is not supported" if storage == "unsupported" else f"as {storage}"
 
 
 def check_keys(name: str, storage: Storage) -> None:
     """Refuse free text whose stored type has no texts to be keys. Types are public: no cell decides."""
     if storage not in ("integer", "text", "dynamic"):
-        raise SchemaError(f"Column '{name}' is stored as {storage}; unknown keys are texts or integers.")
+        raise SchemaError(f"Column '{name}' is stored {_stored(storage)}; unknown keys are texts or integers.")
 
 
 def column_sql(dialect: Dialect, cell: str, column: Column, storage: Storage) -> str:

@@ -22,6 +22,7 @@ from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release import Release
 from pydplib.release.group_quantiles import GroupQuantiles, group_quantiles
 from pydplib.release.postprocess import BOX_SHARES, box_data, non_negative
+from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN
 from pydplib.report import Fixed, PlusMinus, Table
 from pydplib.schema import OTHER
 
@@ -41,10 +42,13 @@ class Drawn:
 
 def guarantee_of(releases: Sequence[Release]) -> str:
     """Return what is guaranteed about all releases of a figure together, and what they cost, in two sentences."""
-    if len(releases) == 1:
-        return f"{releases[0].guarantee.sentence} Cost: {releases[0].cost}."
-    nano = sum(release.cost.nano_epsilon or 0 for release in releases)
-    delta = sum(release.delta for release in releases)
+    paid = list({release.key or str(place): release for place, release in enumerate(releases)}.values())
+    if len(paid) == 1:
+        shared = paid[0].mechanism in (MEASURED, MEASURED_GAUSSIAN)
+        often = ", once for all tables that were bought together" if shared else ""
+        return f"{paid[0].guarantee.sentence} Cost: {paid[0].cost}{often}."
+    nano = sum(round(release.epsilon * NANO) for release in paid)
+    delta = sum(release.delta for release in paid)
     epsilon = nano / NANO
     together = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
     return f"{together.sentence} Cost: epsilon {show_nano(nano)} for {len(releases)} answers together."

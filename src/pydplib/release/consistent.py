@@ -303,10 +303,14 @@ def terms_of(weights: Floats, noises: Sequence[CellNoise], per_row: Sequence[int
         noises: Each cell's noise, in steps.
         per_row: The steps of one row in each cell.
     """
+    names = {id(noise): noise for noise in noises}  # cells of a table share one: comparing fractions takes long
+    counted: dict[tuple[float, int, int], int] = {}
+    for key in zip(np.abs(weights).round(7).tolist(), map(id, noises), per_row, strict=True):
+        counted[key] = counted.get(key, 0) + 1
     found: dict[tuple[float, CellNoise, int], int] = {}
-    for weight, noise, steps in zip(np.abs(weights).round(7).tolist(), noises, per_row, strict=True):
+    for (weight, name, steps), count in counted.items():
         if weight:
-            found[weight, noise, steps] = found.get((weight, noise, steps), 0) + 1
+            found[weight, names[name], steps] = found.get((weight, names[name], steps), 0) + count
     order = sorted(found.items(), key=lambda item: (item[0][0], item[0][1].kind, item[0][1].spread, item[0][2]))
     return tuple(Term(*key, count) for key, count in order)
 

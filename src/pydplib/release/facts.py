@@ -22,6 +22,7 @@ from pydplib.engine import Bound, ExactTable, Measure, Plan
 from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release.axes import Axis
+from pydplib.release.findings import BOUNDED
 from pydplib.release.grids import narrowed_bounds, number_column
 from pydplib.release.public import check_epsilon
 from pydplib.release.release import Release
@@ -316,8 +317,8 @@ class Purchase:
         )
 
     def _bounds(self) -> tuple[float, float] | None:
-        """Return the public bounds of an average; no other statistic's population interval needs them."""
-        if self.question.ask != "mean":
+        """Return the public bounds of the values, where an interval for the population needs them."""
+        if self.question.ask not in BOUNDED:
             return None
         low, high = self.facts.bounds
         return float(low), float(high)

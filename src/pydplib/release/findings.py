@@ -113,13 +113,33 @@ def p_text(p: float) -> str:
     return "p ≤ 0.001" if p <= 0.001 else f"p = {p:.2g}"
 
 
+BOUNDED = ("mean", "sum", "variance", "deviation")
+"""Statistics whose population interval uses the public bounds of their values."""
+
+
+def _of_squares(release: Release, values: Any, ends: tuple[Any, Any], reach: float) -> tuple[list[float], list[float]]:
+    """Return intervals of variances or deviations: squared distances lie between 0 and the squared range."""
+    assert release.bounds is not None and release.sizes is not None
+    wide = (release.bounds[1] - release.bounds[0]) ** 2
+    root = release.statistic == "deviation"
+    squares, low, high = (numbers**2 if root else numbers for numbers in (values, *ends))
+    sizes = np.maximum(np.asarray(release.sizes, dtype=float), 1.0)
+    spread = reach * np.sqrt(np.maximum(squares * (wide - squares), 0.0) / sizes)
+    first = np.maximum(squares - np.hypot(squares - low, spread), 0.0)
+    last = np.minimum(squares + np.hypot(high - squares, spread), wide / 4)
+    last = np.maximum(last, squares)
+    return (np.sqrt(first).tolist(), np.sqrt(last).tolist()) if root else (first.tolist(), last.tolist())
+
+
 def population_of(release: Release) -> tuple[list[float], list[float]] | None:
     """Return intervals for the population (sampling and noise) of a release that stores none, where they can be had.
 
     Counts: persons arrive by themselves, so that a count varies as a Poisson number does, and the noise adds its
     variance. Averages: a value that lies between public bounds a and b and has the mean m varies by at most
-    (m - a)(b - m), exactly that much for yes and no; the interval is therefore never too short. Each interval adds the
-    noise's own half-width and that of sampling by their squares.
+    (m - a)(b - m), exactly that much for yes and no; the interval is therefore never too short. Sums of values from 0
+    to b: the squares of all values are at most b times the sum. Variances v: squared distances from the mean lie
+    between 0 and the squared range w, so that they vary by at most v (w - v). Each interval adds the noise's own
+    half-width and that of sampling by their squares. Quantiles and modes have none.
 
     Args:
         release: What was released.
@@ -133,9 +153,19 @@ def population_of(release: Release) -> tuple[list[float], list[float]] | None:
         spread = reach * np.sqrt(np.maximum(values, 0.0) + reach**2 / 4)
         ends = (values - np.hypot(values - low, spread), values + np.hypot(high - values, spread) + reach**2 / 2)
         return np.maximum(ends[0], 0.0).tolist(), ends[1].tolist()
-    if release.statistic != "mean" or release.bounds is None or release.sizes is None:
+    if release.statistic not in BOUNDED or release.bounds is None:
         return None
     least, most = release.bounds
+    if release.statistic == "sum":
+        if least < 0:
+            return None  # nobody knows how much of the sum cancels out
+        spread = reach * np.sqrt(most * np.maximum(values, 0.0) + (reach * most) ** 2 / 4)
+        ends = values - np.hypot(values - low, spread), values + np.hypot(high - values, spread)
+        return np.maximum(ends[0], 0.0).tolist(), ends[1].tolist()
+    if release.sizes is None:
+        return None
+    if release.statistic in ("variance", "deviation"):
+        return _of_squares(release, values, (low, high), reach)
     sizes = np.maximum(np.asarray(release.sizes, dtype=float), 1.0)
     part = reach**2 / sizes
     # Wilson's interval of a share (m - a) / (b - a), around the noise's own.

@@ -14,7 +14,7 @@ from pydplib.budget.units import ATTO
 from pydplib.errors import ParameterError
 from pydplib.policy import check_spend
 from pydplib.release.facts import Facts
-from pydplib.release.measured import Measurement, Workload, check_delta, round_up
+from pydplib.release.measured import Measurement, Workload, check_delta, round_up, table_of
 from pydplib.release.measured_tables import MeasuredTables
 from pydplib.release.prices import Price
 from pydplib.release.public import check_epsilon
@@ -150,7 +150,7 @@ def price_tables(session: Session, questions: Iterable[Question], said: Together
     number = len(measurement.workload.distinct)
     titles = "; ".join(words_of(facts.canonical) for facts in measurement.workload.distinct)
     widest = max(float(measurement.margins_of(facts)[0].max()) for facts in measurement.workload.distinct)
-    units = {facts.unit for facts in measurement.workload.distinct}
+    units = {table_of(facts).unit for facts in measurement.workload.distinct}
     return Price(
         question=titles if number == 1 else f"{number} tables together: {titles}",
         cost=measurement.cost,
@@ -166,6 +166,13 @@ def price_tables(session: Session, questions: Iterable[Question], said: Together
         confidence=measurement.confidence,
         notes=(*measurement.margin_words(), *notes),
     )
+
+
+def judged_loss(session: Session, question: Question, release: Release) -> float | None:
+    """Return the epsilon by which the policy judges an answer from bought tables; None for a release of its own."""
+    stored = next((tables for tables in session.bought if tables.key == release.key), None)
+    made = None if stored is None else Measurement.of_stored(stored, session.table.schema)
+    return None if made is None else made.loss_of(Facts.of(question, session.table.schema))
 
 
 def answer_from_tables(

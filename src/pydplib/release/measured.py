@@ -27,11 +27,13 @@ from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release.cell_noise import CellNoise, GaussianCells, LaplaceCells
 from pydplib.release.consistent import Layout, best_shares, estimator, fit_non_negative, sum_margin, terms_of
 from pydplib.release.facts import Facts
+from pydplib.release.group_quantiles import Reaches
 from pydplib.release.measured_tables import MeasuredTables
 from pydplib.release.public import check_epsilon
 from pydplib.release.release import Release
 from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.noise import COVERAGE, check_confidence, margin_steps
+from pydplib.release.statistics.quantiles import OfRanks
 from pydplib.release.statistics.question import Question
 from pydplib.release.words import (
     MEASURED,
@@ -293,8 +295,16 @@ class Workload:
         return None
 
 
+def table_of(facts: Facts) -> Facts:
+    """Return the table of counts that a question is read off: its own, or the one behind quantiles of groups."""
+    behind = facts.question.table(facts)
+    assert behind is not None
+    return facts if behind is facts.question else Facts.of(behind, facts.schema)
+
+
 def block_of(facts: Facts) -> Block:
     """Return the table that a question asks for."""
+    facts = table_of(facts)
     where, after = ([c.to_dict() for c in part] for part in facts.question.split_conditions(facts.schema))
     group = canonical_json({"where": where, "bound": facts.bound.to_dict()} | ({"after": after} if after else {}))
     return Block(facts, group, agrees=facts.bound.mode != "sample")
@@ -302,7 +312,7 @@ def block_of(facts: Facts) -> Block:
 
 def _check_table(facts: Facts) -> None:
     question = facts.question
-    if not isinstance(question, Counting):
+    if question.table(facts) is None and not isinstance(question, Counting):
         way = ""
         if question.measured:
             groups = "".join(f", '{name}'" for name in facts.groups)
@@ -311,7 +321,7 @@ def _check_table(facts: Facts) -> None:
                 way = f" Ask for the table behind it, Histogram('{question.measured[0]}'), and read it off;"
         raise QuestionError(
             f"'{words_of(facts.canonical)}' is no table of counts.{way} or buy it by itself: session.release(...). "
-            "Count, Histogram and Crosstab are bought together."
+            "Count, Histogram and Crosstab are bought together, and quantiles of groups that are read off a table."
         )
     if facts.has_unknown_keys:
         raise QuestionError(
@@ -446,7 +456,7 @@ class Measurement:
     @property
     def plans(self) -> tuple[Plan, ...]:
         """What engines are asked, as far as their stored types matter: each question's own plan."""
-        return tuple(facts.plan([Measure("count")]) for facts in self.workload.distinct)
+        return tuple(table_of(facts).plan([Measure("count")]) for facts in self.workload.distinct)
 
     # -- counting --------------------------------------------------------------------------------
 
@@ -512,6 +522,7 @@ class Measurement:
         own[:, self.workload.tables == place] = sums
         if not self.workload.blocks[place].agrees:
             return place, own, np.zeros((0, self.workload.cells))
+        facts = table_of(facts)
         shape = tuple(len(axis.keys) + 1 for axis in facts.axes)
         inside = np.zeros(shape, dtype=bool)
         inside[tuple(slice(0, -1) for _ in shape)] = True
@@ -594,6 +605,8 @@ class Measurement:
         Values are consistent and at least 0. Intervals are those of the linear estimate (``noisy`` of the release), cut
         at 0 and at what the number of all rows can be, and never leave the value out.
         """
+        if isinstance(facts.question, OfRanks):
+            return self._read_quantiles(facts, facts.question, linear)
         place, weights, rest = self.cells_of(facts)
         block = self.workload.blocks[place]
         each, together = self.margins_of(facts)
@@ -630,6 +643,50 @@ class Measurement:
                 *self._rest_words(rest, linear, fitted, facts),
                 *self._person_words(block),
             ),
+        )
+
+    def _read_quantiles(self, facts: Facts, question: OfRanks, linear: Floats) -> Release:
+        """Return quantiles of groups, read off the consistent counts of their table.
+
+        Proof: post-processing. Intervals are those of ``read_quantiles``: the noise in D(k) is a weighted sum of all
+        noisy cells, and its margin that of this very sum.
+        """
+        place, weights, _ = self.cells_of(facts)
+        block = self.workload.blocks[place]
+        cells = weights.reshape(facts.cells, -1, weights.shape[1])
+        whole = cells.sum(axis=1)
+        below = np.concatenate([np.zeros_like(cells[:, :1]), np.cumsum(cells, axis=1)], axis=1)
+        ranks = np.stack([below - float(share) * whole[:, None] for share in question.shares], axis=1)
+        miss = 1 - self.confidence
+        reaches = Reaches(
+            self.margins(ranks.reshape(-1, weights.shape[1]) @ self._matrix, miss).reshape(ranks.shape[:3]),
+            self.margins(whole @ self._matrix, 0.1),
+        )
+        scale = math.sqrt(self.noises[place].variance / 2) / block.facts.bound.scale
+        counts = (weights @ linear).reshape(cells.shape[:2])
+        noisy, notes = question.read_counts(facts, counts, scale, reaches, confidence=self.confidence)
+        doubtful = None
+        if noisy.doubtful is not None and noisy.doubtful.any():
+            doubtful = np.repeat(noisy.doubtful.ravel().astype(int), len(question.shares))
+        return Release(
+            question=facts.canonical,
+            values=noisy.values.ravel(),  # type: ignore[arg-type]
+            guarantee=self.guarantee,
+            cost=self.cost,
+            mechanism=self.mechanism,
+            scale=self.noises[place].spread / block.facts.bound.scale,
+            sensitivity=float(block.facts.rows),
+            axes=question.answer_axes(facts.axes),
+            low=noisy.low.ravel() if noisy.low is not None else None,  # type: ignore[arg-type]
+            high=noisy.high.ravel() if noisy.high is not None else None,  # type: ignore[arg-type]
+            margins=noisy.margins.ravel() if noisy.margins is not None else None,  # type: ignore[arg-type]
+            sizes=noisy.sizes.ravel() if noisy.sizes is not None else None,  # type: ignore[arg-type]
+            doubtful=doubtful,  # type: ignore[arg-type]
+            unit=facts.unit,
+            confidence=self.confidence,
+            counted=question.counted(facts),
+            persons=facts.is_one_row_each,
+            notes=(*self._together_words(), *notes, *self._person_words(block)),
         )
 
     def _together_words(self) -> tuple[str, ...]:
@@ -687,7 +744,9 @@ class Measurement:
         found = []
         for facts in self.workload.distinct:
             each, together = self.margins_of(facts)
-            text = f"{words_of(facts.canonical)}: ± {show_margin(float(each.max()), whole=True)} {facts.unit}"
+            behind = table_of(facts)
+            read = "" if behind is facts else f", read off a table of {len(each)} counts"
+            text = f"{words_of(facts.canonical)}{read}: ± {show_margin(float(each.max()), whole=True)} {behind.unit}"
             if len(each) > 1:
                 text += f", all {len(each)} cells at once ± {show_margin(together, whole=True)}"
             own = "" if self.each is None else f" for epsilon {self.loss_of(facts):g}"

@@ -360,6 +360,18 @@ class Session(Shown):
         with telling(agreed.remarks):
             return self._answer(purchase, agreed)
 
+    def loss_of(self, question: Question, asked: Accuracy) -> Fraction:
+        """Return the epsilon that a question costs by itself at an accuracy, whatever was bought before.
+
+        Raises:
+            PolicyError: The role may not get this.
+        """
+        return self._agree(question, asked, buy=False)[1].epsilon
+
+    def is_released(self, question: Question, asked: Accuracy) -> bool:
+        """Tell whether the data set has paid for this very answer, for whomever; for the owner's eyes."""
+        return self.ledger.is_paid_by_data_set(self._key(self._agree(question, asked, buy=False)[1]))
+
     def release_all(
         self,
         questions: Iterable[Question],

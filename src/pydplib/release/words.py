@@ -70,6 +70,8 @@ def words_of(question: Mapping[str, Any]) -> str:
         'mean of age by pirads'
     """
     ask = question.get("ask", "release")
+    if ask == "tables":
+        return f"{len(question['questions'])} tables together: " + "; ".join(map(words_of, question["questions"]))
     if ask in STATISTICS:
         words = [STATISTICS[ask].sentence(question)]
     else:

@@ -8,7 +8,17 @@ Examples:
     True
 """
 
+from pydplib.synthesis.disclosure import DisclosureReport, disclosure_report, next_to_original
 from pydplib.synthesis.purchase import synthesize
 from pydplib.synthesis.table import Margin, PopulationIntervals, Relation, SyntheticTable
 
-__all__ = ["Margin", "PopulationIntervals", "Relation", "SyntheticTable", "synthesize"]
+__all__ = [
+    "DisclosureReport",
+    "Margin",
+    "PopulationIntervals",
+    "Relation",
+    "SyntheticTable",
+    "disclosure_report",
+    "next_to_original",
+    "synthesize",
+]

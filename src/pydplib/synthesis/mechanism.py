@@ -236,6 +236,7 @@ def measure(
     spending: Spending,
     *,
     ordered: Sequence[bool],
+    listed: Sequence[bool] | None = None,
     relations: Iterable[Columns] = (),
     settings: Settings | None = None,
     possible: Mapping[Columns, Floats] | None = None,
@@ -254,6 +255,8 @@ def measure(
         counter: The exact counts.
         spending: The budget; all of it is spent, whatever is found.
         ordered: Whether the values of each column have an order, so that neighbours may be merged.
+        listed: Whether the values of each column are named one by one: declared relations keep every such value, while
+            neighbouring bins of numbers may be merged there, too. By default all are.
         relations: Declared relations: always measured.
         settings: What else shapes the result.
         possible: Combinations that can be (1) and cannot be (0); columns of rules are never merged.
@@ -261,6 +264,7 @@ def measure(
     """
     settings = Settings() if settings is None else settings
     run = _Run(counter, spending, tuple(ordered), settings, progress or (lambda what, step, steps: None))
+    run.listed = tuple(listed) if listed is not None else (True,) * len(run.ordered)
     return run.measure([tuple(sorted(r)) for r in relations], possible or {})
 
 
@@ -272,6 +276,7 @@ class _Run:
     settings: Settings
     tell: Progress
     one_ways: list[NoisyTable] = field(default_factory=list)
+    listed: tuple[bool, ...] = ()
 
     def measure(self, declared: list[Columns], possible: Mapping[Columns, Floats]) -> Measured:
         spending, shape = self.spending, self.counter.shape
@@ -295,7 +300,8 @@ class _Run:
         groups = [np.arange(size) for size in shape]
         if steps:
             part = spending.left / steps * (1 - (settings.choice or 0) if rounds else 1)
-            groups = self._groups(math.sqrt(spending.variance(part)), total, [*possible, *declared])
+            named = [tuple(c for c in columns if self.listed[c]) for columns in declared]
+            groups = self._groups(math.sqrt(spending.variance(part)), total, [*possible, *named])
         elif spending.left > 0:
             self._measure_columns(spending.left)
             total = self._total()
@@ -337,6 +343,7 @@ class _Run:
 
     def _measure_columns(self, part: Fraction) -> None:
         width = len(self.counter.shape)
+        self.counter.prepare([(column,) for column in range(width)])
         for column in range(width):
             noisy = self.spending.measure(self.counter.counts((column,)), part / width)
             self.one_ways.append(NoisyTable((column,), noisy, self.spending.variance(part / width)))
@@ -368,7 +375,7 @@ class _Run:
     # -- groups of values ----------------------------------------------------------------------------
 
     def _groups(self, sigma: float, total: float, whole: Iterable[Columns]) -> list[Integers]:
-        """Return the group of each value; columns of declared relations and of rules keep every value."""
+        """Return the group of each value; some columns keep every one."""
         kept = {column for columns in whole for column in columns}
         least = (self.settings.merge or 0.0) * math.sqrt(total * sigma)
         found = []

@@ -58,6 +58,17 @@ def draw_counts(table: NoisyTable, draws: int, *, pure: bool, source: Source | N
     return out.reshape(draws, *table.counts.shape)
 
 
+def draw_linear(table: NoisyTable, draws: int, *, source: Source | None = None) -> Floats:
+    """Return counts of all cells with noise and sampling once more, for sums and averages of many cells.
+
+    Unlike ``draw_rates`` they may be negative: cut at 0, many empty cells together would look like people.
+    """
+    variance = table.variance + np.maximum(table.counts, 0)
+    normal = draw_normal(draws * table.counts.size, source=source).reshape(draws, *table.counts.shape)
+    found: Floats = table.counts + np.sqrt(variance) * normal
+    return found
+
+
 def _log_prior(counts: Floats) -> Floats:
     """Return log Gamma(x + 1/2) - log x!, by its asymptotic series beyond small counts."""
     small = np.array([math.lgamma(x + 0.5) - math.lgamma(x + 1) for x in range(16)])

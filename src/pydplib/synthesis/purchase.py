@@ -335,6 +335,7 @@ def answer(made: Design, table: Table, *, progress: Progress | None = None) -> S
         counter,
         spending,
         ordered=[variable.is_ordered for variable in made.variables],
+        listed=[not variable.column.is_ranged for variable in made.variables],
         relations=made.relations,
         settings=Settings(find=made.find),
         progress=progress,

@@ -31,7 +31,14 @@ from pydplib.synthesis.domain import REST, Decoded, Variable, check_rows
 from pydplib.synthesis.drawing import draw_codes, expand_codes, uniforms, whole_weights
 from pydplib.synthesis.mechanism import merge_table
 from pydplib.synthesis.model import Floats, Integers, NoisyTable, sum_to
-from pydplib.synthesis.posterior import draw_model, draw_rates, independence_p_value, interval_of, student_quantile
+from pydplib.synthesis.posterior import (
+    draw_linear,
+    draw_model,
+    draw_rates,
+    independence_p_value,
+    interval_of,
+    student_quantile,
+)
 from pydplib.synthesis.tree import Columns, JunctionTree
 
 FORMAT = "pydplib-synthetic/1"
@@ -363,8 +370,7 @@ class SyntheticTable(Shown):
         if not isinstance(question, Counting):
             raise QuestionError("interval takes Count, Histogram, Crosstab and Mean. Use the copies for the rest.")
         places = tuple(sorted(self._places(names)))
-        shares = self._shares(table)
-        shares = shares.sum(axis=tuple(1 + i for i, c in enumerate(table.columns) if c not in places))
+        shares = self._shares(_collapsed(table, places))
         labels = [self._labels(c, table) for c in places]
         flat = shares.reshape(len(shares), -1)
         logits = np.log(np.maximum(flat, 1e-12)) - np.log(np.maximum(1 - flat, 1e-12))
@@ -451,17 +457,17 @@ class SyntheticTable(Shown):
         variable = self.variables[place]
         if not variable.column.holds_numbers:
             raise QuestionError(f"An average needs numbers; column '{question.column}' is a {variable.column.kind}.")
-        by = tuple(c for c in self._places(_columns_of(question)) if c != place)
-        shares = self._shares(table)
-        shares = shares.sum(axis=tuple(1 + i for i, c in enumerate(table.columns) if c != place and c not in by))
-        kept = [c for c in table.columns if c == place or c in by]
-        shares = np.moveaxis(shares, 1 + kept.index(place), -1)
+        kept = self._places(_columns_of(question))
+        drawn = draw_linear(_collapsed(table, kept), DRAWS, source=self._source(f"means {kept}"))
+        drawn = np.moveaxis(drawn, 1 + kept.index(place), -1)
         middles = self._middles(place, table)
-        known = shares[..., : len(middles)]
-        means = (known * middles).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1e-12)
+        known = drawn[..., : len(middles)]
+        sums = known.sum(axis=-1)
+        low, high = variable.column.number_bounds or (-math.inf, math.inf)
+        # Sums that noise has made nothing, or less, say nothing: anything between the bounds may be the average.
+        means = np.where(sums > 0, (known * middles).sum(axis=-1) / np.where(sums > 0, sums, 1.0), (low + high) / 2)
         flat = means.reshape(len(means), -1)
         found = [interval_of(flat[:, i], confidence=confidence) for i in range(flat.shape[1])]
-        low, high = variable.column.number_bounds or (-math.inf, math.inf)
         labels = [self._labels(c, table) for c in kept if c != place]
         cells = [tuple(labels[a][i] for a, i in enumerate(index)) for index in np.ndindex(*means.shape[1:])]
         return PopulationIntervals(
@@ -533,8 +539,10 @@ class SyntheticTable(Shown):
         )
 
     def _shares(self, table: NoisyTable) -> Floats:
-        rates = self._rates(table)
-        found: Floats = rates / rates.reshape(DRAWS, -1).sum(axis=1).reshape(-1, *[1] * table.counts.ndim)
+        """Return draws of each cell's share, against the sum of all others: small cells add no bias to each other."""
+        rest = NoisyTable(table.columns, table.counts.sum() - table.counts, table.variance * (table.counts.size - 1))
+        rates, others = self._rates(table), self._rates(rest)
+        found: Floats = rates / (rates + others)
         return found
 
     def _labels(self, column: int, table: NoisyTable) -> list[str]:
@@ -732,6 +740,12 @@ def _columns_of(question: Question | Iterable[str]) -> tuple[str, ...]:
 def _margin(variance: float, cells: int, confidence: float) -> float:
     """Return the margin of a sum of cells, one person of rounding included."""
     return student_quantile(0.5 + confidence / 2, 10**6) * math.sqrt(variance * cells) + 1
+
+
+def _collapsed(table: NoisyTable, places: Columns) -> NoisyTable:
+    """Return a table summed over every column but some."""
+    counts = np.asarray(sum_to(table.counts, table.columns, places))
+    return NoisyTable(places, counts, table.variance * (table.counts.size // counts.size))
 
 
 def _share(logit: float) -> float:

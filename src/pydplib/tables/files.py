@@ -193,19 +193,28 @@ def open_ndjson(
     if not found and "://" not in str(path):
         raise DataError("No file fits the pattern." if has_pattern(path) else f"There is no file '{path}'.")
 
-    def lines() -> Iterator[bytes]:
-        for file in found or [str(path)]:
-            raw, text = copy.with_name(f"{copy.name}.raw"), copy.with_name(f"{copy.name}.text")
-            try:
-                place = Path(file) if found else _fetched(connection, file, raw)
-                # By its name, never by its first bytes: the first line is somebody's.
-                place = _unpack_zstd(place, text) if file.lower().endswith(".zst") else place
-                yield from file_lines(place)()
-            finally:
-                raw.unlink(missing_ok=True)
-                text.unlink(missing_ok=True)
+    passing: list[Path] = []
 
-    ndjson_to_csv(lines, copy, columns=columns, instead=instead, is_strict=is_strict, apart=apart)
+    def passed(ending: str) -> Path:
+        passing.append(copy.with_name(f"{copy.stem}-{len(passing)}{ending}"))
+        return passing[-1]
+
+    try:
+        places = []
+        for file in found or [str(path)]:
+            # Packed or not by its name, never by its first bytes: the first line is somebody's.
+            ending = "".join(Path(file).suffixes[-2:])
+            place = Path(file) if found else _fetched(connection, file, passed(ending))
+            places.append(_unpack_zstd(place, passed(".ndjson")) if ending.lower().endswith(".zst") else place)
+
+        def lines() -> Iterator[bytes]:
+            for place in places:
+                yield from file_lines(place)()
+
+        ndjson_to_csv(lines, copy, columns=columns, instead=instead, is_strict=is_strict, apart=apart)
+    finally:
+        for place in passing:
+            place.unlink(missing_ok=True)
     return CsvOptions(separator=",", encoding="utf-8", multiline=True)
 
 

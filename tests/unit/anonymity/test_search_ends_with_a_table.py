@@ -16,6 +16,7 @@ from pydplib.anonymity import (
     LDiversity,
     TCloseness,
     anonymize,
+    search,
     verify,
 )
 from pydplib.anonymity.boxes import BoxSearch, search_boxes
@@ -226,3 +227,17 @@ def test_box_search_proves_a_bound_below_its_best_node():
     found = search_boxes(task.problem, make_objective("granularity", task.problem))
     whole = anonymize(table, trees, models=[KAnonymity(4)], suppression=0.05)
     assert found.info.optimal and found.info.loss == pytest.approx(whole.search.loss, abs=1e-12)
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.02, 1.0])
+def test_counting_nodes_together_looks_at_hardly_more_of_a_small_lattice(suppression, monkeypatch):
+    table, trees = table_of(7, 1500, [20, 16, 12, 8, 5, 4], 2)
+    checked = {}
+    for together in ((1, 1), search._TOGETHER, (256, 256)):
+        monkeypatch.setattr(search, "_TOGETHER", together)
+        result = anonymize(table, trees, models=[KAnonymity(5)], suppression=suppression)
+        assert result.search.optimal
+        checked[together[0]] = result.search.checked
+    assert checked[32] <= 1.35 * checked[1]
+    if suppression == 0:
+        assert checked[256] > 1.35 * checked[1], "the control: many at once look at nodes that others rule out"

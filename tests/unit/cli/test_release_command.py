@@ -310,10 +310,17 @@ def test_several_questions_are_bought_together_and_answer_others_for_nothing(run
     assert price["free"] and price["left"]["epsilon"] == 1.5
 
 
+def test_several_questions_take_a_delta_and_pay_it_only_for_gaussian_noise(run):
+    asked = ("count by pirads", "-q", "count by bph", "--epsilon", "0.1", "--budget", "2", "--delta")
+    code, out, _ = run("price", *asked, "1e-9", "--json")
+    assert code == 0 and json.loads(out)["cost"]["mechanism"] == "laplace_tables"  # two tables need no delta
+    code, _, err = run("price", *asked, "0.4")
+    assert code != 0 and "Ask for at most that" in " ".join(err.split())
+
+
 def test_several_questions_need_one_epsilon_and_tables_of_counts(run, tmp_path):
     for options, words in (
         (("--margin", "3"), "one --epsilon"),
-        (("--epsilon", "0.1", "--delta", "1e-7"), "leave --delta out"),
         (("-q", "median age", "--epsilon", "0.1"), "no table of counts"),
         (("--epsilon", "0.1", "--png", "--output", str(tmp_path / "a.png")), "--json or --csv"),
     ):

@@ -136,7 +136,7 @@ def test_memory_limit_reaches_duckdb_or_is_refused() -> None:
         ("absent.db", {"table": "t"}, DataError, "no file"),
         ("reports.db", {}, ParameterError, "table='reports'"),
         ("reports.docx", {}, ParameterError, "reads .csv"),
-        ("mysql://host/db", {}, ParameterError, "Unknown address 'mysql://"),
+        ("oracle://host/db", {}, ParameterError, "Unknown address 'oracle://"),
         ("postgresql://127.0.0.1:1/x", {}, ParameterError, "table='reports'"),
         ("postgresql://user:secret@127.0.0.1:1/x", {"table": "t"}, EngineError, "nothing listens on port 1 "),
         ("spark://127.0.0.1:1", {}, ParameterError, "path="),
@@ -157,7 +157,7 @@ def test_columns_are_checked_by_name_and_type(csv: Path) -> None:
             dp.load(load_it(frame.rename(columns={"age": "Age"})), SCHEMA)
         with pytest.raises(SchemaError, match="declares column 'id'"):
             dp.load(load_it(frame.drop(columns="id")), SCHEMA)
-        with pytest.raises(SchemaError, match="declared a number, but the table stores it as timestamp"):
+        with pytest.raises(SchemaError, match="declared as number, but the table stores it as timestamp"):
             dp.load(load_it(frame.assign(age=pd.Timestamp("2020-01-01"))), SCHEMA)
     with pytest.raises(SchemaError, match="needs the schema"):
         dp.load(frame, {"age": "number"})  # type: ignore[arg-type]
@@ -291,3 +291,11 @@ def test_panic_of_an_engine_keeps_its_words_inside() -> None:
     assert "4711" not in str(caught.value) and caught.value.__context__ is None
     with pytest.raises(KeyboardInterrupt):
         guarded("Polars", lambda: (_ for _ in ()).throw(KeyboardInterrupt()))
+
+
+def test_type_that_is_not_supported_is_refused_in_plain_words() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (age TIME)")
+    message = "'age' is declared as integer, but the table stores it in a type that is not supported"
+    with pytest.raises(SchemaError, match=message):
+        dp.load(connection, dp.Schema({"age": dp.Integer(0, 99)}), table="t")

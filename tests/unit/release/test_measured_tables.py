@@ -37,6 +37,7 @@ QUESTIONS = [
     dp.Count(by="pirads", where=[dp.Where("age").at_least(40)]),
     dp.Count(of="persons"),
     dp.Histogram("day", edges=["2018-01-01", "2018-07-01", "2018-12-31"]),
+    dp.Quantiles("lesions", [0.25, 0.5], by="bph"),
 ]
 
 
@@ -206,7 +207,7 @@ def test_every_row_is_in_one_cell_of_every_table_of_its_group():
     cells = counted(measurement, people)
     assert np.abs(measurement.workload.relations @ np.concatenate(cells).astype(float)).max() < 1e-6
     groups = [places for places in measurement.workload.groups if measurement.workload.blocks[places[0]].agrees]
-    assert max(len(places) for places in groups) == 5
+    assert max(len(places) for places in groups) == 6
     for places in groups:
         assert len({int(cells[place].sum()) for place in places}) == 1
 
@@ -525,6 +526,35 @@ def test_the_coverage_check_notices_noise_of_another_size(factor):
     measurement = small("patient").at(1.0)
     with pytest.raises(AssertionError):
         check_coverage(measurement, factor * draws(measurement))
+
+
+def test_quantiles_of_groups_in_a_workload_are_read_off_a_table_and_cover():
+    columns = {"stay": dp.Integer(0, 20), "bph": dp.Flag()}
+    schema = dp.Schema(columns, name="stays")
+    rng = np.random.default_rng(5)
+    rows = pd.DataFrame({"stay": rng.binomial(20, 0.3, 900), "bph": rng.random(900) < 0.4})
+    asked = [dp.Quantiles("stay", [0.25, 0.5, 0.75], by="bph"), dp.Histogram("stay", bins=5), dp.Count(by="bph")]
+    measurement = Workload.of(asked, schema).at(1.0)
+    assert len(measurement.workload.blocks) == 3
+    truth = [
+        float(np.sort(rows.stay[rows.bph == flag])[int(np.ceil(share * (rows.bph == flag).sum())) - 1])
+        for flag in (False, True)
+        for share in (0.25, 0.5, 0.75)
+    ]
+    with dp.load(rows, schema) as table:
+        exact = measurement.count(table)
+        with pytest.raises(dp.QuestionError, match="is no table of counts"):
+            Workload.of([dp.Median("stay")], schema)  # without groups, choosing it is more accurate
+    hits, total, widths = np.zeros(6), 100, []
+    with seeded(7):
+        for _ in range(total):
+            release = next(one for one in measurement.answer(exact) if one.statistic == "quantiles")
+            low, high = np.array(release.low), np.array(release.high)
+            hits += (low <= truth) & (truth <= high)
+            widths.append(high - low)
+    assert (hits >= 0.87 * total).all() and np.mean(widths) < 6
+    assert "public facts" in " ".join(release.notes) and release.unit == ""
+    assert any("read off a table of" in words for words in measurement.margin_words())
 
 
 def test_intervals_of_released_numbers_cover_after_the_non_negative_step():

@@ -371,3 +371,76 @@ def test_a_confidence_widens_the_margin_and_makes_another_release(world: Any, pr
     assert not caller.post(f"{path}/price", body(dp.Count())).json()["free"]
     for wrong in (0.2, 1.0, "0.9"):
         assert caller.post(f"{path}/price", body(dp.Count(), epsilon=0.1, confidence=wrong)).status_code == 422
+
+
+# -- tables bought together ------------------------------------------------------------------------
+
+PAGE = [
+    dp.Crosstab("age", "pirads", bins={"age": [18, 60, 70, 100]}),
+    dp.Count(by="pirads"),
+    dp.Histogram("age", bins=4),
+]
+
+
+def together(*questions: Any, **more: Any) -> dict[str, Any]:
+    return {"questions": [question.to_dict() for question in questions]} | (more or {"epsilon": 0.3})
+
+
+def test_tables_are_priced_and_bought_as_one_release_and_answer_later_questions(world: Any, program: Any) -> None:
+    from pydplib.release import MeasuredTables
+    from pydplib.web.analyses.asking import stored_payload
+    from pydplib.web.analyses.models import Analysis
+    from pydplib.web.ledger import models as rows
+
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    price = caller.post(f"{path}/tables/price", together(*PAGE)).json()
+    assert price["cost"]["nano_epsilon"] == 300_000_000 and not price["free"] and len(price["notes"]) >= 3
+    assert not rows.Release.objects.exists()
+    refused = caller.post(f"{path}/tables", together(*PAGE, epsilon=0.3, at_most=0.2))
+    assert refused.status_code == 403 and not rows.Release.objects.exists()
+    made = caller.post(f"{path}/tables", together(*PAGE))
+    assert made.status_code == 200, made.content
+    found = made.json()
+    tables = MeasuredTables.from_json(json.dumps(found["tables"]))
+    assert rows.Release.objects.count() == 1 and stored_payload(tables.key or "") in made.content
+    assert [dict(tables[place].question)["ask"] for place in found["order"]] == ["crosstab", "count", "histogram"]
+    spent = rows.Account.objects.get(recipient=world.people["third_party"].hospital.key).nano_epsilon
+    assert spent == 300_000_000 and len(found["analyses"]) == 3 == Analysis.objects.exclude(part="").count()
+    for brief, place in zip(found["analyses"], found["order"], strict=True):
+        answer = caller.get(f"analyses/{brief['key']}").json()["release"]
+        assert answer["values"] == list(tables[place].values)
+        payload = caller.get(f"analyses/{brief['key']}/release").content
+        assert Receipt.from_json(caller.get(f"analyses/{brief['key']}/receipt").content.decode()).matches(payload)
+    assert caller.post(f"{path}/tables", together(*PAGE)).content == made.content
+    # What the tables tell costs nothing, and becomes an analysis of its own.
+    wider = caller.post(f"{path}/analyses", {"question": dp.Count(by={"age": dp.Bins([18, 60, 100])}).to_dict(),
+                                             "epsilon": 0.01})  # fmt: skip
+    assert wider.status_code == 200, wider.content
+    known = wider.json()["release"]
+    assert "measured together" in known["mechanism"] and rows.Release.objects.count() == 1
+    assert rows.Account.objects.get(recipient=world.people["third_party"].hospital.key).nano_epsilon == spent
+    assert [item["format"] for item in caller.get(f"{path}/tables").json()["items"]] == ["pydplib-tables/1"]
+    # Per recipient: another organisation has bought nothing, and pays.
+    other = program("collaborator")
+    assert other.get(f"{path}/tables").json()["items"] == []
+    assert not other.post(f"{path}/price", body(dp.Count(by="pirads"))).json()["free"]
+    whole = rows.Account.objects.get(recipient="").nano_epsilon
+    same = other.post(f"{path}/tables", together(*PAGE))
+    assert same.json()["tables"] == found["tables"], "the same release"
+    assert rows.Account.objects.get(recipient="").nano_epsilon == whole, "the data set is not charged twice"
+    assert rows.Account.objects.get(recipient=world.people["collaborator"].hospital.key).nano_epsilon == spent
+
+
+def test_each_makes_the_price_of_a_page_and_wrong_bodies_are_refused(world: Any, program: Any) -> None:
+    caller, path = program("third_party"), f"projects/{world.project.key}"
+    price = caller.post(f"{path}/tables/price", together(*PAGE, each=[0.2])).json()
+    assert 0.2 < price["epsilon"] < 0.6
+    for wrong in (
+        together(*PAGE, confidence=0.9), together(*PAGE, epsilon=0.1, each=[0.1]), together(*PAGE, each=[0.1, 0.1]),
+        {"questions": [], "epsilon": 0.1}, together(dp.Mean("age"), epsilon=0.1), together(*PAGE, epsilon=1e-6),
+    ):  # fmt: skip
+        answer = caller.post(f"{path}/tables/price", wrong)
+        assert answer.status_code in (400, 422), (wrong, answer.content)
+    closed = together(dp.Count(by="pirads"), dp.Count(by="bph"), epsilon=0.1)
+    world.project.rules.filter(audience="third_party").update(fields=["pirads"])
+    assert caller.post(f"{path}/tables", closed).status_code == 403

@@ -11,7 +11,10 @@ MEMBERS = ("owner", "collaborator", "third_party", "radiologist", "data_protecti
 ASKERS = ("owner", "collaborator", "third_party")
 STRANGERS = ("colleague", "stranger")
 WATCHERS = ("owner", "data_protection_officer")
+TABLES = {"questions": [{"ask": "count", "by": [{"column": "pirads"}]}, {"ask": "count"}], "epsilon": 0.1}
 BODIES = {
+    "POST projects/{project}/tables/price": TABLES,
+    "POST projects/{project}/tables": TABLES,
     "POST analyses/{analysis}/receive": {"at_most": 1},
     "POST dashboards/{dashboard}/receive": {"at_most": 1},
     "POST exports/{export}/download": {"kind": "csv"},
@@ -36,6 +39,9 @@ OPERATIONS = {
     "GET projects/{project}": everybody(MEMBERS),
     "GET projects/{project}/budget": everybody(MEMBERS),
     "POST projects/{project}/price": everybody(ASKERS),
+    "POST projects/{project}/tables/price": everybody(ASKERS),
+    "POST projects/{project}/tables": everybody(ASKERS),
+    "GET projects/{project}/tables": everybody(ASKERS),
     "GET projects/{project}/analyses": everybody(ASKERS),
     "POST projects/{project}/analyses": everybody(ASKERS),
     # Acme's: the own organisation's and the owner see it, a collaborator of another organisation finds nothing.

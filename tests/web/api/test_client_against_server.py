@@ -93,6 +93,24 @@ def test_a_partner_prices_asks_and_gets_a_release(server: Any, client: dp.Client
     assert client.analysis(entry.key) == release and entry.organisation == "Acme"
 
 
+def test_a_page_of_figures_is_bought_for_one_price(server: Any, client: dp.Client) -> None:
+    project = client.project(server.project)
+    page = [dp.Crosstab("pirads", "bph"), dp.Count(by="bph")]
+    price = project.price_all(page, each=0.05)
+    assert 0.05 < price.epsilon < 0.1 and price.affordable
+    before = project.budget.nano_epsilon
+    tables = project.release_all(page, each=0.05, at_most=0.1)
+    assert isinstance(tables, dp.MeasuredTables) and [r.question["ask"] for r in tables] == ["crosstab", "count"]
+    assert before - project.budget.nano_epsilon == price.cost.nano_epsilon
+    assert tables[0].noisy is not None and len(tables.to_frame(backend="pandas")) == len(tables[0].values) + 2
+    assert project.release_all(page, each=0.05).to_json() == tables.to_json()
+    assert tables.key in [bought.key for bought in project.bought()]
+    with pytest.raises(BudgetError, match="that you agreed to"):
+        project.release_all(page, epsilon=0.2, at_most=0.1)
+    with pytest.raises(ParameterError, match="list of questions"):
+        project.price_all(dp.Count(), epsilon=0.1)
+
+
 def test_a_receipt_is_verified_by_pinned_keys_alone(server: Any, client: dp.Client) -> None:
     from pydplib.receipt import new_signing_key, public_key_text
 

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from pydplib.budget.keys import canonical_json
+from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, ParameterError, PolicyError, ReceiptError
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.models import Line
 from pydplib.web.dashboards import planning
 from pydplib.web.dashboards.models import Dashboard
+from pydplib.web.dashboards.planning import schema_of
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.publishing import count_records, publish
 from pydplib.web.ledger import models as rows
@@ -51,6 +54,39 @@ def test_publishing_pays_what_the_page_said_and_a_look_spends_nothing(planned: A
         assert browser(role).get(f"/dashboards/{dashboard.key}").status_code == 200
     assert (rows.Entry.objects.count(), spent("dashboard:third_party")) == (entries, after)
     assert spent(study.people["third_party"].hospital.key) == 0
+    DatabaseLedger().verify()
+
+
+def test_the_figures_of_a_page_are_one_workload_with_one_price_and_one_entry(
+    planned: Any, study: Any, received: Any, releases_of: Any
+) -> None:
+    dashboard = planned(names=("2", "3", "4", "5"))
+    bill = bill_for(dashboard)
+    assert bill.page is not None and bill.nano == bill.page.price.total < bill.page.alone
+    assert [line.cost for line in bill.lines] == ["in the price of the page"] * 4
+    assert len(bill.page.questions) == 3  # Figures 2 and 3 ask the same table
+    before, whole = rows.Release.objects.count(), spent("")
+    publish(study.owner, dashboard, agreed=bill.nano)
+    assert rows.Release.objects.count() == before + 1
+    assert spent("") - whole == bill.nano
+    (digest,) = {item.digest for item in Analysis.objects.filter(recipient="dashboard:third_party").exclude(part="")}
+    debits = [entry for entry in DatabaseLedger().entries(recipient="dashboard:third_party") if entry.release == digest]
+    assert [entry.cost.nano_epsilon for entry in debits if entry.cost is not None] == [bill.nano]
+    # No margin is larger than alone, and sums that two figures share agree.
+    scores, findings, ages = (releases_of(dashboard.edition.shown.get(name=name))[0] for name in "245")
+    for release in (scores, findings, ages):
+        asked = dict(zip([canonical_json(q.canonical(schema_of(study.project))) for q in bill.page.questions],
+                         bill.page.each, strict=True))  # fmt: skip
+        alone = 3 * 2.9958 / asked[canonical_json(dict(release.question))]
+        assert max(release.margins) <= 1.001 * alone
+    for release in (scores, findings):
+        assert (release.value.sum(axis=1) <= ages.value + 1e-3).all()  # all but those with another score or none
+    # Another organisation of the audience pays the same cost into its own account, and the data set not again.
+    whole, mine = spent(""), study.people["third_party"].hospital.key
+    received(dashboard)
+    assert spent("") == whole and spent(mine) >= bill.nano
+    # Published again, it costs nothing.
+    assert bill_for(dashboard).nano == 0
     DatabaseLedger().verify()
 
 
@@ -117,7 +153,7 @@ def test_a_budget_that_cannot_pay_for_all_spends_nothing_and_is_logged(planned: 
     assert (bill.own.after, bill.can_publish) == (None, False)
     with pytest.raises(BudgetError) as refusal:
         publish(study.owner, dashboard, agreed=bill.nano)
-    assert refusal.value.asked == "epsilon 1"
+    assert refusal.value.asked == f"epsilon {bill.total}" and 0.6 < bill.nano / NANO < 1.0
     assert spent("dashboard:third_party") == before
     assert Line.objects.filter(action="dashboard.refuse").count() == 1
 

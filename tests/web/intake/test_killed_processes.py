@@ -80,9 +80,8 @@ print(json.dumps({
 
 KILL_IMPORT = {
     "before the first write": "accepting.write_reports = die",
-    "between reports and their versions": (
-        "ReportVersion.objects.bulk_create = die_at(2, ReportVersion.objects.bulk_create)"
-    ),
+    # Each chunk inserts reports, then their versions.
+    "between reports and their versions": "recording.insert_many = die_at(4, recording.insert_many)",
     "before the commit of a chunk": """
 write = accepting.write_reports
 def written(*args, **more):
@@ -144,6 +143,30 @@ def test_import_killed_can_be_discarded_without_a_trace(run: Steps, point: str) 
         "state": "discarded", "seen": 0, "staged": 0, "versions": 0, "patients": 0,
         "people": 0, "data_version": 0, "accepted": 0, "file": False, "chain": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("point", ["inside the first transaction", "between two chunks"])
+def test_taking_an_import_back_is_not_begun_or_can_be_finished(run: Steps, point: str) -> None:
+    key, _ = run(SET_UP_IMPORT)
+    run("accepting.accept_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    kills = {
+        "inside the first transaction": "accepting.new_data_version = die",
+        "between two chunks": "accepting._unused = die_at(2, accepting._unused)",
+    }
+    undo = """
+batch = ImportBatch.objects.get(key=sys.argv[1])
+accepting.discard_batch(batch, accepting.claim_undo(batch, actor=batch.by))"""
+    run(kills[point], undo, args=(key,), killed=True)
+    after = run(STATE, args=(key,))
+    if point == "inside the first transaction":
+        assert (after["state"], after["seen"], after["staged"]) == ("accepted", ROWS - 1, 0)
+        run(undo, args=(key,))
+    else:
+        assert (after["state"], after["seen"]) == ("discarding", 0), "nobody sees a part of it"
+        run("accepting.discard_batch(ImportBatch.objects.get(key=sys.argv[1]))", args=(key,))
+    end = run(STATE, args=(key,))
+    assert (end["state"], end["seen"], end["staged"], end["versions"], end["patients"]) == ("discarded", 0, 0, 0, 0)
+    assert end["chain"] and end["data_version"] == 2
 
 
 SET_UP_ERASURE = (

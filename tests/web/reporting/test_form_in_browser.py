@@ -58,6 +58,10 @@ class Desk:
         self.page.goto(self.base + "/reports/new")
         self.page.fill("#id_identifier", patient)
         self.page.keyboard.press("Enter")
+        self.page.locator(".alert-title, [data-items]").first.wait_for()
+        if self.page.get_by_text("New patient").count():
+            self.page.get_by_label("Patient").focus()
+            self.page.keyboard.press("Enter")
         self.page.wait_for_url("**/edit")
         return self.page
 

@@ -16,17 +16,19 @@ def _page(client: Any, report: Any) -> str:
     return str(answer.content.decode())
 
 
-def test_a_new_report_asks_for_the_patient_first_and_never_shows_the_identifier_again(reader, write, answers) -> None:
+def test_a_new_report_asks_for_the_patient_first_and_shows_the_identifier_to_its_author_until_it_is_signed(
+    reader, write, answers
+) -> None:
     report = write(reader, answers, patient="Canary Jane 1950", sign=False)
     page = _page(reader, report)
-    assert "Canary Jane" not in page
+    assert page.count("Canary Jane 1950") == 1, "to the one who typed it"
     assert report.patient.identifiers.get().value == "Canary Jane 1950"
     assert "Canary" not in str({k: v for k, v in report.answers.items() if k != "other_findings"})
     assert 'name="patient_id"' not in page and 'name="age"' in page
 
 
 def test_a_report_is_begun_filled_in_and_signed_through_the_pages(reader, answers) -> None:
-    began = reader.post("/reports/new", {"identifier": "A 17"})
+    began = reader.post("/reports/new", {"identifier": "A 17", "new_patient": "A 17"})
     assert began.status_code == 302
     report = Report.objects.get(key=began["Location"].split("/")[2])
     assert (report.author, report.department, report.state) == (reader.user, "radiology", "draft")
@@ -35,6 +37,36 @@ def test_a_report_is_begun_filled_in_and_signed_through_the_pages(reader, answer
     assert signed.status_code == 302 and signed["Location"] == f"/reports/{report.key}"
     page = reader.get(signed["Location"]).content.decode()
     assert "High: clinically significant cancer is likely" in page and "The report is signed." in page
+
+
+def test_an_unknown_number_says_new_patient_before_anything_is_written(reader, write, answers) -> None:
+    from pydplib.web.auditlog.models import Line
+    from pydplib.web.intake.models import Patient
+
+    write(reader, answers, patient="SYN-R-001")
+    asked = reader.post("/reports/new", {"identifier": "SYN-R-0O1"})
+    page = asked.content.decode()
+    assert asked.status_code == 200 and "New patient" in page and "<code>SYN-R-0O1</code>" in page
+    assert Report.objects.count() == Patient.objects.count() == 1
+    line = Line.objects.get(action="patient.check")
+    assert line.facts == {"known": False} and "SYN" not in line.subject + line.details
+    other = reader.post("/reports/new", {"identifier": "SYN-R-0O2", "new_patient": "SYN-R-0O1"})
+    assert other.status_code == 200 and "SYN-R-0O2" in other.content.decode(), "said of another number"
+    assert reader.post("/reports/new", {"identifier": "SYN-R-001"}).status_code == 302, (
+        "somebody known is not asked about"
+    )
+    assert reader.post("/reports/new", {"identifier": "SYN-R-0O1", "new_patient": "SYN-R-0O1"}).status_code == 302
+    assert Patient.objects.count() == 2
+
+
+def test_the_typed_number_is_shown_to_nobody_else_and_not_after_signing(reader, member, write, answers) -> None:
+    report = write(reader, answers, patient="Canary Jane 1950", sign=False)
+    colleague = member("radiologist", "ruth", department="radiology")
+    page = _page(colleague, report)
+    assert 'name="age"' in page and "Canary Jane" not in page
+    assert post(reader, report, answers, do="finish").status_code == 302
+    for address in (f"/reports/{report.key}", f"/reports/{report.key}/edit"):
+        assert "Canary Jane" not in reader.get(address).content.decode()
 
 
 def test_a_patient_with_an_open_draft_is_offered_before_another_one_is_begun(reader, write, answers) -> None:

@@ -45,7 +45,7 @@ def test_last_day_of_all_is_a_filter_like_others(owner: Any, address: str) -> No
 
 
 def test_digits_that_are_no_numbers_change_nothing(owner: Any) -> None:
-    key = owner.post("/reports/new", {"identifier": "A 17"}).headers["Location"].split("/")[2]
+    key = owner.post("/reports/new", {"identifier": "A 17", "new_patient": "A 17"}).headers["Location"].split("/")[2]
 
     saved = owner.post(f"/reports/{key}/autosave", {"revision": "0", "do": f"remove:lesion/{ODD}"})
 

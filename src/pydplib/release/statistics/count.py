@@ -99,6 +99,10 @@ class CountNoise(Noise):
 class Counting(Question):
     """What counts, histograms and tables of counts share: rows per cell with ``CountNoise``."""
 
+    def table(self, facts: Facts) -> Question | None:
+        """Return the question itself, where its keys are public."""
+        return None if facts.has_unknown_keys else self
+
     def unit(self, facts: Facts) -> str:
         """Rows, unless persons are counted."""
         return "persons" if facts.bound.mode == "row" else "rows"

@@ -17,8 +17,9 @@ from pydplib.engine.plan import WHOLE_LIMIT
 from pydplib.noise.tap import add_laplace, flip_and_choose
 from pydplib.release.axes import Axis
 from pydplib.release.grids import cells_measure
-from pydplib.release.group_quantiles import noise_reach, read_quantiles, two_sided
+from pydplib.release.group_quantiles import Reaches, noise_reach, read_quantiles, two_sided
 from pydplib.release.public import MOST_DENOMINATOR, check_quantiles, tidy
+from pydplib.release.statistics.histogram import Histogram
 from pydplib.release.statistics.noise import COVERAGE, Expected, MarginUnit, Noise, Noisy, farthest
 from pydplib.release.statistics.question import OfColumn, Part, Question, statistic
 
@@ -225,16 +226,34 @@ class BinnedQuantileNoise(Noise):
             cells: Rows at each grid point, one row of the array per group.
             confidence: How often the intervals cover.
         """
-        starts = np.arange(0, self.points, self.width)
-        exact = np.add.reduceat(cells.reshape(-1, self.points), starts, axis=1)
+        exact = np.add.reduceat(cells.reshape(-1, self.points), self.starts[:-1], axis=1)
         noisy = add_laplace(exact, self.scale, sensitivity=self.sensitivity).astype(np.float64) / self.per_row
+        return self.read(noisy, self.unit_scale, confidence=confidence)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """The first point of every bin, and the end of the last."""
+        return np.append(np.arange(0, self.points, self.width), self.points)
+
+    def read(
+        self, noisy: NDArray[np.float64], scale: float, *, confidence: float = COVERAGE, reaches: Reaches | None = None
+    ) -> Noisy:
+        """Return places on the grid from noisy counts: a function of these and of public facts.
+
+        Args:
+            noisy: Rows per group and bin, as the noise left them.
+            scale: The scale of the noise of one count.
+            confidence: How often the intervals cover.
+            reaches: How far noise reaches, where that is not told by the scale: counts that were made to agree.
+        """
         # A bin holds its points: its edges lie half a point outside.
         found = read_quantiles(
             noisy,
-            np.append(starts, self.points) - 0.5,
+            self.starts - 0.5,
             [float(share) for share in self.shares],
-            self.unit_scale,
+            scale,
             confidence=confidence,
+            reaches=reaches,
         )
         low, high = np.ceil(found.low), np.floor(found.high)
         values = np.clip(np.rint(found.values), low, high)
@@ -327,6 +346,38 @@ class OfRanks(OfColumn):
             return replace(noisy, values=values)
         low, high = (self._points(facts, table.plan.measures[0], ends) for ends in (noisy.low, noisy.high))
         return replace(noisy, values=values, low=low, high=high, margins=farthest(values, low, high))
+
+    def table(self, facts: Facts) -> Question | None:
+        """Return the table of groups and bins, where public facts say that it tells quantiles more accurately."""
+        noise = self.noise(facts, Fraction(1))
+        (measure,) = self.measures(facts, Fraction(1))
+        if not isinstance(noise, BinnedQuantileNoise) or facts.has_unknown_keys or not facts.column.holds_numbers:
+            return None
+        step = exact(measure.step)  # type: ignore[arg-type]
+        edges = [float((measure.first_cell + int(start) - Fraction(1, 2)) * step) for start in noise.starts]
+        table = Histogram(self.column, edges=tuple(edges), by=dict(facts.groups), where=self.conditions)
+        return table.of_persons(self.per_person, self.conditions_after)
+
+    def read_counts(
+        self, facts: Facts, counts: NDArray[np.float64], scale: float, reaches: Reaches, *, confidence: float
+    ) -> tuple[Noisy, tuple[str, ...]]:
+        """Return the quantiles that the counts of ``table`` tell, and how they were found.
+
+        Args:
+            facts: The question against its schema.
+            counts: Noisy rows per group and bin.
+            scale: The scale of the noise of one count, in rows.
+            reaches: How far noise reaches in what the intervals are made of.
+            confidence: How often intervals cover.
+        """
+        noise = self.noise(facts, Fraction(1))
+        assert isinstance(noise, BinnedQuantileNoise)
+        (measure,) = self.measures(facts, Fraction(1))
+        noisy = noise.read(counts, scale, confidence=confidence, reaches=reaches)
+        assert noisy.low is not None and noisy.high is not None
+        values, low, high = (self._points(facts, measure, ends) for ends in (noisy.values, noisy.low, noisy.high))
+        found = replace(noisy, values=values, low=low, high=high, margins=farthest(values, low, high))
+        return found, self.notes(facts, noise, found)
 
     def _points(self, facts: Facts, measure: Measure, places: NDArray[Any]) -> NDArray[Any]:
         """Return grid points for places on the grid, within the bounds."""

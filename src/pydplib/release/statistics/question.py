@@ -391,6 +391,13 @@ class Question:
 
     # -- against a schema: public facts alone ----------------------------------------------------
 
+    def table(self, facts: Facts) -> Question | None:
+        """Return the table of counts that the answer can be read off as accurately as from a release of its own.
+
+        Such questions can be bought together. None where there is no such table, or public facts speak against it.
+        """
+        return None
+
     def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
         """Return how one person's contribution is bounded, where all rows of a person count."""
         if any(keys is None for keys in groups.values()):

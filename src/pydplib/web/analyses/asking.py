@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -16,14 +17,16 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from pydplib.budget.keys import canonical_json
 from pydplib.budget.units import NANO, floor_units, show_nano
 from pydplib.budget.workflow import read_payload
 from pydplib.errors import BudgetError, CalibrationError, LedgerError, PolicyError, QuestionError
 from pydplib.receipt import Receipt
 from pydplib.release import Price, Question, Release, Session
+from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
-from pydplib.release.words import words_of
-from pydplib.web.analyses.models import Analysis
+from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN, words_of
+from pydplib.web.analyses.models import Analysis, scope_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.writing import record, recorded
@@ -41,6 +44,7 @@ def ask(
     *,
     title: str = "",
     at_most: float | None = None,
+    table: str = "",
 ) -> Analysis:
     """Pay for a question, look, keep and return the analysis; free if the organisation has asked it before.
 
@@ -55,6 +59,7 @@ def ask(
         noise: How accurate the answer shall be.
         title: What the asker calls it.
         at_most: The most epsilon that the asker agreed to pay in all; none for whatever it costs.
+        table: The repeating group that is asked; empty for reports.
 
     Raises:
         BudgetError: The budget cannot pay (the refusal is logged), or it costs more than was agreed; nothing was spent.
@@ -62,26 +67,35 @@ def ask(
         ReceiptError: No receipt could be signed; nothing was spent.
         TooManyQuestionsError: The organisation has asked too many today; nothing was spent.
     """
-    with _in_whole_steps(settings.CONFIGURATION.answer_seconds):
-        return _ask(project, user, place, question, noise, title=title, at_most=at_most)
+    with in_whole_steps(settings.CONFIGURATION.answer_seconds):
+        return _ask(project, user, place, question, noise, title=title, at_most=at_most, table=table)
 
 
 def _ask(
-    project: Any, user: Any, place: Any, question: Question, noise: Accuracy, *, title: str, at_most: float | None
+    project: Any,
+    user: Any,
+    place: Any,
+    question: Question,
+    noise: Accuracy,
+    *,
+    title: str,
+    at_most: float | None,
+    table: str,
 ) -> Analysis:
     check_can_sign(project.hospital)
-    with _noting_refusals(user, project, place):
-        session, snapshot = open_session(project, user, place)
+    with noting_refusals(user, project, place):
+        session, snapshot = open_session(project, user, place, table=table)
     with session.table:
-        with _noting_refusals(user, project, place):
+        with noting_refusals(user, project, place):
             noise, quoted = _settled(session, question, noise, needed=at_most is not None)
             if quoted is None or not quoted.free:
                 check_questions_today(project, session.recipient)
         if at_most is not None and quoted is not None:
-            _check_agreed(quoted, at_most)
-        with _noting_refusals(user, project, place):
+            check_agreed(quoted, at_most)
+        with noting_refusals(user, project, place):
             release = session.release(question, **noise.options())
-    return keep(project, user, session, snapshot, question, release, title=title)
+            loss = judged_loss(session, question, release)
+    return keep(project, user, session, snapshot, question, release, title=title, loss=loss)
 
 
 def _settled(session: Session, question: Question, noise: Accuracy, *, needed: bool) -> tuple[Accuracy, Price | None]:
@@ -94,7 +108,7 @@ def _settled(session: Session, question: Question, noise: Accuracy, *, needed: b
 
 
 @contextmanager
-def _in_whole_steps(step: float) -> Iterator[None]:
+def in_whole_steps(step: float) -> Iterator[None]:
     """Let what is done inside take a whole number of steps of time: how long it took tells nothing finer than that."""
     began = time.monotonic()
     try:
@@ -144,7 +158,8 @@ def check_questions_today(project: Any, recipient: str) -> None:
 
 
 @contextmanager
-def _noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
+def noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
+    """Write a line for what budget or policy refused."""
     try:
         yield
     except (BudgetError, PolicyError) as refusal:
@@ -152,7 +167,8 @@ def _noting_refusals(user: Any, project: Any, place: Any) -> Iterator[None]:
         raise
 
 
-def _check_agreed(price: Price, at_most: float) -> None:
+def check_agreed(price: Price, at_most: float) -> None:
+    """Raise ``BudgetError`` where something costs more than the asker agreed to."""
     agreed = floor_units(Fraction(str(at_most)), NANO)
     if price.total <= agreed:
         return
@@ -166,15 +182,41 @@ def _check_agreed(price: Price, at_most: float) -> None:
 
 
 def keep(
-    project: Any, user: Any, session: Session, snapshot: Snapshot, question: Question, release: Release, *, title: str
+    project: Any,
+    user: Any,
+    session: Session,
+    snapshot: Snapshot,
+    question: Question,
+    release: Release,
+    *,
+    title: str,
+    loss: float | None = None,
 ) -> Analysis:
-    """Return the analysis of a release that the session's recipient has paid for; made with its receipt if new."""
+    """Return the analysis of a release that the session's recipient has paid for; made with its receipt if new.
+
+    Args:
+        project: The project.
+        user: Who asks.
+        session: Whose budget has paid.
+        snapshot: What was asked.
+        question: The question.
+        release: The answer.
+        title: What the asker calls it.
+        loss: The epsilon by which the policy judges it, where that is not what the whole release cost: tables that
+            were bought together at what each would cost alone.
+    """
     assert release.key is not None
-    own = {"project": project, "recipient": session.recipient, "digest": release.key}
+    own = {"project": project, "recipient": session.recipient, "digest": release.key, "part": part_of(release)}
     found = Analysis.objects.filter(**own).first()
     if found is not None:
         return found
     payload, template = stored_payload(release.key), snapshot.template.template
+    answer = "" if not own["part"] else release.to_json()
+    if answer:
+        payload = answer.encode()
+    if own["part"] and loss is None:
+        loss = release.epsilon
+    judged = release.epsilon if loss is None else loss
     receipt = Receipt.of(
         release,
         payload,
@@ -188,18 +230,32 @@ def keep(
                 **own,
                 asked_by=user,
                 role=session.role,
-                label=session.policy.label_of_epsilon(release.cost.epsilon),
+                label=session.policy.label_of_epsilon(judged),
                 snapshot=snapshot.key,
                 question=json.dumps(question.to_dict(), sort_keys=True),
                 words=words_of(dict(release.question)),
                 title=title,
                 receipt=sign(receipt, project.hospital).to_json(),
+                answer=answer,
+                **({} if loss is None else {"scope": scope_of(question), "nano_epsilon": math.ceil(loss * NANO)}),
             )
             log.add("analysis.ask", made.key, role=session.role, cost=str(release.cost))
     except IntegrityError:  # asked twice at once: one row, one answer
         with transaction.atomic():
             made = Analysis.objects.get(**own)
     return made
+
+
+def part_of(release: Release) -> str:
+    """Return which question of tables that were bought together a release answers; empty for a release of its own."""
+    if release.mechanism not in (MEASURED, MEASURED_GAUSSIAN):
+        return ""
+    return part_name(release.question)
+
+
+def part_name(question: Mapping[str, Any]) -> str:
+    """Return the name of one question of tables that were bought together."""
+    return hashlib.sha256(canonical_json(dict(question)).encode()).hexdigest()
 
 
 def public_receipt_of(analysis: Analysis) -> Receipt:
@@ -217,7 +273,8 @@ def public_receipt_of(analysis: Analysis) -> Receipt:
 
 
 def _data_words(project: Any, snapshot: Snapshot) -> str:
-    return f"{project.name}, snapshot {snapshot.number}"
+    table = f", {snapshot.table_title}" if snapshot.group else ""
+    return f"{project.name}, snapshot {snapshot.number}{table}"
 
 
 def stored_payload(digest: str) -> bytes:
@@ -236,6 +293,17 @@ def stored_payload(digest: str) -> bytes:
     return payload
 
 
+def answer_bytes(analysis: Analysis) -> bytes:
+    """Return the answer of an analysis as it was signed: the ledger's bytes, or its part of tables bought together.
+
+    Raises:
+        LedgerError: The release is not there, or was changed.
+        PausedLedgerError: The chain is broken, so nobody can say whether it was changed.
+    """
+    payload = stored_payload(analysis.digest)
+    return analysis.answer.encode() if analysis.part else payload
+
+
 def release_of(analysis: Analysis) -> Release:
     """Return the released values of an analysis; nothing else of the data is in it."""
-    return Release.from_json(stored_payload(analysis.digest))
+    return Release.from_json(answer_bytes(analysis))

@@ -15,6 +15,7 @@ from pydplib.plot import Box, Figure
 from pydplib.plot.releases import axis_labels, caption_of, without_noise_groups
 from pydplib.release import Release
 from pydplib.release.axes import Axis
+from pydplib.release.findings import ends_text
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.words import show_margin, show_number, small_groups
@@ -147,6 +148,9 @@ def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list
     heads: list[Any] = [axis_title(axis) for axis in release.axes]
     often = confidence_words(release.confidence)
     heads += [(f"Value ({unit})" if unit else "Value", "num"), (f"Margin ({often})", "num")]
+    low, high = release.population_low, release.population_high
+    if low is not None and high is not None:
+        heads.append((f"Population ({often})", "num"))
     exact = None if original is None else np.asarray(original, dtype=float).ravel().tolist()
     if exact is not None:
         heads.append(("Original", "num"))
@@ -154,6 +158,8 @@ def table_of(release: Release, *, original: Any = None) -> tuple[list[Any], list
     for place, key in enumerate(release.keys):
         row = [axis.label(part) for axis, part in zip(release.axes, key, strict=True)]
         row += [value_text(release, place), margin_text(release, place)]
+        if low is not None and high is not None:
+            row.append(ends_text(low[place], high[place]))
         if exact is not None:
             row.append(_exact_text(release, exact[place]))
         rows.append(row)
@@ -211,6 +217,11 @@ def headline_of(release: Release) -> str:
 
 def sampling_words(release: Release) -> str:
     """Return what the margin does not say: how far chance alone may move a number."""
+    if release.population_low is not None:
+        return (
+            "The margin is that of the noise alone. The interval for the population holds sampling and noise: how far "
+            "the number of all such patients may lie from this one."
+        )
     words = (
         "The margin is that of the noise alone. How well these records stand for other patients is another question, "
         "and its uncertainty comes on top."

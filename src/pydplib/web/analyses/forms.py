@@ -79,6 +79,7 @@ class QuestionForm(forms.Form):
         super().__init__(values)
         self.shape = known[self.data["kind"]]
         self.fields["kind"].help_text = self.shape.hint
+        self._add_table()
         self._add_subject()
         self._add_groups()
         self._add_bins()
@@ -88,6 +89,12 @@ class QuestionForm(forms.Form):
         self._add_accuracy()
 
     # -- what is asked ---------------------------------------------------------------------------
+
+    def _add_table(self) -> None:
+        """Add the choice between reports and repeating groups, where there are any."""
+        if len(self.offer.tables) > 1:
+            self._choose("table", "Of what?", list(self.offer.tables.items()))
+            self.data["table"] = self.offer.snapshot.group
 
     def _add_subject(self) -> None:
         if self.shape.about is not None:
@@ -358,7 +365,7 @@ class QuestionForm(forms.Form):
     def subject_fields(self) -> list[Any]:
         """What and of which field, by which group, which bins."""
         own = [part.form for part in own_parts(self.shape)]
-        names = [n for n in self.fields if n in ("field", "by1", "by2", *own) or n.startswith("bins_")]
+        names = [n for n in self.fields if n in ("table", "field", "by1", "by2", *own) or n.startswith("bins_")]
         return [self[name] for name in names]
 
     @property

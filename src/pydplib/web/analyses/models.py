@@ -28,6 +28,10 @@ class Analysis(models.Model):
     snapshot = models.CharField(max_length=16)  # the snapshot's key
     digest = models.CharField(max_length=64)  # the release in the ledger
     question = models.TextField()  # Question.to_dict() as JSON
+    # Of tables that were bought together: which question of them this is, and its answer as JSON. The ledger keeps all
+    # tables as one release; other answers are the release itself.
+    part = models.CharField(max_length=64, blank=True, default="", editable=False)
+    answer = models.TextField(blank=True, default="", editable=False)
     words = models.TextField()  # the question for readers
     title = models.CharField(max_length=120, blank=True)
     receipt = models.TextField(blank=True)  # Receipt.to_json()
@@ -40,7 +44,7 @@ class Analysis(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "recipient", "digest"], name="one_analysis_per_answer")
+            models.UniqueConstraint(fields=["project", "recipient", "digest", "part"], name="one_analysis_per_part")
         ]
         ordering = ("-made", "-id")
         indexes: ClassVar = [models.Index(fields=["project", "-made", "-id"], name="analyses_newest_first")]
@@ -64,8 +68,12 @@ def facts_of(question: str, receipt: str) -> tuple[str, int]:
         >>> one == two, one[1]
         (True, 500000000)
     """
-    asked = Question.from_dict(json.loads(question))
     told = json.loads(receipt or "{}").get("epsilon")
-    scope = json.dumps([sorted(asked.fields), sorted(asked.filters)])
     nano = UNKNOWN if told is None else min(UNKNOWN, math.ceil(Fraction(str(told)) * 10**9))
-    return hashlib.sha256(scope.encode()).hexdigest(), nano
+    return scope_of(Question.from_dict(json.loads(question))), nano
+
+
+def scope_of(question: Question) -> str:
+    """Return a digest of what a question speaks of: its fields and conditions."""
+    scope = json.dumps([sorted(question.fields), sorted(question.filters)])
+    return hashlib.sha256(scope.encode()).hexdigest()

@@ -23,6 +23,7 @@ from pydplib.policy import (
 from pydplib.schema import Column, Schema
 from pydplib.web.analyses.sessions import asked_snapshot
 from pydplib.web.intake.models import Snapshot
+from pydplib.web.intake.snapshots import published_tables
 
 _SMALL = 1e-6  # within any cap: this asks what is open, not what it costs
 
@@ -38,6 +39,7 @@ class Offer:
         filters: Fields that conditions may use.
         factors: Noise factors that the role may ask for, its own first.
         cap: The most epsilon of one question; none for no cap.
+        tables: Repeating group, or nothing for reports -> its words; what questions may be about.
     """
 
     snapshot: Snapshot
@@ -46,6 +48,7 @@ class Offer:
     filters: Mapping[str, Column]
     factors: tuple[NoiseFactor, ...]
     cap: float | None
+    tables: Mapping[str, str]
 
     @property
     def titles(self) -> dict[str, str]:
@@ -58,13 +61,18 @@ def titles_of(schema: Schema) -> dict[str, str]:
     return {name: column.title or name for name, column in schema.columns.items()}
 
 
-def offer_for(project: Any, place: Any) -> Offer:
+def offer_for(project: Any, place: Any, table: str = "") -> Offer:
     """Return what a member may ask by the policy of this moment, read once and asked once for all fields.
+
+    Args:
+        project: The project.
+        place: The member's place in it.
+        table: The repeating group that is asked; empty for reports.
 
     Raises:
         PolicyError: If nothing is published, or no rule lets the role ask.
     """
-    snapshot, today = asked_snapshot(project), timezone.localdate()
+    snapshot, today = asked_snapshot(project, table), timezone.localdate()
     schema, policy = Schema.from_json(snapshot.schema), project.policy
     terms = policy.terms(place.role, groups=tuple(place.groups), project=project.key, on=today)
     own = ROLES[place.role].noise_factor
@@ -79,6 +87,7 @@ def offer_for(project: Any, place: Any) -> Offer:
         filters={name: column for name, column in askable.items() if name in filters},
         factors=tuple(factor for factor in NOISE_FACTORS.values() if factor.number >= own.number),
         cap=terms.epsilon_cap,
+        tables={each.group: each.table_title for each in published_tables(project)},
     )
 
 

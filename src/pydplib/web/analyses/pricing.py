@@ -13,14 +13,14 @@ from pydplib.web.analyses.asking import settle
 from pydplib.web.analyses.sessions import open_session
 
 
-def quote(project: Any, user: Any, place: Any, question: Question, noise: Accuracy) -> Price:
+def quote(project: Any, user: Any, place: Any, question: Question, noise: Accuracy, *, table: str = "") -> Price:
     """Return what a question would cost the user's organisation; no row is read, nothing is spent.
 
     Raises:
         QuestionError: The question does not fit, or the accuracy cannot be promised; in plain words.
         PolicyError: The policy does not allow it.
     """
-    session, _ = open_session(project, user, place, preview=True)
+    session, _ = open_session(project, user, place, preview=True, table=table)
     try:
         _, price = settle(session, question, noise)
     except CalibrationError:

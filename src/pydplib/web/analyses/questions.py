@@ -258,6 +258,10 @@ def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
         'Average of Age by pirads'
     """
     ask = str(question.get("ask", ""))
+    if ask == "tables":
+        return f"{len(question['questions'])} tables together: " + "; ".join(
+            title_of(one, titles) for one in question["questions"]
+        )
     groups = [titles.get(entry["column"], entry["column"]) for entry in question.get("by", ())]
     if ask in STATISTICS:
         words = STATISTICS[ask].headline(question, titles, groups)

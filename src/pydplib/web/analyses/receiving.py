@@ -129,4 +129,5 @@ def receive_analysis(user: Any, place: Any, analysis: Analysis, *, agreed: int) 
         question_of(analysis),
         release_of(analysis),
         title=analysis.title,
+        loss=analysis.nano_epsilon / NANO if analysis.part else None,
     )

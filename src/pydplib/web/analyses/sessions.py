@@ -10,12 +10,12 @@ from pydplib.budget.rules import Limit
 from pydplib.budget.store import Account
 from pydplib.budget.today import Today, stricter
 from pydplib.engine.table import Table
-from pydplib.errors import LedgerError, PolicyError
+from pydplib.errors import LedgerError, PolicyError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release import Session
 from pydplib.schema import Schema
 from pydplib.web.intake.models import Snapshot
-from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
+from pydplib.web.intake.snapshots import load_snapshot, published_snapshot, published_tables
 from pydplib.web.ledger.database import DatabaseLedger
 
 
@@ -25,15 +25,29 @@ def recipient_of(user: Any) -> str:
     return key
 
 
-def asked_snapshot(project: Any) -> Snapshot:
-    """Return the snapshot that questions are answered from; raise ``PolicyError`` while nothing is published."""
+def asked_snapshot(project: Any, table: str = "") -> Snapshot:
+    """Return the snapshot that questions are answered from; raise ``PolicyError`` while nothing is published.
+
+    Args:
+        project: The project.
+        table: The repeating group whose repetitions are counted; empty for reports.
+    """
     snapshot = published_snapshot(project)
     if snapshot is None:
         raise PolicyError("The owner has not published any data of this project yet, so there is nothing to ask.")
-    return snapshot
+    if not table:
+        return snapshot
+    found = published_snapshot(project, table)
+    if found is None:
+        known = [each.group for each in published_tables(project) if each.group]
+        listed = f" There are: {', '.join(known)}." if known else " It has reports alone."
+        raise QuestionError(f"The published data have no table '{table[:80]}'.{listed}")
+    return found
 
 
-def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) -> tuple[Session, Snapshot]:
+def open_session(
+    project: Any, user: Any, place: Any, *, preview: bool = False, table: str = ""
+) -> tuple[Session, Snapshot]:
     """Return a session of the user's organisation on the project's published snapshot.
 
     Args:
@@ -41,12 +55,13 @@ def open_session(project: Any, user: Any, place: Any, *, preview: bool = False) 
         user: Who asks.
         place: The user's place in the project: role and groups as they are now.
         preview: Prices only: nothing is opened and nothing is spent.
+        table: The repeating group that is asked; empty for reports. All tables have the project's one budget.
 
     Raises:
         PolicyError: If the owner has published nothing yet, or the role may not ask.
         PausedLedgerError: The ledger is not known to be right.
     """
-    snapshot = asked_snapshot(project)
+    snapshot = asked_snapshot(project, table)
     ledger = RaisedLedger() if preview else DatabaseLedger()
     ledger.check_sound()  # a price would be a promise
     session = Session(
@@ -148,7 +163,7 @@ class PinnedRows(NothingToRead):
         return self.engine.aggregate(plan)
 
     def tables(self, plans: Any) -> Any:
-        """Return the exact cells of several tables of counts."""
+        """Return the exact integers of several tables of counts, from one scan."""
         return self.engine.tables(plans)
 
     def explain(self, plan: Any) -> Any:

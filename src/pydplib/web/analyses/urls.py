@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.analyses import views_analyses, views_ask, views_budget, views_receipts
+from pydplib.web.analyses import views_analyses, views_ask, views_budget, views_plan, views_receipts
 
 urlpatterns = [
     path("analyses", views_analyses.analyses, name="analyses"),
     path("analyses/new", views_ask.analysis_new, name="analysis_new"),
+    path("analyses/plan", views_plan.study_plan, name="study_plan"),
     path("analyses/<str:key>", views_analyses.analysis, name="analysis"),
     path("analyses/<str:key>/download/<str:kind>", views_analyses.analysis_download, name="analysis_download"),
     path("analyses/<str:key>/share", views_analyses.analysis_share, name="analysis_share"),

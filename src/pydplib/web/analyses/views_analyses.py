@@ -16,7 +16,7 @@ from pydplib.plot import heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import release_of, stored_payload
+from pydplib.web.analyses.asking import answer_bytes, release_of
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.figures import figure_of, headline_of, in_words, rest_words, sampling_words, table_of
@@ -40,7 +40,7 @@ from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record
 from pydplib.web.design.forms import seen
 from pydplib.web.doors import door
-from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.intake.snapshots import published_snapshot, published_tables
 from pydplib.web.projects.words import DASHBOARD, plain
 
 
@@ -56,15 +56,16 @@ def analyses(request: HttpRequest) -> HttpResponse:
     asked = found.exclude(recipient__startswith=DASHBOARD)
     boards = request.GET.get("of") == "dashboards"
     page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
-    current = published_snapshot(request.project)
+    tables = published_tables(request.project)
     names = recipient_names()
-    titles = {} if current is None else titles_of(Schema.from_json(current.schema))
+    titles = {name: word for each in tables for name, word in titles_of(Schema.from_json(each.schema)).items()}
+    current = {each.key for each in tables}
     values = {
         "project": request.project,
         "page_obj": page,
         "entries": [_entry(item, request, current, titles, names) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
-        "published": current is not None,
+        "published": bool(tables),
         "boards": boards,
         "tabs": [
             {"label": "Questions", "url": "?", "active": not boards, "count": asked.count()},
@@ -113,7 +114,7 @@ def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
         content: str | bytes = to_csv(release_of(item))
         content_type = "text/csv; charset=utf-8"
     elif kind == "json":
-        content, content_type = stored_payload(item.digest), "application/json"
+        content, content_type = answer_bytes(item), "application/json"
     elif kind == "receipt" and item.receipt:
         content, content_type = item.receipt, "application/json"
     else:
@@ -144,7 +145,7 @@ def analysis_original(request: HttpRequest) -> HttpResponse:
 
 def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict[str, Any]:
     release, snapshot = release_of(item), snapshot_of(item)
-    schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project)
+    schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project, snapshot.group)
     titles = titles_of(schema)
     words = title_of(dict(release.question), titles)
     shown = in_words(release, snapshot.template.template)
@@ -168,7 +169,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
         "is_current": current is not None and current.key == snapshot.key,
         "receipt": receipt,
         "own": item.recipient == recipient_of(request.user),
-        "again_url": _again(item, schema),
+        "again_url": _again(item, schema, snapshot.group),
         "breadcrumb": [("Analyses", f"/analyses?project={item.project.key}"), (item.title or words, "")],
     }
     if request.member.can("edit_policy"):
@@ -190,7 +191,10 @@ def _facts(request: HttpRequest, item: Analysis, release: Any, snapshot: Any) ->
     return [
         ("Cost", f"{show_nano(nano)} epsilon" if nano is not None else str(release.cost)),
         ("Noise", release.mechanism),
-        ("Data", f"Snapshot {snapshot.number}{published}"),
+        (
+            "Data",
+            f"{f'{snapshot.table_title} of snapshot' if snapshot.group else 'Snapshot'} {snapshot.number}{published}",
+        ),
         ("Template", f"{template.id} {template.version}"),
         ("Asked", f"{item.made:%-d %B %Y, %H:%M}{by}"),
     ]
@@ -213,15 +217,16 @@ def _original_table(release: Any, original: Any) -> Any:
     )
 
 
-def _again(item: Analysis, schema: Schema) -> str:
+def _again(item: Analysis, schema: Schema, table: str) -> str:
     question, release = question_of(item), release_of(item)
     params = [("project", item.project.key), *params_of(question, schema.columns), ("accuracy", "epsilon")]
+    params += [("table", table)] if table else []
     params.append(("epsilon", show_nano(release.cost.nano_epsilon or 0)))
     return f"/analyses/new?{urlencode(params)}"
 
 
 def _entry(
-    item: Analysis, request: HttpRequest, current: Any, titles: dict[str, str], names: dict[str, str]
+    item: Analysis, request: HttpRequest, current: set[str], titles: dict[str, str], names: dict[str, str]
 ) -> dict[str, Any]:
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)
@@ -233,6 +238,6 @@ def _entry(
         "own": own,
         "who": f"{item.asked_by}, {payer}" if sees_all else str(item.asked_by) if own else "",
         "cost": receipt.epsilon if receipt else "",
-        "is_current": current is not None and item.snapshot == current.key,
+        "is_current": item.snapshot in current,
         "shared_with": [ROLES[role].title for role in item.shared_with if role in ROLES],
     }

@@ -19,6 +19,7 @@ from pydplib.web.analyses.offering import Offer, offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.doors import door
+from pydplib.web.intake.snapshots import published_tables
 from pydplib.web.projects.requesting import binding_row
 from pydplib.web.projects.words import plain
 
@@ -28,7 +29,7 @@ from pydplib.web.projects.words import plain
 def analysis_new(request: HttpRequest) -> HttpResponse:
     """Ask a question: see what it costs and how accurate it will be, then pay."""
     try:
-        offer = offer_for(request.project, request.member)
+        offer = offer_for(request.project, request.member, _table(request))
     except PolicyError as refusal:
         return render(request, "analyses/new.html", {**_frame(request), "closed": plain(str(refusal))})
     if request.method == "POST":
@@ -49,7 +50,15 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
     words = ("".join(filter(str.isprintable, word)) for word in request.POST.get("title", "").split())
     title = " ".join(filter(None, words))[:120]
     try:
-        made = ask(request.project, request.user, request.member, form.question, form.noise, title=title)
+        made = ask(
+            request.project,
+            request.user,
+            request.member,
+            form.question,
+            form.noise,
+            title=title,
+            table=offer.snapshot.group,
+        )
     except (BudgetError, PolicyError, EngineError) as refusal:
         values |= {"refusal": _refusal(request, refusal), "price": None}
         return render(request, "analyses/new.html", values, status=refusal.http_status)
@@ -58,6 +67,12 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
     else:
         messages.success(request, "Paid and answered. The same question again gives the same answer, for nothing.")
     return redirect("analysis", key=made.key)
+
+
+def _table(request: HttpRequest) -> str:
+    """Return the table that is asked; what is not published any more becomes the reports."""
+    table = (request.POST if request.method == "POST" else request.GET).get("table", "")
+    return table if table in {each.group for each in published_tables(request.project)} else ""
 
 
 def _agreed(data: QueryDict) -> int:
@@ -71,7 +86,14 @@ def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
     if form.is_valid() and form.question is not None:
         values["words"] = title_of(form.question.to_dict(), form.titles)
         try:
-            values["price"] = quote(request.project, request.user, request.member, form.question, form.noise)
+            values["price"] = quote(
+                request.project,
+                request.user,
+                request.member,
+                form.question,
+                form.noise,
+                table=form.offer.snapshot.group,
+            )
         except PolicyError as refusal:
             values["denied"] = plain(str(refusal))
         except PydplibError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
-from pydplib.web.analyses.asking import public_receipt_of
+from pydplib.web.analyses.asking import part_name, public_receipt_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.signing import issuer_keys, keys_document
 from pydplib.web.doors import public
@@ -116,7 +117,7 @@ def receipt_of(digest: str) -> Receipt | None:
     if not _is_key(digest):
         return None
     kept = Analysis.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
-    found = kept.order_by("id").first()
+    found = kept.filter(part=_first_part(digest)).order_by("id").first()
     if found is None:
         return None
     try:
@@ -124,6 +125,13 @@ def receipt_of(digest: str) -> Receipt | None:
         return public_receipt_of(found)
     except ReceiptError:
         return None
+
+
+def _first_part(digest: str) -> str:
+    """Return one question of tables that were bought together: the same whoever paid for them, and asked them what."""
+    asked = rows.Release.objects.filter(digest=digest).values_list("question", flat=True).first()
+    question = json.loads(asked or "{}")
+    return min(map(part_name, question["questions"])) if question.get("ask") == "tables" else ""
 
 
 def _name_today(receipt: Receipt) -> str:

@@ -11,6 +11,7 @@ from pydantic_core import core_schema
 
 from pydplib.errors import PolicyError, QuestionError, did_you_mean
 from pydplib.release import Question
+from pydplib.release.joint_purchases import Together
 from pydplib.release.statistics import offered_statistics
 from pydplib.release.statistics.question import OfColumn
 from pydplib.schema import Schema
@@ -137,6 +138,7 @@ class AskIn(Strict):
     noise_factor: Literal["low", "medium", "high"] | None = None
     margin: Annotated[float, Field(gt=0, le=1e12)] | None = None
     confidence: Annotated[float, Field(ge=0.5, le=0.9999)] = 0.95
+    table: Annotated[str, Field(max_length=80, description="A repeating group, e.g. lesion; empty for reports.")] = ""
 
 
 class PayIn(AskIn):
@@ -144,6 +146,32 @@ class PayIn(AskIn):
 
     If it would cost more, it is refused and nothing is spent. Without it, it is paid whatever it costs.
     """
+
+    at_most: Annotated[float, Field(ge=0, le=10_000)] | None = None
+
+
+class TogetherIn(Strict):
+    """Questions that are bought as one release, and what that may cost: epsilon for all, or each for one alone.
+
+    With `each`, one number or one for each question, all together cost the least at which no margin is larger than
+    alone.
+    """
+
+    questions: Annotated[list[QuestionIn], Field(min_length=1, max_length=24)]
+    epsilon: Annotated[float, Field(gt=0, le=100)] | None = None
+    each: Annotated[list[Annotated[float, Field(gt=0, le=100)]], Field(min_length=1, max_length=24)] | None = None
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    confidence: Annotated[float, Field(ge=0.5, le=0.9999)] = 0.95
+
+    @property
+    def said(self) -> Together:
+        """What it may cost, checked."""
+        each = self.each[0] if self.each is not None and len(self.each) == 1 else self.each
+        return Together(self.epsilon, each, self.delta, self.confidence)
+
+
+class PayTogetherIn(TogetherIn):
+    """The same, and the most epsilon that may be spent for all of them."""
 
     at_most: Annotated[float, Field(ge=0, le=10_000)] | None = None
 

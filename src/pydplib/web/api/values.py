@@ -14,7 +14,7 @@ from pydplib.budget.rules import Remaining
 from pydplib.budget.units import NANO, floor_units
 from pydplib.release import Price
 from pydplib.schema import Schema as PublicSchema
-from pydplib.web.analyses.asking import stored_payload
+from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import Offer
 
@@ -228,10 +228,35 @@ class AnalysisOut(AnalysisBrief):
     release: ReleaseOut
 
 
+class TablesOut(BaseModel):
+    """Stored tables as the ledger keeps them: ``pydplib.MeasuredTables.from_json`` reads them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    format: str
+    releases: list[ReleaseOut]
+    cost: dict[str, Any]
+    guarantee: dict[str, Any]
+
+
+class BoughtTogetherOut(BaseModel):
+    """Tables that were paid for: the release, in which order its answers were asked, and an analysis for each."""
+
+    tables: TablesOut
+    order: list[int]
+    analyses: list[AnalysisBrief]
+
+
+class BoughtOut(BaseModel):
+    """The tables that the caller's organisation has paid for, of the published snapshot."""
+
+    items: list[TablesOut]
+
+
 def with_release(analysis: Analysis, *, payer: str) -> HttpResponse:
     """Return an analysis whose release is, byte for byte, what the ledger stores."""
     head = AnalysisBrief.of(analysis, payer=payer).model_dump_json().encode()
-    body = head[:-1] + b', "release": ' + stored_payload(analysis.digest) + b"}"
+    body = head[:-1] + b', "release": ' + answer_bytes(analysis) + b"}"
     return HttpResponse(body, content_type="application/json")
 
 

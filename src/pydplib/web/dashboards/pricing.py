@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,13 +13,14 @@ from pydplib.budget.keys import canonical_json
 from pydplib.budget.ledger import Quote
 from pydplib.budget.rules import Limit, State
 from pydplib.budget.units import ATTO, NANO, ceil_units, show_nano
-from pydplib.errors import PolicyError, PydplibError
+from pydplib.errors import PolicyError, PydplibError, QuestionError
 from pydplib.experiments.catalogue import CATALOGUE
 from pydplib.experiments.sound_figures import SOUND_FIGURES
 from pydplib.guarantee import ApproxDP
 from pydplib.policy import ROLES
 from pydplib.release import Price, Question, Session
 from pydplib.release.accounts import find_account
+from pydplib.release.facts import Facts
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
@@ -39,6 +40,33 @@ OWNER_SIZE = Fraction(1, 10)
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """The tables of counts of all figures, bought as one workload: one price, one ledger entry, numbers that agree.
+
+    Args:
+        questions: The questions, each once.
+        each: What each of them would cost alone, in epsilon: no margin is larger than that.
+        price: What all of them cost together.
+        alone: What those that are not paid for would cost one by one, in nano-epsilon.
+    """
+
+    questions: tuple[Question, ...]
+    each: tuple[float, ...]
+    price: Price
+    alone: int
+
+    @property
+    def cost(self) -> str:
+        """The price for readers."""
+        return show_nano(self.price.total)
+
+    @property
+    def alone_cost(self) -> str:
+        """What the same figures cost one by one, for readers."""
+        return show_nano(self.alone)
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One figure of the plan with its price.
 
@@ -49,6 +77,7 @@ class Line:
         prices: What its questions cost, those of earlier figures left out; none where the number of records must be
             bought first.
         problem: Why it cannot be published; empty if it can.
+        in_page: Whether its tables are bought together with those of other figures.
     """
 
     figure: Figure
@@ -56,11 +85,12 @@ class Line:
     label: str
     prices: tuple[Price, ...] | None = ()
     problem: str = ""
+    in_page: bool = False
 
     @property
     def nano(self) -> int:
-        """What it adds to the price, in nano-epsilon."""
-        return sum(price.total for price in self.prices or ())
+        """What it adds to the price by itself, in nano-epsilon."""
+        return sum(price.total for price in self.prices or ()) if not self.in_page else 0
 
     @property
     def margins(self) -> tuple[str, ...]:
@@ -77,6 +107,8 @@ class Line:
             return "no guarantee, no price"
         if self.prices is None:
             return "after counting"
+        if self.in_page:
+            return "in the price of the page"
         return f"ε {show_nano(self.nano)}" if self.nano else "already paid"
 
     @property
@@ -93,6 +125,7 @@ class Bill:
         snapshot: What it would show.
         lines: One per figure, in order.
         size: What the number of records costs, in nano-epsilon, where it must be bought first; else none.
+        page: The tables that are bought as one workload; none where that costs no less.
         own: What paying for all of it means for the budget of the audience's dashboards.
         whole: The same for the data set's budget, for the owner's eyes.
     """
@@ -102,6 +135,7 @@ class Bill:
     size: int | None
     own: Quote
     whole: Quote
+    page: Page | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -111,7 +145,7 @@ class Bill:
     @property
     def nano(self) -> int:
         """The sum of all figures, in nano-epsilon."""
-        return sum(line.nano for line in self.lines)
+        return sum(line.nano for line in self.lines) + (0 if self.page is None else self.page.price.total)
 
     @property
     def total(self) -> str:
@@ -218,15 +252,64 @@ def bill_for(dashboard: Dashboard) -> Bill:
     )
     seen: set[str] = set()
     lines = tuple(_line(dashboard, figure, session, seen, needs_size) for figure in figures)
-    costs = [price.cost for line in lines for price in line.prices or () if not price.free]
+    page = None if needs_size or any(line.problem for line in lines) else _page(lines, session)
+    if page is not None:
+        together = _names(page.questions, schema)
+        lines = tuple(replace(line, in_page=_is_in(line.figure, together, schema)) for line in lines)
+    costs = [price.cost for line in lines for price in line.prices or () if not price.free and not line.in_page]
+    costs += [] if page is None or page.price.free else [page.price.cost]
     budget = dashboard.project.dashboard_budget(dashboard.audience) or 0.0
     return Bill(
         snapshot=snapshot,
         lines=lines,
         size=ceil_units(session.size_epsilon or Fraction(0), NANO) if needs_size else None,
+        page=page,
         own=Quote.of(*_account(session, session.recipient, budget), *costs),
         whole=Quote.of(*_account(session, None, dashboard.project.data_set_budget), *costs),
     )
+
+
+def _names(questions: Iterable[Question], schema: Schema) -> set[str]:
+    return {canonical_json(question.canonical(schema)) for question in questions}
+
+
+def _is_in(figure: Figure, names: set[str], schema: Schema) -> bool:
+    """Tell whether all questions of a figure are among these."""
+    asked = _names((question for question, _ in _questions(figure, schema)), schema)
+    return bool(asked) and asked <= names
+
+
+def _can_be_shared(figure: Figure, session: Session) -> bool:
+    """Tell whether a figure is drawn from tables of counts, none of which the data set has paid for.
+
+    An answer that was released before is shown as it is: the data set does not pay for it again.
+    """
+    schema = session.table.schema
+    asked = _questions(figure, schema)
+    return bool(asked) and all(
+        question.table(Facts.of(question, schema)) is not None and not session.is_released(question, noise)
+        for question, noise in asked
+    )
+
+
+def _page(lines: Sequence[Line], session: Session) -> Page | None:
+    """Return the tables of all figures as one workload, if that costs less than one by one; from public facts."""
+    schema = session.table.schema
+    counted = [line for line in lines if _can_be_shared(line.figure, session)]
+    each: dict[str, tuple[Question, Fraction]] = {}
+    for line in counted:
+        for question, noise in asked_by(line.figure, schema):
+            name, loss = canonical_json(question.canonical(schema)), session.loss_of(question, noise)
+            each[name] = (question, max(loss, each[name][1] if name in each else loss))
+    if len(each) < 2:
+        return None
+    questions, losses = tuple(one for one, _ in each.values()), tuple(float(loss) for _, loss in each.values())
+    alone = sum(line.nano for line in counted)
+    try:
+        price = session.price_all(questions, each=losses)
+    except QuestionError:  # too many cells for one workload
+        return None
+    return Page(questions, losses, price, alone) if price.total < alone else None
 
 
 def _questions(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy], ...]:

@@ -13,7 +13,7 @@ from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema
-from pydplib.web.analyses.asking import stored_payload
+from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
@@ -144,8 +144,7 @@ def _denied(answers: Iterable[Analysis], place: Any, policy: Any, schema: Schema
 def _panel(
     item: Shown, answers: list[Analysis], exact: Mapping[str, Any], facts: dict[str, Any], version: Any
 ) -> Panel:
-    digests = tuple(answer.digest for answer in answers)
-    payloads = tuple(stored_payload(digest) for digest in digests)
+    payloads = tuple(answer_bytes(answer) for answer in answers)
     drawing: Mapping[str, Any]
     if exact:
         releases = [Release.from_json(payload) for payload in payloads]
@@ -153,7 +152,7 @@ def _panel(
         drawing = _draw(item.kind, item.name, item.title, releases, version, originals)
     else:
         drawing = _drawing(item.kind, item.name, item.title, payloads, version)
-    return Panel(**facts, **drawing, receipts=digests)
+    return Panel(**facts, **drawing, receipts=tuple(answer.digest for answer in answers))
 
 
 @lru_cache(maxsize=256)

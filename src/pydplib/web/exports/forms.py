@@ -33,8 +33,11 @@ class NewExportForm(forms.Form):
         "export of this project can be made: one row per person is what makes several exports safe together.",
     )
 
-    def __init__(self, *args: Any, published: bool, **more: Any) -> None:
+    def __init__(self, *args: Any, published: bool, groups: Mapping[str, str] | None = None, **more: Any) -> None:
         super().__init__(*args, **more)
+        rows: Any = self.fields["rows"]
+        more_rows = [(group, f"{title}: all of every person") for group, title in (groups or {}).items()]
+        rows.choices = [*ROWS.items(), *more_rows]
         source: Any = self.fields["source"]
         source.choices = SOURCES if published else SOURCES[1:]
         source.initial = source.choices[0][0]

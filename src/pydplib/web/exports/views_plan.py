@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pydplib.errors import HierarchyError, ParameterError
+from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.auditlog.writing import recorded
@@ -19,7 +19,8 @@ from pydplib.web.exports import running, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
 from pydplib.web.exports.planning import Plan, check_plan, propose
-from pydplib.web.intake.snapshots import make_snapshot, published_snapshot
+from pydplib.web.intake.models import group_title
+from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
 
@@ -42,22 +43,18 @@ def export_new(request: Any) -> HttpResponse:
     """Begin an export: which data, which rows."""
     current = published_snapshot(request.project)
     has_template = request.project.templates.filter(is_current=True).exists()
-    form = NewExportForm(request.POST or None, published=current is not None)
+    groups = _groups(request.project)
+    form = NewExportForm(request.POST or None, published=current is not None, groups=groups)
     if request.method == "POST" and has_template and form.is_valid():
-        pinned = current
+        rows, pinned = form.cleaned_data["rows"], current
         if form.cleaned_data["source"] == "current" or pinned is None:
             pinned = make_snapshot(request.project, actor=request.user)
-        plan = replace(propose(Schema.from_json(pinned.schema)), rows=form.cleaned_data["rows"])
-        with recorded(request.user, project=request.project) as log:
-            made = Export.objects.create(
-                project=request.project,
-                snapshot=pinned,
-                by=request.user,
-                title=form.cleaned_data["title"],
-                plan=plan.to_dict(),
-            )
-            log.add("export.plan", made.key, snapshot=pinned.key, rows=plan.rows)
-        return redirect("export_fields", key=made.key)
+        try:
+            if rows in groups:  # what an attacker sees are the repetitions, each with its report: all of them count
+                pinned, rows = table_of_group(pinned, rows), "all"
+            return redirect("export_fields", key=_begin(request, pinned, form.cleaned_data["title"], rows).key)
+        except DataError as problem:
+            form.add_error("rows", str(problem))
     values = {
         "form": form,
         "steps": STEPS,
@@ -65,6 +62,24 @@ def export_new(request: Any) -> HttpResponse:
         "breadcrumb": [("Anonymize", f"/anonymize?project={request.project.key}"), ("New export", "")],
     }
     return render(request, "exports/new.html", values, status=422 if form.is_bound else 200)
+
+
+def _begin(request: Any, pinned: Any, title: str, rows: str) -> Export:
+    plan = replace(propose(Schema.from_json(pinned.schema)), rows=rows)
+    with recorded(request.user, project=request.project) as log:
+        made = Export.objects.create(
+            project=request.project, snapshot=pinned, by=request.user, title=title, plan=plan.to_dict()
+        )
+        log.add("export.plan", made.key, snapshot=pinned.key, rows=plan.rows)
+    return made
+
+
+def _groups(project: Any) -> dict[str, str]:
+    """Return the repeating groups of the current template -> their titles."""
+    version = project.template_version
+    if version is None:
+        return {}
+    return {group: group_title(version.template, group) for group in groups_of(version.template)}
 
 
 @door("manage_data", of=Export)

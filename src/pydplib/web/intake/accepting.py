@@ -14,7 +14,7 @@ from pydplib.web.intake import uploads
 from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient, Snapshot
 from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
-from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, prepare, write_reports
+from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, write_reports
 from pydplib.web.intake.remembering import remember
 from pydplib.web.jobs import Claim, LostClaimError
 from pydplib.web.projects.models import Project
@@ -87,12 +87,11 @@ def _ready(
             continue
         if row.ok:
             ready.append(
-                prepare(
-                    reader.template,
+                reader.recorder.prepare(
                     row.answers,
                     more_identifiers=identifiers_of(row),
                     department=department_of(row, batch.department),
-                    number_hash=duplicates.number_of(row),
+                    number_hash=duplicates.numbers[row.number] if decision is None else duplicates.number_of(row),
                 )
             )
     return ready

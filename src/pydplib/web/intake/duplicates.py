@@ -31,22 +31,23 @@ class Duplicates:
         self.project, self.template, self.batch = project, template, batch
         self.day = day_field(template)
         self.seen: dict[bytes, int] = {}  # sixteen bytes per report
+        self.numbers: dict[int, str] = {}  # keyed report numbers of the rows that were looked at last
 
     def find(self, rows: Sequence[FileRow]) -> dict[int, str]:
         """Return row number -> what it repeats, in words; rows are remembered for the next call."""
         keys = [(row, self.number_of(row), self._day_key(row)) for row in rows]
+        self.numbers = {row.number: number for row, number, _ in keys}
         numbers, days, days_without_number = self._stored(keys)
         found: dict[int, str] = {}
         for row, number, day in keys:
-            what = self.words_for(row)
             key = number or day
             if not key:
                 continue
             first = self.seen.setdefault(_short(key), row.number)
             if first != row.number:
-                found[row.number] = f"{what} is in row {first} too."
+                found[row.number] = f"{self.words_for(row)} is in row {first} too."
             elif number in numbers or (not number and day in days):
-                found[row.number] = f"{what} is in the project already."
+                found[row.number] = f"{self.words_for(row)} is in the project already."
             elif day in days_without_number:
                 # Written here or imported without numbers: only the day can tell.
                 found[row.number] = "A report of the same patient and day is in the project already."
@@ -82,6 +83,8 @@ class Duplicates:
         asked = {number for _, number, _ in keys if number}
         people = {day[_DAY:] for _, _, day in keys if day}
         reports = Report.objects.filter(project=self.project, state=Report.State.SIGNED)
+        if not reports.exists():  # a first import: there is nothing to repeat
+            return set(), set(), set()
         numbers = set(reports.filter(number_hash__in=asked).values_list("number_hash", flat=True)) if asked else set()
         days: set[str] = set()
         without: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -46,12 +46,20 @@ class Identifier(models.Model):
         constraints: ClassVar = [models.UniqueConstraint(fields=["patient", "field"], name="one_identifier_per_field")]
 
 
+def group_title(template: Any, group: str) -> str:
+    """Return the words of a template for a repeating group."""
+    place = template.index.by_id.get(group)
+    return group if place is None else str(place.item.title or group)
+
+
 class Snapshot(models.Model):
     """A pinned state of a project's data, as a Parquet file that only the server's owner can read."""
 
     key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="snapshots")
     number = models.PositiveIntegerField()
+    # The repeating group whose repetitions are the rows, e.g. lesions; empty where a row is a report.
+    group = models.CharField(max_length=80, blank=True, default="")
     data_version = models.PositiveBigIntegerField()
     template = models.ForeignKey("reporting.TemplateVersion", on_delete=models.PROTECT, related_name="+")
     schema = models.TextField()  # Schema.to_json(): the public schema that the template declares
@@ -65,7 +73,9 @@ class Snapshot(models.Model):
     made = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["project", "number"], name="one_snapshot_per_number")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "number", "group"], name="one_snapshot_per_number_and_table")
+        ]
         ordering = ("-number",)
 
     @property
@@ -88,6 +98,11 @@ class Snapshot(models.Model):
     def words(self) -> str:
         """Which state of the data it is."""
         return f"data version {self.data_version}"
+
+    @property
+    def table_title(self) -> str:
+        """What its rows are, for readers."""
+        return group_title(self.template.template, self.group) if self.group else "Reports"
 
 
 class SnapshotJob(Work):

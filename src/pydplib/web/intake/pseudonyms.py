@@ -14,12 +14,15 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.capture import Template
 from pydplib.errors import DataError
 from pydplib.web.configuration import Configuration
+from pydplib.web.intake.inserting import insert_many, stored
 from pydplib.web.intake.models import Identifier, Patient
+from pydplib.web.people.models import new_key
 
 LONGEST = 400
 """Most characters of an identifier, as the table has them."""
@@ -32,7 +35,8 @@ def clean(value: object) -> str:
         >>> clean("  A\u00a017 ")
         'A 17'
     """
-    text = " ".join(unicodedata.normalize("NFKC", str(value)).split())
+    text = str(value)
+    text = " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).split())
     if not text:
         raise DataError("A patient needs an identifier: it is empty.")
     if len(text) > LONGEST:
@@ -82,22 +86,33 @@ def patient_for(project: Any, identifiers: Mapping[str, str]) -> Patient:
 
 def patients_for(project: Any, many: Sequence[Mapping[str, str]]) -> list[Patient]:
     """Return the patients of many sets of identifiers, in a handful of statements."""
+    ids = patient_ids_for(project, many)
+    found = Patient.objects.in_bulk(set(ids))
+    return [found[each] for each in ids]
+
+
+def patient_ids_for(project: Any, many: Sequence[Mapping[str, str]]) -> list[int]:
+    """Return the rows of the patients of many sets of identifiers, made if need be."""
     names = pseudonyms_of(project, [_first(identifiers) for identifiers in many])
     with transaction.atomic():
         wanted = set(names)
         found = _by_pseudonym(project, wanted)
-        missing = [Patient(project=project, pseudonym=name) for name in dict.fromkeys(names) if name not in found]
+        missing = [name for name in dict.fromkeys(names) if name not in found]
         if missing:
             # Of two writers at once, one makes the patient and both find it.
-            Patient.objects.bulk_create(missing, ignore_conflicts=True)
-            found = _by_pseudonym(project, wanted)
+            consent, now = str(Patient.Consent.NOT_NEEDED), stored(Patient, "created", timezone.now())
+            columns = ("key", "project", "pseudonym", "consent", "created")
+            made = [(new_key(), project.pk, name, consent, now) for name in missing]
+            insert_many(Patient, columns, made, ignore_conflicts=True)
+            found |= _by_pseudonym(project, set(missing))
         rows = {
-            (found[name].pk, field): Identifier(patient=found[name], field=field[:80], value=clean(value))
+            (found[name], field[:80]): clean(value)
             for name, identifiers in zip(names, many, strict=True)
             for field, value in identifiers.items()
             if str(value).strip()
         }
-        Identifier.objects.bulk_create(rows.values(), ignore_conflicts=True)
+        held = [(patient, field, value) for (patient, field), value in rows.items()]
+        insert_many(Identifier, ("patient", "field", "value"), held, ignore_conflicts=True)
     return [found[name] for name in names]
 
 
@@ -126,6 +141,5 @@ def _first(identifiers: Mapping[str, str]) -> str:
     raise DataError("A patient needs an identifier: none was given.")
 
 
-def _by_pseudonym(project: Any, names: set[str]) -> dict[str, Patient]:
-    found = Patient.objects.filter(project=project, pseudonym__in=names)
-    return {patient.pseudonym: patient for patient in found}
+def _by_pseudonym(project: Any, names: set[str]) -> dict[str, int]:
+    return dict(Patient.objects.filter(project=project, pseudonym__in=names).values_list("pseudonym", "pk"))

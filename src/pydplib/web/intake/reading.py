@@ -7,11 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydplib.capture import Problem, Question, Template, answers_from_fields, evaluate, field_name, response_from_fhir
+from pydplib.capture import (
+    Evaluator,
+    Problem,
+    Question,
+    Template,
+    answers_from_fields,
+    field_name,
+    response_from_fhir,
+)
 from pydplib.errors import DataError
 from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, day_text, has_decimal_comma, is_ambiguous, number_text
 from pydplib.web.intake import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
+from pydplib.web.intake.recording import Recorder
 
 _DEPARTMENT_FIELDS = ("department", "department_code")  # questions that say it, in templates that have one
 _WORDS = {**dict.fromkeys(TRUE_WORDS, "true"), **dict.fromkeys(FALSE_WORDS, "false")}
@@ -51,10 +60,15 @@ class Reader:
 
     def __init__(self, batch: Any, template: Template) -> None:
         self.batch, self.template = batch, template
+        self.evaluate, self.recorder = Evaluator(template, purpose="import"), Recorder(template)
         self.questions = {target.name: target.question for target in targets_of(template)}
         self.readers = {
-            name: _converter(question, batch.comma) for name, question in self.questions.items() if question is not None
+            name: _once(_converter(question, batch.comma))
+            for name, question in self.questions.items()
+            if question is not None
         }
+        self.plain = [(place, name) for place, name in enumerate(batch.mapping) if name and not name.startswith("@")]
+        self.special = [(place, name) for place, name in enumerate(batch.mapping) if name.startswith("@")]
         self.replacements: dict[str, dict[str, str]] = {
             name: {old: said["new"] for old, said in values.items()}
             for name, values in batch.replacements.items()
@@ -89,16 +103,11 @@ class Reader:
 
     def fields_of(self, cells: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the fields of a row, and what goes elsewhere."""
-        fields: dict[str, str] = {}
-        special: dict[str, str] = {}
-        for column, name, cell in zip(self.batch.columns, self.batch.mapping, cells, strict=True):
-            if name == IDENTIFIER:
-                special[f"{IDENTIFIER}:{column}"] = cell
-            elif name.startswith("@"):
-                special[name] = cell
-            elif name:
-                fields[name] = cell
-        return fields, special
+        special = {
+            f"{IDENTIFIER}:{self.batch.columns[place]}" if name == IDENTIFIER else name: cells[place]
+            for place, name in self.special
+        }
+        return {name: cells[place] for place, name in self.plain}, special
 
     def evaluated(self, number: int, fields: Mapping[str, str], special: Mapping[str, str]) -> FileRow:
         """Evaluate the fields of a row."""
@@ -108,7 +117,7 @@ class Reader:
             answers: Any = {self.questions[name].id: text for name, text in read.items()}  # type: ignore[union-attr]
         else:
             answers = answers_from_fields(self.template, read)
-        evaluation = evaluate(self.template, answers, purpose="import")
+        evaluation = self.evaluate(answers)
         unclear = tuple(self._unclear(name) for name in said if name in self.commas and is_ambiguous(said[name]))
         return FileRow(number, fields, evaluation.answers, (*unclear, *evaluation.problems), special)
 
@@ -204,6 +213,26 @@ def _flat(answers: Mapping[str, Any], path: tuple[Any, ...] = ()) -> dict[str, s
         else:
             fields[field_name((*path, name))] = str(value).lower() if isinstance(value, bool) else str(value)
     return fields
+
+
+_MOST_ONCE = 20_000
+
+
+def _once(convert: Callable[[str], str]) -> Callable[[str], str]:
+    """Return the same function, which works out each short text once."""
+    if convert is str:
+        return convert
+    known: dict[str, str] = {}
+
+    def read(text: str) -> str:
+        found = known.get(text)
+        if found is None:
+            found = convert(text)
+            if len(known) < _MOST_ONCE and len(text) <= 60:
+                known[text] = found
+        return found
+
+    return read
 
 
 def _converter(question: Question, comma: bool) -> Callable[[str], str]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
-from django.db.models import F
+from django.db.models import F, Max
 from django.utils import timezone
 
-from pydplib.capture import Template, columns_of, evaluate, report_text
+from pydplib.capture import Evaluator, Template, Writer, columns_of, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake.models import Patient
-from pydplib.web.intake.pseudonyms import nameless_patient, patients_for, set_apart
+from pydplib.web.intake.inserting import insert_many, stored
+from pydplib.web.intake.pseudonyms import nameless_patient, patient_ids_for, set_apart
+from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
 
@@ -67,25 +69,36 @@ def value_columns(template: Template) -> tuple[str, ...]:
     )
 
 
-def prepare(
-    template: Template, answers: Mapping[str, Any], *, more_identifiers: Mapping[str, str] | None = None, **facts: str
-) -> Prepared:
-    """Make clean answers (of ``evaluate``) ready to be written.
+class Recorder:
+    """Makes clean answers ready to be written, for many reports of one template.
 
     Args:
         template: The template that they answer.
-        answers: What ``evaluate`` returned, the person's identifier among them.
-        more_identifiers: Field -> value of what else names the patient.
-        facts: ``department`` and ``number_hash``.
     """
-    identifiers, kept = set_apart(template, answers)
-    return Prepared(
-        {**identifiers, **(more_identifiers or {})},
-        kept,
-        row_values(template, kept),
-        report_text(template, kept),
-        **facts,
-    )
+
+    def __init__(self, template: Template) -> None:
+        self.template, self.columns = template, value_columns(template)
+        # A text that depends on the person is written as for a report without one.
+        self.writer = None if template.person and template.person in template.plan.referred else Writer(template)
+
+    def prepare(
+        self, answers: Mapping[str, Any], *, more_identifiers: Mapping[str, str] | None = None, **facts: str
+    ) -> Prepared:
+        """Make clean answers (of ``evaluate``) ready to be written.
+
+        Args:
+            answers: What ``evaluate`` returned, the person's identifier among them.
+            more_identifiers: Field -> value of what else names the patient.
+            facts: ``department`` and ``number_hash``.
+        """
+        identifiers, kept = set_apart(self.template, answers)
+        return Prepared(
+            {**identifiers, **(more_identifiers or {})},
+            kept,
+            {name: kept.get(name) for name in self.columns},
+            report_text(self.template, kept) if self.writer is None else self.writer.write(kept),
+            **facts,
+        )
 
 
 def write_reports(
@@ -95,8 +108,10 @@ def write_reports(
     *,
     author: Any,
     staged_in: Any = None,
-) -> list[Report]:
+) -> int:
     """Write reports with their first versions; must run in a transaction whose end says what was done.
+
+    Returns how many.
 
     Args:
         project: The project.
@@ -106,39 +121,31 @@ def write_reports(
         staged_in: The import that they belong to; they stay unseen until it is accepted.
     """
     if not prepared:
-        return []
-    named = [each for each in prepared if each.identifiers]
-    patients: Iterator[Patient] = iter(patients_for(project, [each.identifiers for each in named]) if named else [])
-    now = timezone.now()
+        return 0
+    named = [each.identifiers for each in prepared if each.identifiers]
+    patients = iter(patient_ids_for(project, named) if named else [])
     state = Report.State.SIGNED if staged_in is None else Report.State.STAGED
-    reports = [
-        Report(
-            project=project,
-            patient=next(patients) if each.identifiers else nameless_patient(project),
-            template=version,
-            state=state,
-            origin=Report.Origin.IMPORT,
-            department=each.department,
-            author=author,
-            answers=each.answers,
-            values=each.values,
-            batch=staged_in,
-            number_hash=each.number_hash,
-            version=1,
-            created=now,
-            changed=now,
-            signed=now,
-        )
-        for each in prepared
-    ]
-    Report.all_objects.bulk_create(reports)
-    ReportVersion.objects.bulk_create(
-        ReportVersion(
-            report=report, number=1, template=version, answers=each.answers, text=each.text, author=author, time=now
-        )
-        for report, each in zip(reports, prepared, strict=True)
-    )
-    return reports
+    now = stored(Report, "created", timezone.now())
+    batch = None if staged_in is None else staged_in.pk
+    origin, rows, versions = str(Report.Origin.IMPORT), [], {}
+    for each in prepared:
+        patient = next(patients) if each.identifiers else nameless_patient(project).pk
+        key, answers = new_key(), json.dumps(each.answers)
+        where = (project.pk, patient, version.pk, str(state), origin, each.department, author.pk)
+        rows.append((key, *where, answers, json.dumps(each.values), batch, each.number_hash, 1, now, now, 0, now))
+        versions[key] = (1, version.pk, answers, each.text, author.pk, now, "")
+    before = Report.all_objects.aggregate(last=Max("pk"))["last"] or 0
+    insert_many(Report, _REPORT, rows)
+    newer = Report.all_objects.filter(project=project, pk__gt=before).order_by("pk").values_list("pk", "key")
+    insert_many(ReportVersion, _VERSION, [(pk, *versions[key]) for pk, key in newer if key in versions])
+    return len(rows)
+
+
+_REPORT = (
+    "key", "project", "patient", "template", "state", "origin", "department", "author", "answers",
+    "values", "batch", "number_hash", "version", "created", "changed", "revision", "signed",
+)  # fmt: skip
+_VERSION = ("report", "number", "template", "answers", "text", "author", "time", "reason")
 
 
 def accept_rows(
@@ -164,20 +171,20 @@ def accept_rows(
         DataError: A row has errors; the message says which and what rule, never the answer.
     """
     template = version.template
-    written = 0
+    written, evaluator, recorder = 0, Evaluator(template, purpose="import"), Recorder(template)
 
     def ready() -> Iterator[Prepared]:
         for number, row in enumerate(rows, start=1):
-            evaluation = evaluate(template, row, purpose="import")
+            evaluation = evaluator(row)
             if not evaluation.ok:
                 first = evaluation.errors[0]
                 raise DataError(f"Row {number} cannot be taken in: {first.message} Nothing was kept.")
             where = str(evaluation.answers.get(department_field) or department)
-            yield prepare(template, evaluation.answers, department=where)
+            yield recorder.prepare(evaluation.answers, department=where)
 
     with recorded(actor, project=project) as log:
         for chunk in chunks(ready(), CHUNK):
-            written += len(write_reports(project, version, chunk, author=actor))
+            written += write_reports(project, version, chunk, author=actor)
         if written:
             new_data_version(project)
         log.add("reports.import", version.key, reports=written, data_version=project.data_version)

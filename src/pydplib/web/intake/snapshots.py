@@ -1,4 +1,8 @@
-"""Pinned states of the data for partners' analyses: one Parquet file each, pseudonyms, no free text."""
+"""Pinned states of the data for partners' analyses: a Parquet file per table, pseudonyms, no free text.
+
+A snapshot has a row per report and, where the template has repeating groups (lesions), a table of its own for each of
+them, made and published with it: the same number, the same people, the same budget.
+"""
 
 # Columns and paths enter SQL through sql_name() and sql_text() only.
 # ruff: noqa: S608
@@ -8,7 +12,7 @@ import csv
 import hashlib
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -45,12 +49,14 @@ def folder() -> Path:
     return settings.CONFIGURATION.folder("snapshots")
 
 
-def snapshot_schema(template: Template, *, lineage: str) -> Schema:
+def snapshot_schema(template: Template, *, lineage: str, group: str = "") -> Schema:
     """Return the public schema of a snapshot: bounds and categories of the template, no identifier, no free text.
 
     Args:
         template: The project's current template.
         lineage: The project's key: budgets are counted per project, whatever template it uses.
+        group: The repeating group whose repetitions are the rows. A person then counts with as many as the template
+            allows in all of the person's reports.
 
     Examples:
         >>> from pydplib.capture import builtin
@@ -58,9 +64,10 @@ def snapshot_schema(template: Template, *, lineage: str) -> Schema:
         >>> schema.person, "physician_name" in schema.columns, schema.max_rows_per_person
         ('patient_id', False, 3)
     """
+    declared = to_schema(template, group=group or None, skip_unbounded=True)
     asked = {
         name: column
-        for name, column in to_schema(template, skip_unbounded=True).columns.items()
+        for name, column in declared.columns.items()
         if name != template.person and column.can_be_asked and column.label != "identifier"
     }
     person = template.person or "person"
@@ -70,38 +77,70 @@ def snapshot_schema(template: Template, *, lineage: str) -> Schema:
     return Schema(
         columns,
         person=person,
-        max_rows_per_person=template.max_reports_per_person,
-        name=template.id,
+        max_rows_per_person=declared.max_rows_per_person if group else template.max_reports_per_person,
+        name=f"{template.id}/{group}" if group else template.id,
         lineage=lineage,
     )
 
 
+def groups_of(template: Template) -> tuple[str, ...]:
+    """Return the repeating groups that get a table of their own: they need a person whose report it is.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> groups_of(builtin("pirads-2.1")), groups_of(builtin("pirads-paper"))
+        (('lesion',), ())
+    """
+    if not template.person:
+        return ()
+    return tuple(group.id for _, group in template.plan.index.groups() if group.repeats)
+
+
+def table_of_group(snapshot: Snapshot, group: str) -> Snapshot:
+    """Return the table of a repeating group that was made with a snapshot of reports.
+
+    Raises:
+        DataError: The snapshot is older than the group, or older than tables of groups.
+    """
+    made = Snapshot.objects.filter(project=snapshot.project, number=snapshot.number, group=group)
+    found = made.exclude(file="").first()
+    if found is None:
+        raise DataError("This snapshot has no such table: make a new one.")
+    return found
+
+
 def make_snapshot(project: Project, *, actor: object) -> Snapshot:
-    """Pin the current data version: signed reports of everybody who has not withdrawn consent.
+    """Pin the current data version: signed reports of everybody who has not withdrawn consent; returns their table.
 
     The file is written first and named in the database last; a crash leaves a file that nobody knows, which goes.
     """
-    key = new_key()
     with recorded(actor, project=project) as log:
         # Whoever changes the data raises the version in this row: they wait, so version and rows belong together.
         locked = Project.objects.select_for_update().get(pk=project.pk)
         current = project.template_version
         if current is None:
             raise DataError("The project has no template yet: choose one, then make a snapshot.")
-        schema = snapshot_schema(current.template, lineage=project.key)
-        rows, digest = _write(key, schema, _rows(locked, schema))
-        snapshot = Snapshot.objects.create(
-            key=key,
-            project=project,
-            number=_next_number(project),
-            data_version=locked.data_version,
-            template=current,
-            schema=schema.to_json(),
-            file=f"{key}.parquet",
-            sha256=digest,
-        )
-        log.add("snapshot.make", key, number=snapshot.number, data_version=snapshot.data_version, rows=rows)
-    return snapshot
+        number = _next_number(project)
+        made: list[Snapshot] = []
+        for group in ("", *groups_of(current.template)):
+            key = new_key()
+            schema = snapshot_schema(current.template, lineage=project.key, group=group)
+            rows, digest = _write(key, schema, _rows(locked, schema, _path_to(current.template, group)))
+            snapshot = Snapshot.objects.create(
+                key=key,
+                project=project,
+                number=number,
+                group=group,
+                data_version=locked.data_version,
+                template=current,
+                schema=schema.to_json(),
+                file=f"{key}.parquet",
+                sha256=digest,
+            )
+            more = {"table": group} if group else {}
+            log.add("snapshot.make", key, number=number, data_version=snapshot.data_version, rows=rows, **more)
+            made.append(snapshot)
+    return made[0]
 
 
 def publish(
@@ -128,6 +167,8 @@ def publish(
     """
     if not snapshot.file:
         raise DataError("This snapshot is gone: make a new one.")
+    if snapshot.group:
+        raise ParameterError("A table of a repeating group is published with the reports of its snapshot.")
     if size is not None and size_epsilon is not None:
         raise ParameterError("Declare the number of people, or let a noisy one be bought: not both.")
     if snapshot.published is not None:
@@ -140,6 +181,10 @@ def publish(
         snapshot.size_nano_epsilon = None if size_epsilon is None else round(size_epsilon * 10**9)
         snapshot.limit_nano_epsilon = None if limit_epsilon is None else round(limit_epsilon * 10**9)
         snapshot.save(update_fields=["published", "schema", "size_nano_epsilon", "limit_nano_epsilon"])
+        # How many people have lesions is not what the owner declared: their tables have no public size.
+        Snapshot.objects.filter(project=snapshot.project, number=snapshot.number).exclude(group="").exclude(
+            file=""
+        ).update(published=snapshot.published, size_nano_epsilon=snapshot.size_nano_epsilon)
         more: dict[str, Any] = {
             "declared_size": size,
             "size_epsilon": size_epsilon,
@@ -195,11 +240,22 @@ def people_in(snapshot: Snapshot) -> int:
     return int(_query(f"SELECT count(DISTINCT {sql_name(str(schema.person))}) FROM {source}")[0][0])
 
 
-def published_snapshot(project: Any) -> Snapshot | None:
-    """Return the snapshot that partners' analyses run on."""
-    return (
-        Snapshot.objects.filter(project=project, published__isnull=False).exclude(file="").order_by("-number").first()
-    )
+def published_snapshot(project: Any, group: str = "") -> Snapshot | None:
+    """Return the snapshot that partners' analyses run on; with a repeating group, its table of that group."""
+    published = Snapshot.objects.filter(project=project, published__isnull=False).exclude(file="")
+    main = published.filter(group="").order_by("-number").first()
+    if main is None or not group:
+        return main
+    return published.filter(group=group, number=main.number).first()
+
+
+def published_tables(project: Any) -> list[Snapshot]:
+    """Return what can be asked now: the reports, then a table for each repeating group."""
+    main = published_snapshot(project)
+    if main is None:
+        return []
+    more = Snapshot.objects.filter(project=project, number=main.number, published__isnull=False).exclude(file="")
+    return [main, *more.exclude(group="").select_related("template").order_by("id")]
 
 
 def snapshots_with(project: Any, pseudonym: str) -> list[Snapshot]:
@@ -255,31 +311,40 @@ def forget(project: Project, names: list[str], pseudonyms: Collection[str] | Non
     Project.objects.select_for_update().get(pk=project.pk)
     since = Snapshot.objects.filter(project=project).exclude(file="").exclude(file__in=names)
     names += [each.file for each in since if _holds(each, pseudonyms)]
-    current = published_snapshot(project)
+    tables = published_tables(project)
+    if any(each.file in names for each in tables):
+        # All tables of a snapshot go on together: an older table of lesions beside newer reports would tell who left.
+        names += [each.file for each in tables if each.file not in names]
     held = Snapshot.objects.filter(project=project, file__in=names)
-    replacement = None
-    if current is not None and current.file in names and pseudonyms is not None:
+    replacements: list[Snapshot] = []
+    for current in tables if pseudonyms is not None else ():
+        if current.file not in names:
+            continue
         key, schema = new_key(), Schema.from_json(current.schema)
-        digest = _rewrite(current, key, schema, pseudonyms)
-        replacement = Snapshot(
-            key=key,
-            project=project,
-            number=_next_number(project),
-            data_version=current.data_version,
-            template=current.template,
-            schema=current.schema,
-            file=f"{key}.parquet",
-            sha256=digest,
-            published=timezone.now(),
-            size_nano_epsilon=current.size_nano_epsilon,
-            limit_nano_epsilon=current.limit_nano_epsilon,
+        digest = _rewrite(current, key, schema, pseudonyms or ())
+        replacements.append(
+            Snapshot(
+                key=key,
+                project=project,
+                number=_next_number(project),
+                group=current.group,
+                data_version=current.data_version,
+                template=current.template,
+                schema=current.schema,
+                file=f"{key}.parquet",
+                sha256=digest,
+                published=timezone.now(),
+                size_nano_epsilon=current.size_nano_epsilon,
+                limit_nano_epsilon=current.limit_nano_epsilon,
+            )
         )
     for snapshot in held:
         log.add("snapshot.remove", snapshot.key, number=snapshot.number)
     held.update(file="", sha256="")
-    if replacement is not None:
+    for replacement in replacements:
         replacement.save()
-        log.add("snapshot.replace", replacement.key, number=replacement.number, instead_of=current.number)  # type: ignore[union-attr]
+        more = {"table": replacement.group} if replacement.group else {}
+        log.add("snapshot.replace", replacement.key, number=replacement.number, instead_of=tables[0].number, **more)
 
 
 def remove_stray_files() -> int:
@@ -293,16 +358,35 @@ def remove_stray_files() -> int:
     return gone
 
 
-def _rows(project: Project, schema: Schema) -> Iterator[list[Any]]:
+def _path_to(template: Template, group: str) -> tuple[str, ...]:
+    """Return the repeating groups from the report down to one, itself last."""
+    return template.plan.index.by_id[group].inner_loops if group else ()
+
+
+def _repetitions(values: Mapping[str, Any], answers: Mapping[str, Any], path: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a report's row, once for each repetition at the end of a path, with the answers on the way."""
+    found = [(dict(values), answers)]
+    for group in path:
+        found = [
+            ({**row, **repetition}, repetition)
+            for row, inside in found
+            for repetition in inside.get(group) or ()
+            if isinstance(repetition, dict)
+        ]
+    return [row for row, _ in found]
+
+
+def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterator[list[Any]]:
     found = (
         Report.objects.filter(project=project, state=Report.State.SIGNED)
         .exclude(patient__consent=Patient.Consent.WITHDRAWN)
         .order_by("patient__pseudonym", "id")
-        .values_list("patient__pseudonym", "values")
+        .values_list("patient__pseudonym", "values", *(["answers"] if path else []))
     )
     names = [name for name in schema.columns if name != schema.person]
-    for pseudonym, values in found.iterator(chunk_size=2000):
-        yield [pseudonym, *(values.get(name) for name in names)]
+    for pseudonym, values, *answers in found.iterator(chunk_size=2000):
+        for row in _repetitions(values, answers[0] if answers else {}, path):
+            yield [pseudonym, *(row.get(name) for name in names)]
 
 
 def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, str]:

@@ -33,7 +33,7 @@ def snapshots(request: Any) -> HttpResponse:
     current = published_snapshot(request.project)
     job = jobs.snapshot_job(request.project)
     context = {
-        "snapshots": Snapshot.objects.filter(project=request.project).select_related("template"),
+        "snapshots": Snapshot.objects.filter(project=request.project, group="").select_related("template"),
         "current": current,
         "newest": current.number if current else 0,
         "template": request.project.template_version,

@@ -60,6 +60,8 @@ def report_new(request: HttpRequest) -> HttpResponse:
         open_draft = None if "anyway" in request.POST else _open_draft(request, person, identifier)
         if open_draft is not None:
             return render(request, "reporting/new.html", values | {"open_draft": open_draft})
+        if person and _is_new(request, person, identifier):
+            return render(request, "reporting/new.html", values | {"new_patient": identifier})
         try:
             report = start_report(
                 request.project,
@@ -72,6 +74,23 @@ def report_new(request: HttpRequest) -> HttpResponse:
         else:
             return redirect("report_edit", key=report.key)
     return render(request, "reporting/new.html", values)
+
+
+def _is_new(request: HttpRequest, person: str, identifier: str) -> bool:
+    """Return whether nobody is known by this identifier, and the user has not said yet that it is a new patient.
+
+    What was said holds for exactly what was typed: another number is asked about again. Each answer is a line in the
+    log, because it tells whether somebody is a patient here.
+    """
+    if request.POST.get("new_patient", "") == identifier:
+        return False
+    try:
+        known = find_patient(request.project, {person: identifier}) is not None
+    except DataError:
+        return False  # said by the form itself
+    if not known:
+        record(request.user, "patient.check", "", project=request.project, known=False)
+    return not known
 
 
 def _open_draft(request: HttpRequest, person: str, identifier: str) -> Report | None:
@@ -139,6 +158,10 @@ def _desk(request: HttpRequest, report: Report) -> Desk:
         "named": bool(report.template.template.person),
         "reason": getattr(desk.holder, "reason", ""),
     }
+    if desk.kind == "report" and report.state == Report.State.DRAFT and report.author_id == request.user.pk:
+        # Who typed it sees it until it is signed: a mistyped number makes another patient.
+        found = report.patient.identifiers.filter(field=report.template.template.person).first()
+        desk.beside["typed"] = found.value if found else ""
     if prior is not None:
         if request.method == "GET":
             record(request.user, "report.look", prior.key, project=request.project, page="prior")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Router
@@ -13,20 +14,31 @@ from pydplib.errors import PolicyError
 from pydplib.release import Question
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import receiving
-from pydplib.web.analyses.asking import ask, stored_payload
+from pydplib.web.analyses.asking import answer_bytes, ask
 from pydplib.web.analyses.budgets import recipient_names
+from pydplib.web.analyses.joint_purchases import ask_all, bought_tables, quote_all
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import check_cells
 from pydplib.web.analyses.seeing import check_concerns, check_see, is_own, payer_for, visible
 from pydplib.web.api.doors import entry
-from pydplib.web.api.questions import AskIn, PayIn, check_names, check_opened, read_question
+from pydplib.web.api.questions import (
+    AskIn,
+    PayIn,
+    PayTogetherIn,
+    TogetherIn,
+    check_names,
+    check_opened,
+    read_question,
+)
 from pydplib.web.api.values import (
     AgreeIn,
     AnalysesOut,
     AnalysisBrief,
     AnalysisOut,
+    BoughtOut,
+    BoughtTogetherOut,
     PriceOut,
     ReceiptOut,
     ReleaseOut,
@@ -45,7 +57,8 @@ router = Router(tags=["analyses"])
 def price_question(request: HttpRequest, key: str, body: AskIn) -> HttpResponse:
     """What a question would cost and how accurate it would be. Spends nothing and reads no row."""
     question, noise = _asked(request, body)
-    return reply(PriceOut.of(quote(request.project, request.user, request.member, question, noise)))
+    price = quote(request.project, request.user, request.member, question, noise, table=body.table)
+    return reply(PriceOut.of(price))
 
 
 @router.get("/projects/{key}/analyses", response=answers(AnalysesOut), operation_id="list_analyses")
@@ -73,9 +86,44 @@ def ask_question(request: HttpRequest, key: str, body: PayIn) -> HttpResponse:
     question, noise = _asked(request, body)
     if noise.margin is not None:
         with suppress(PolicyError):  # ask refuses it too, and writes it down
-            quote(request.project, request.user, request.member, question, noise)  # a margin that nobody can promise
-    made = ask(request.project, request.user, request.member, question, noise, at_most=body.at_most)
+            # a margin that nobody can promise
+            quote(request.project, request.user, request.member, question, noise, table=body.table)
+    made = ask(request.project, request.user, request.member, question, noise, at_most=body.at_most, table=body.table)
     return with_release(made, payer=_payer(request, made, recipient_names()))
+
+
+@router.post("/projects/{key}/tables/price", response=answers(PriceOut), operation_id="price_tables")
+@entry("ask", scope="read", of=Project)
+def price_tables(request: HttpRequest, key: str, body: TogetherIn) -> HttpResponse:
+    """What several tables of counts would cost as one release, and the margin of each. Spends nothing."""
+    questions = _asked_together(request, body)
+    return reply(PriceOut.of(quote_all(request.project, request.user, request.member, questions, body.said)))
+
+
+@router.post("/projects/{key}/tables", response=answers(BoughtTogetherOut), operation_id="ask_tables")
+@entry("ask", scope="ask", of=Project)
+def ask_tables(request: HttpRequest, key: str, body: PayTogetherIn) -> HttpResponse:
+    """Pay for several tables of counts as one release: one price, one entry, numbers that agree.
+
+    The same questions again are free, and the same bytes. With `at_most` it is refused, and nothing is spent, if it
+    would cost more epsilon than that in total.
+    """
+    questions = _asked_together(request, body)
+    bought = ask_all(request.project, request.user, request.member, questions, body.said, at_most=body.at_most)
+    names = recipient_names()
+    briefs = [AnalysisBrief.of(each, payer=_payer(request, each, names)) for each in bought.analyses]
+    listed = ",".join(brief.model_dump_json(by_alias=True) for brief in briefs).encode()
+    head = b'{"tables": ' + bought.payload + b', "order": ' + json.dumps(bought.order).encode()
+    return HttpResponse(head + b', "analyses": [' + listed + b"]}", content_type="application/json")
+
+
+@router.get("/projects/{key}/tables", response=answers(BoughtOut), operation_id="list_tables")
+@entry("ask", scope="read", of=Project)
+def list_tables(request: HttpRequest, key: str) -> HttpResponse:
+    """The tables that the caller's organisation has paid for, of the published snapshot."""
+    found = bought_tables(request.project, request.user, request.member)
+    body = b'{"items": [' + b", ".join(tables.to_json().encode() for tables in found) + b"]}"
+    return HttpResponse(body, content_type="application/json")
 
 
 @router.get("/analyses/{key}", response=answers(AnalysisOut), operation_id="read_analysis")
@@ -105,7 +153,7 @@ def read_release(request: HttpRequest, key: str) -> HttpResponse:
     """The release alone, byte for byte as the ledger stores it and as the receipt's hash has it."""
     found = check_see(request)
     record(request.user, "analysis.export", found.key, project=request.project, kind="json")
-    return HttpResponse(stored_payload(found.digest), content_type="application/json")
+    return HttpResponse(answer_bytes(found), content_type="application/json")
 
 
 @router.get("/analyses/{key}/receipt", response=answers(ReceiptOut), operation_id="read_receipt")
@@ -126,13 +174,23 @@ def _payer(request: HttpRequest, analysis: Analysis, names: Mapping[str, str]) -
 def _asked(request: HttpRequest, body: AskIn) -> tuple[Question, Accuracy]:
     """Return what was asked, with sizes that the platform answers."""
     accuracy = Accuracy(body.epsilon, body.margin, body.noise_factor, confidence=body.confidence)
-    question = read_question(body.question)
+    return _checked(request, body.question, body.table), accuracy
+
+
+def _asked_together(request: HttpRequest, body: TogetherIn) -> list[Question]:
+    """Return all that was asked, each with sizes that the platform answers."""
+    body.said.of(len(body.questions))  # what it may cost is said soundly, before anything else
+    return [_checked(request, sent) for sent in body.questions]
+
+
+def _checked(request: HttpRequest, sent: Any, table: str = "") -> Question:
+    question = read_question(sent)
     try:
-        offer = offer_for(request.project, request.member)
+        offer = offer_for(request.project, request.member, table)
         check_names(question, offer.schema, {**offer.fields, **offer.filters})
         check_opened(question, offer, request.project, request.member)
     except PolicyError as refusal:
         record(request.user, "analysis.refuse", project=request.project, reason=str(refusal), role=request.member.role)
         raise
     check_cells(question, offer.schema)
-    return question, accuracy
+    return question

@@ -11,7 +11,7 @@ from ninja import Router
 from pydantic import BaseModel
 
 from pydplib.budget.units import NANO
-from pydplib.web.analyses.asking import stored_payload
+from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.receiving import receive
 from pydplib.web.analyses.seeing import decision_for
@@ -135,4 +135,4 @@ def _figure(one: Shown, place: Any, project: Any, waiting: set[str]) -> bytes | 
     if not all(decision_for(item, place, policy=policy) for item in mine):
         return None
     head = json.dumps({"name": one.name or "question", "title": one.title}).encode()[:-1]
-    return head + b', "releases": [' + b", ".join(stored_payload(item.digest) for item in mine) + b"]}"
+    return head + b', "releases": [' + b", ".join(answer_bytes(item) for item in mine) + b"]}"

@@ -1,0 +1,66 @@
+"""Clinical statistics on the platform: the form asks for them, the page shows both intervals, API and client follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from connected_client import connected
+
+import pydplib as dp
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"kind": "odds ratio", "field": "bph", "by1": "pirads"}, "Odds ratio"),
+        ({"kind": "roc", "field": "pirads", "by1": "bph"}, "area under the curve"),
+        ({"kind": "association", "field": "bph", "by1": "pirads"}, "chi-squared test"),
+        ({"kind": "top", "field": "pirads", "places": "2"}, "most frequent"),
+        ({"kind": "series", "field": "last_modified", "every": "year"}, "over time"),
+        ({"kind": "logistic", "field": "bph", "by1": "pirads"}, "Logistic regression"),
+    ],
+)
+def test_form_prices_pays_and_shows_it(asked: dict[str, str], words: str, tara: Any, pay: Any) -> None:
+    paid = pay(tara, **asked, accuracy="epsilon", epsilon="0.5")
+    shown = tara.get(paid.url).content.decode()
+    assert words.lower() in shown.lower()
+    assert tara.get(f"{paid.url}/download/csv").status_code == 200
+
+
+def test_page_shows_the_interval_for_the_population(tara: Any, pay: Any) -> None:
+    paid = pay(tara, kind="odds ratio", field="bph", by1="pirads", accuracy="epsilon", epsilon="0.5")
+    shown = tara.get(paid.url).content.decode()
+    assert "population" in shown.lower()
+
+
+def test_form_says_what_each_field_is_for(tara: Any) -> None:
+    page = tara.get("/analyses/new", {"kind": "survival"}).content.decode()
+    assert "Time to the event or the last contact" in page and "Which field says that the event happened?" in page
+
+
+def test_api_and_client_ask_them(tara: Any, study: Any) -> None:
+    from pydplib.web.api.api import openapi_document
+    from pydplib.web.api.tokens import make_token
+
+    token = make_token(tara.user, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
+    project = connected(token).project(study.project.key)
+    question = dp.clinic.Association("bph", "pirads")
+    assert project.price(question, epsilon=0.4).question == "association of bph and pirads"
+    release = project.ask(question, epsilon=0.4)
+    assert release.findings[0].p is not None
+    ratios = project.ask(dp.clinic.OddsRatio("bph", by="pirads"), epsilon=0.4)
+    assert ratios.population is not None and ratios.plot().data
+    known = openapi_document()["components"]["schemas"]
+    assert {"SurvivalIn", "OddsRatioIn", "RocIn", "LogisticIn", "TopIn", "SeriesIn"} <= known.keys()
+
+
+def test_planner_works_out_the_third_of_three_and_touches_no_table(tara: Any) -> None:
+    asked = {"kind": "odds ratio", "baseline": "0.3", "effect": "2", "epsilon": "1", "power": "0.8"}
+    page = tara.get("/analyses/plan", asked).content.decode()
+    assert "296" in page and "80 %" in page
+    empty = tara.get("/analyses/plan").content.decode()
+    assert "Work it out" in empty and "The plan" not in empty
+    wrong = tara.get("/analyses/plan", asked | {"n": "300"}).content.decode()
+    assert "two of the three" in wrong
+    assert "Odds ratio, e.g. 2" in page and "Standard deviation" not in page
