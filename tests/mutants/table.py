@@ -251,8 +251,7 @@ MUTANTS = (
     Mutant("conditions on the chosen row choose another one", "pydplib.engine.plan.Plan.__init__",
            'object.__setattr__(self, "where", canonical_conditions(where, table))',
            'object.__setattr__(self, "where", canonical_conditions([*where, *after], table))',
-           "tests/spec/engine/test_engine_specs.py::test_engine_keeps_the_promise"
-           "[duckdb-Conditions after the row is chosen only leave persons out]",
+           "tests/unit/engine/test_engine_persons.py::test_conditions_on_the_chosen_row_choose_no_other_row",
            "after= is answered as where=, under another key"),
     Mutant("what is told of a person has no bounds", "pydplib.engine.formulas.bounded_number",
            "clamped = clamped_sql(dialect, number, low, high, \"integer\")", "clamped = number",
