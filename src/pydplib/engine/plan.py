@@ -137,8 +137,8 @@ class Plan:
         object.__setattr__(self, "after", canonical_conditions(after, table))
         object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
         self._check_bound()
-        self._check_steps()
         self._check_measures()
+        self._check_steps()
         self._check_size()
 
     def _check_bound(self) -> None:

@@ -104,3 +104,10 @@ def test_sensitivity_is_the_most_that_any_person_does_by_brute_force(rule) -> No
     limit = sensitivity(plan)
     assert (limit.l1, limit.l2_squared, limit.linf) == (1 + 10, 1 + 100, 10)
     assert worst.tolist() == [limit.l1, limit.l2_squared, limit.linf]
+
+
+def test_conditions_on_the_chosen_row_choose_no_other_row() -> None:
+    rows = [("p", "2018-03-01", -2.0, "a"), ("p", "2018-07-01", 5.0, "a"), ("q", "2018-03-01", 5.0, "b")]
+    bound = Bound("id", 1, mode="row", rule="first", order=("day",))
+    plan = Plan(SCHEMA, measures=[Measure("count")], bound=bound, after=[Where("x").at_least(1)])
+    assert dp.load(frame(rows), SCHEMA).aggregate(plan)[0].tolist() == [1]
