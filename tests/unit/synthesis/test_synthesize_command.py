@@ -74,9 +74,7 @@ def test_a_receipt_is_made_of_a_stored_table():
     made = session.synthesize(["bph", "turp"], epsilon=1.0)
     receipt = Receipt.of(made, made.to_json().encode(), data="2018", issued="")
     assert receipt.mechanism == "synthetic_table" and "epsilon 1" in receipt.guarantee and receipt.release == made.key
-    assert not any(
-        word in json.dumps(receipt.to_dict() if hasattr(receipt, "to_dict") else str(receipt)) for word in ("bph",)
-    )
+    assert "bph" not in str(receipt)
 
 
 def test_reports_for_the_owner_compare_with_chance():
