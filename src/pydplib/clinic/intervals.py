@@ -138,7 +138,7 @@ def share(
     Examples:
         >>> found = share(np.array(60.0), np.array(140.0), 2.0)
         >>> round(float(found.value), 2), round(float(found.low), 3), round(float(found.high), 3)
-        (0.3, 0.239, 0.368)
+        (0.3, 0.24, 0.368)
     """
     other = variance if other_variance is None else other_variance
     reach = normal_quantile(confidence)
