@@ -15,7 +15,11 @@ from pydplib.release.findings import ends_text, p_text, show
 PICTURES = ("curves", "forest", "roc")
 """How clinical statistics are drawn."""
 
-_MOST_TICKS = 13
+_MOST_TICKS = 7
+"""As many numbers at risk as fit next to each other on a phone."""
+
+_CURVES, _AXIS, _HEADING, _ROW = 330, 48, 24, 22
+"""Heights in pixels: the curves, the time axis, the heading of the numbers at risk, and each row of them."""
 
 
 def draw_clinical(release: Any, picture: str, *, title: str, caption: str) -> Figure:
@@ -62,8 +66,10 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
     values = np.asarray(release.values, dtype=float).reshape(len(groups), -1)
     lows, highs = (ends.reshape(values.shape) for ends in _ends(release, 0.0, 1.0))
     rows = len(groups)
-    fig = empty_figure("", "Share without an event", title, caption, 430 + 34 * rows)
-    share = min(0.45, (46 + 24 * rows) / (430 + 34 * rows))
+    numbers = None if release.sizes is None else np.asarray(release.sizes, dtype=float).reshape(values.shape)
+    under = 0 if numbers is None else _AXIS + _HEADING + _ROW * rows
+    inside = _CURVES + under
+    fig = empty_figure("", "Share without an event", title, caption, inside + 88)  # the theme's margins
     for place, name in enumerate(groups):
         colour = COLORWAY[place % len(COLORWAY)]
         band = [1.0, *highs[place]], [1.0, *lows[place]]
@@ -88,13 +94,11 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
             )
         )  # fmt: skip
     shown = list(range(0, len(edges) - 1, math.ceil((len(edges) - 1) / _MOST_TICKS)))
-    sizes = None if release.sizes is None else np.asarray(release.sizes, dtype=float).reshape(values.shape)
-    for place in range(rows if sizes is not None else 0):
-        assert sizes is not None
+    for place, at_risk in enumerate([] if numbers is None else numbers):
         fig.add_trace(
             go.Scatter(
                 x=[edges[at] for at in shown], y=[rows - place] * len(shown), mode="text", yaxis="y2", showlegend=False,
-                text=[str(max(0, round(sizes[place][at]))) for at in shown], hoverinfo="skip",
+                text=[str(max(0, round(at_risk[at]))) for at in shown], hoverinfo="skip",
                 textfont={"color": COLORWAY[place % len(COLORWAY)]}, cliponaxis=False,
             )
         )  # fmt: skip
@@ -102,26 +106,30 @@ def _curves(release: Any, title: str, caption: str) -> Figure:
     words = [found for found in release.findings if found.p is not None]
     fig.update_layout(
         showlegend=rows > 1,
-        yaxis={"domain": [share, 1], "range": [0, 1.02], "anchor": "x"},
-        yaxis2={
-            "domain": [0, share - 0.13], "range": [0.4, rows + 0.6], "tickmode": "array", "showgrid": False,
-            "tickvals": list(range(rows, 0, -1)), "ticktext": list(groups) if rows > 1 else ["At risk"],
-            "zeroline": False, "title": {"text": ""}, "ticklen": 0, "showline": False,
-        },
+        legend={"traceorder": "normal"},
+        yaxis={"domain": [under / inside, 1], "range": [0, 1.02], "anchor": "x"},
         xaxis={
             "title": {"text": f"{times.title or times.name}{unit}"},
             "tickvals": [edges[at] for at in shown] + edges[-1:], "anchor": "y",
-            "range": [edges[0] - 0.03 * (edges[-1] - edges[0]), edges[-1] * 1.01], "showgrid": False,
+            "range": [edges[0] - 0.06 * (edges[-1] - edges[0]), edges[-1] * 1.01], "showgrid": False,
         },
     )  # fmt: skip
-    fig.add_annotation(
-        text="Numbers at risk (noisy)", xref="paper", yref="paper", x=0, y=share - 0.115, yanchor="bottom",
-        xanchor="left", showarrow=False, font={"size": 12},
-    )  # fmt: skip
+    if numbers is not None:
+        fig.update_layout(
+            yaxis2={
+                "domain": [0, _ROW * rows / inside], "range": [0.5, rows + 0.5], "tickmode": "array", "showgrid": False,
+                "tickvals": list(range(rows, 0, -1)), "ticktext": list(groups) if rows > 1 else ["At risk"],
+                "zeroline": False, "title": {"text": ""}, "ticklen": 0, "showline": False,
+            }
+        )  # fmt: skip
+        fig.add_annotation(
+            text="Numbers at risk (noisy)", xref="paper", yref="paper", x=0, y=_ROW * rows / inside, yanchor="bottom",
+            xanchor="left", showarrow=False, font={"size": 12},
+        )  # fmt: skip
     for found in words:
         fig.add_annotation(
-            text=f"{found.name}: {p_text(found.p)}", xref="paper", yref="paper", x=0.01, y=share + 0.02, xanchor="left",
-            yanchor="bottom", showarrow=False,
+            text=f"{found.name}: {p_text(found.p)}", xref="paper", yref="paper", x=0.01, y=under / inside + 0.02,
+            xanchor="left", yanchor="bottom", showarrow=False,
         )  # fmt: skip
     return fig
 
