@@ -56,7 +56,7 @@ class StudyPlan(Shown):
             f"plan      {self.words}",
             f"  persons   {self.n}",
             f"  epsilon   {self.epsilon:.3g}",
-            f"  interval  ± {self.margin:.3g} expected (population: sampling and noise)",
+            f"  interval  {self.interval_words} expected (population: sampling and noise)",
         ]
         if self.power is not None:
             lines.append(f"  power     {100 * self.power:.0f} % (without noise {100 * self.without_privacy:.0f} %)")
@@ -64,6 +64,14 @@ class StudyPlan(Shown):
             lines.append(f"  without noise the interval would be ± {self.without_privacy:.3g}")
         lines += [f"  note      {warning}" for warning in self.warnings]
         return "\n".join([*lines, "  No data were looked at, and nothing was spent."])
+
+    @property
+    def interval_words(self) -> str:
+        """How wide the interval will be: of ratios as a factor, of everything else as a margin."""
+        if self.kind in ("odds ratio", "survival"):
+            factor = f"{math.exp(self.margin):.3g}"
+            return f"the ratio divided and multiplied by {factor} (± {self.margin:.3g} of its logarithm)"
+        return f"± {self.margin:.3g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values."""
@@ -79,7 +87,7 @@ class Design:
         baseline: The share, odds or survival at the end in the first group; the mean in it.
         effect: The difference of shares or means, the odds ratio, or the hazard ratio.
         deviation: Of means: the standard deviation of the values.
-        range: Of means: the public range that is cut into bins.
+        range: Of means: the public range that is cut into bins; by default six standard deviations.
         bins: How many bins: of values, or of time.
         split: The share of persons in the second group.
         lost: Of survival: the share that is censored before the horizon.
@@ -90,7 +98,7 @@ class Design:
     baseline: float = 0.5
     effect: float = 0.0
     deviation: float = 1.0
-    range: float = 6.0
+    range: float | None = None
     bins: int = 10
     split: float = 0.5
     lost: float = 0.2
@@ -107,8 +115,18 @@ class Design:
             raise ParameterError("effect= of a ratio is above 0, e.g. 0.5 or 2.")
         if self.kind == "proportions" and not 0 < self.baseline + self.effect < 1:
             raise ParameterError("baseline + effect is the second group's share: between 0 and 1.")
-        if self.deviation <= 0 or self.range <= 0 or not 1 < self.bins <= 1000:
+        if self.deviation <= 0 or self.width <= 0 or not 1 < self.bins <= 1000:
             raise ParameterError("deviation= and range= are above 0, bins= is from 2 to 1000.")
+        if self.kind in ("mean", "means") and self.width < 2 * self.deviation:
+            raise ParameterError(
+                f"Values within a range of {self.width:g} have a standard deviation of at most {self.width / 2:g}. "
+                "range= is the largest possible value minus the smallest."
+            )
+
+    @property
+    def width(self) -> float:
+        """The public range of the values: as given, or six standard deviations."""
+        return 6 * self.deviation if self.range is None else self.range
 
     @property
     def shift(self) -> float:
@@ -134,9 +152,9 @@ class Design:
                 _share(p, m, noise) / (p * (1 - p)) ** 2 for p, m in zip((self.baseline, second), sizes, strict=True)
             )
         if self.kind in ("mean", "means"):
-            middles = (np.arange(self.bins) + 0.5) / self.bins * self.range - self.range / 2
+            middles = (np.arange(self.bins) + 0.5) / self.bins * self.width - self.width / 2
             spread = float((middles**2).sum()) * noise
-            wide = (self.range / self.bins) ** 2 / 12
+            wide = (self.width / self.bins) ** 2 / 12
             parts = [n] if self.kind == "mean" else sizes
             return float(sum((self.deviation**2 + wide) / m + spread / m**2 for m in parts))
         return self._hazards(sizes, noise)
@@ -177,12 +195,12 @@ class Design:
         if self.kind == "proportion":
             return f"one share of about {self.baseline:g}"
         if self.kind == "mean":
-            return f"one mean, standard deviation {self.deviation:g}, range {self.range:g} in {self.bins} bins"
+            return f"one mean, standard deviation {self.deviation:g}, range {self.width:g} in {self.bins} bins"
         names = {
             "proportions": f"two shares: {self.baseline:g} against {self.baseline + self.effect:g}",
             "odds ratio": f"odds ratio {self.effect:g}, first share {self.baseline:g}",
             "means": f"difference of means {self.effect:g}, standard deviation {self.deviation:g}, range "
-            f"{self.range:g} in {self.bins} bins",
+            f"{self.width:g} in {self.bins} bins",
             "survival": f"hazard ratio {self.effect:g}, {self.baseline:g} without an event at the horizon, "
             f"{self.bins} bins",
         }
@@ -243,7 +261,7 @@ def plan(
         raise ParameterError("epsilon= is above 0, e.g. 1.0.")
     goal = power is not None or margin is not None
     if (n is None) + (epsilon is None) + (not goal) != 1:
-        raise ParameterError("Give two of the three: n=, epsilon=, and a goal (power= or margin=).")
+        raise ParameterError("Give two of the three: persons (n=), epsilon, and a goal (power or margin).")
 
     def reached(persons: float, loss: float) -> bool:
         if power is not None:
@@ -267,7 +285,10 @@ def plan(
 
 def _search(reached: Any, low: float, high: float, what: str) -> float:
     if not reached(high):
-        raise ParameterError(f"No {what} reaches this goal: choose a larger effect, a wider margin or fewer bins.")
+        more = "more persons, " if what == "epsilon" else ""
+        raise ParameterError(
+            f"No {what} reaches this goal: plan for {more}a larger effect, a wider margin or fewer bins."
+        )
     if reached(low):
         return low
     for _ in range(200):

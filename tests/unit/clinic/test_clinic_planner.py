@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from click.testing import CliRunner
@@ -50,7 +51,8 @@ def test_persons_and_epsilon_are_the_least_that_reach_the_goal() -> None:
         ({"kind": "proportions", "n": 100}, "two of the three"),
         ({"kind": "proportions", "n": 100, "epsilon": 1.0, "power": 0.8, "effect": 0.1}, "two of the three"),
         ({"kind": "proportion", "epsilon": 1.0, "power": 0.8}, "needs an effect"),
-        ({"kind": "proportions", "n": 50, "power": 0.9, "baseline": 0.3, "effect": 0.05}, "No epsilon reaches"),
+        ({"kind": "proportions", "n": 50, "power": 0.9, "baseline": 0.3, "effect": 0.05}, "more persons"),
+        ({"kind": "mean", "n": 652, "margin": 1.0, "deviation": 8.0, "range": 6.0}, "at most 3"),
         ({"kind": "means", "n": 50, "epsilon": 1.0, "devation": 2.0}, "Did you mean 'deviation'"),
         ({"kind": "proportions", "n": 50, "epsilon": 1.0, "baseline": 0.9, "effect": 0.3}, "between 0 and 1"),
     ],
@@ -66,6 +68,20 @@ def test_command_prints_the_plan_and_touches_nothing() -> None:
     assert shown.exit_code == 0 and "No data were looked at" in shown.output and "296" in shown.output
     found = json.loads(CliRunner().invoke(cli, [*asked, "--json"], catch_exceptions=False).output)
     assert found["n"] == 296 and found["power"] >= 0.8
+
+
+def test_range_of_means_follows_their_deviation() -> None:
+    assert dp.plan("mean", n=652, margin=1.0, deviation=8.0) == dp.plan(
+        "mean", n=652, margin=1.0, deviation=8.0, range=48.0
+    )
+    small, large = (dp.plan("mean", n=652, epsilon=1.0, deviation=wide).margin for wide in (1.0, 8.0))
+    assert large == pytest.approx(8 * small)
+
+
+def test_interval_of_a_ratio_is_told_as_a_factor() -> None:
+    found = dp.plan("odds ratio", epsilon=1.0, power=0.8, baseline=0.3, effect=2.0)
+    assert f"divided and multiplied by {math.exp(found.margin):.3g}" in str(found)
+    assert "divided" not in str(dp.plan("proportions", n=652, epsilon=1.0, baseline=0.3, effect=0.12))
 
 
 def test_noise_that_hides_everything_is_warned_of() -> None:

@@ -38,8 +38,8 @@ _EFFECTS = {
 _NUMBERS: dict[str, tuple[str, Any, float, float]] = {
     "baseline": ("Share in the first group", 0.3, 0.001, 0.999),
     "effect": ("Effect", None, -1e6, 1e6),
-    "deviation": ("Standard deviation of the values", 1.0, 1e-6, 1e9),
-    "range": ("Public range of the values (high minus low)", 6.0, 1e-6, 1e9),
+    "deviation": ("Standard deviation of the values", None, 1e-6, 1e9),
+    "range": ("Public range of the values (high minus low)", None, 1e-6, 1e9),
     "bins": ("Bins", 10, 2, 1000),
     "split": ("The second group's part of all persons", 0.5, 0.01, 0.99),
     "lost": ("Part that is lost before the horizon", 0.2, 0.0, 0.9),
@@ -121,10 +121,8 @@ def _facts(found: StudyPlan) -> list[tuple[str, str]]:
     facts = [
         ("Persons", f"{found.n:,}".replace(",", " ")),
         ("Epsilon", f"{found.epsilon:.3g}"),
-        ("Expected interval", f"± {found.margin:.3g}, for the population (sampling and noise)"),
+        ("Expected interval", f"{found.interval_words}, for the population (sampling and noise)"),
     ]
-    if found.kind in ("odds ratio", "survival"):
-        facts[-1] = ("Expected interval", f"± {found.margin:.3g} of the logarithm of the ratio (sampling and noise)")
     if found.power is not None:
         facts.append(("Power", f"{100 * found.power:.0f} %, without noise {100 * found.without_privacy:.0f} %"))
     else:
