@@ -133,7 +133,10 @@ def _from_text(
         named = _needed(table, "A SQLite file", "table='reports'", " In the shell: --table reports.")
         return sqlite_engine.from_file(source, schema, table=named)
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx", ".ndjson", ".jsonl"):
-        old = " Save it as .xlsx first." if suffix == ".xls" else ""
+        old = {
+            ".xls": " Save it as .xlsx first.",
+            ".duckdb": " For a DuckDB file, hand over the connection: load(duckdb.connect(path), schema, table=...).",
+        }.get(suffix, "")
         raise ParameterError(
             f"load() reads .csv, .tsv, .ndjson, .parquet, .xlsx and SQLite .db files. Got '{Path(source).name}'.{old}"
         )
