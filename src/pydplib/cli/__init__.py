@@ -32,7 +32,7 @@ COMMANDS: dict[str, str] = {
     "noise": "Add noise to one column of a file, as the PyDPLib paper does (paper mode).",
     "people": "List a server's people; make a link for somebody who cannot sign in any more.",
     "plan": "Say how many persons and which epsilon a study needs, before any data.",
-    "price": "Say what questions would cost and how accurate it would be, without touching data.",
+    "price": "Say what questions would cost and how accurate the answers would be; touches no data.",
     "receipt": "Verify the signed receipt of a release, without a server.",
     "release": "Answer questions with noise, paid from the recipient's budget.",
     "restore": "Bring a server back from its backup; sums and audit log are verified first.",

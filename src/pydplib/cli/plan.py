@@ -21,7 +21,12 @@ _KINDS = ["proportion", "proportions", "odds-ratio", "mean", "means", "survival"
 @click.option("--baseline", type=float, help="The first group's share of the outcome; of survival, without an event.")
 @click.option("--effect", type=float, help="Difference of shares or means; odds ratio; hazard ratio.")
 @click.option("--deviation", type=float, help="Of means: the standard deviation of the values; 1 by default.")
-@click.option("--range", "range_", type=float, help="Of means: the public range of the values, high minus low; by default six times --deviation.")
+@click.option(
+    "--range",
+    "range_",
+    type=float,
+    help="Of means: the public range of the values, high minus low; by default six times --deviation.",
+)
 @click.option("--bins", type=click.IntRange(2, 1000), help="Bins of the values or of time; 10 by default.")
 @click.option("--split", type=float, help="The second group's part of all persons; 0.5 by default.")
 @click.option("--lost", type=float, help="Of survival: the part that is lost before the horizon; 0.2 by default.")

@@ -33,9 +33,11 @@ def command(
 ) -> None:
     r"""Answer questions about FILE with noise, and write down who was told.
 
-    FILE is CSV, Parquet, Excel (.xlsx), a SQLite file, postgresql://..., or - for standard input. The question reads
-    STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...]. The same question again costs nothing.
-    Several tables of counts, each with its own -q, are bought together: one price, one entry, numbers that agree.
+    FILE is CSV, JSON lines (.ndjson), Parquet, Excel (.xlsx), a SQLite file, postgresql://..., mariadb://..., or - for
+    standard input. The question reads STATISTIC [COLUMN] [by COLUMN, ...] [where COLUMN OP VALUE and ...] [per person
+    first by COLUMN] [after COLUMN OP VALUE and ...]; also "last by COLUMN" and "highest COLUMN". The same question
+    again costs nothing. Several tables of counts, each with its own -q, are bought together: one price, one entry,
+    numbers that agree.
 
     \b
     Examples:
@@ -43,6 +45,8 @@ def command(
         --noise-factor high --recipient partner --ledger ledger.db
       pydplib release reports.parquet --schema schema.toml -q "count by pirads" -q "crosstab age, bph" \
         --epsilon 0.5 --recipient partner --ledger ledger.db --csv
+      pydplib release reports.parquet --schema schema.toml -q "mean age per person first by day after pirads in 4, 5" \
+        --epsilon 0.5 --recipient partner --ledger ledger.db
     """
     form = _form(as_json, as_csv, as_html, as_png, output)
     _check_output(output, given, force=force)
