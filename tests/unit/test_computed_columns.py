@@ -104,7 +104,7 @@ def test_schema_with_formulas_goes_through_files_and_says_them() -> None:
 def test_questions_about_steps_count_each_person_once() -> None:
     facts = Facts.of(parse_question("mean change by top", WHOLE), WHOLE)
     assert (facts.rows, facts.bound.scale, facts.bound.rule) == (1, 1, "any")
-    assert facts.question.counted(facts).startswith("each person counts once, by what is told")
+    assert facts.question.counted(facts).startswith("each person counts once, with one value")
     where = Facts.of(dp.Count(where=[dp.Where("change").at_least(2), dp.Where("bph").eq(True)]), WHOLE)
     assert [entry["column"] for entry in where.canonical["after"]] == ["change"]
     assert where.canonical["of"] == "persons" and [entry["column"] for entry in where.canonical["where"]] == ["bph"]

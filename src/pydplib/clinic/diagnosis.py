@@ -85,6 +85,6 @@ class Roc(Clinical):
         """Return which value counts as ill."""
         ill = key_axis(facts, self.pairs[0][0])
         return (
-            f"Ill is {ill.title or ill.name} = {ill.labels[1]}. A score is positive from the cut on. Predictive "
-            "values hold where the disease is as frequent as here.",
+            f"The disease is {ill.title or ill.name} = {ill.labels[1]}. A score is positive from the cut on. "
+            "Predictive values hold where the disease is as frequent as here.",
         )

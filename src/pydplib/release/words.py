@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import Condition, OneRow
-from pydplib.release.findings import ends_text
+from pydplib.release.findings import ends_text, show
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
 
@@ -29,11 +29,11 @@ _RELATIONS = {
     "substitute": "one person exchanged for another; the number of people is public",
     "local": "every record by itself",
 }
-_ROWS = "one row, added or removed; who has several rows is protected several times less"
+_ROWS = "one row, added or removed; a person with several rows has proportionally less protection"
 _ELEMENTS = {
-    "add_remove": "one element of the list, added or removed; who has several is protected several times less",
-    "substitute": "one element of the list, exchanged for another; the number of elements is public, and who has "
-    "several is protected several times less",
+    "add_remove": "one element of the list, added or removed; a person with several has proportionally less protection",
+    "substitute": "one element of the list, exchanged for another; the number of elements is public, and a person "
+    "with several has proportionally less protection",
 }
 
 
@@ -106,7 +106,7 @@ def value_words(release: Release, place: int = 0) -> str:
         )
         return f"{chosen}{unit}{behind}"
     if release.margins is None:
-        return show_number(value, whole=whole) + unit
+        return (show(value) if release.population_low is not None else show_number(value, whole=whole)) + unit
     margin = release.margins[place]
     if release.margin_unit == "ranks":
         return f"{show_number(value)}{unit} (± {show_margin(margin, whole=True)} ranks)"
@@ -187,6 +187,8 @@ def _sampling_words(release: Release) -> str:
         return f"for the population (sampling and noise): {ends_text(*_finite(population))}."
     if release.population_low is not None:
         return "population intervals include sampling and noise; margins and brackets hold the noise alone."
+    if release.margins is None and any(found.p is not None for found in release.findings):
+        return "the p-value includes sampling and noise."
     text = "the margin covers the noise alone and does not include sampling error"
     if population is not None:
         text += " (.population has both)"

@@ -205,3 +205,15 @@ def test_table_one_of_large_epsilon_is_that_of_the_patients(reports: dp.Session)
     found = dp.clinic.table_one(reports, ["prostatitis"], epsilon=60.0, per_person=FIRST)
     (chronic,) = [line for line in found.lines if line.words == "chr"]
     assert chronic.cells[0].startswith(f"{(rows.prostatitis == 'chr').sum()} (")
+
+
+def test_text_of_a_test_speaks_of_its_p_value_and_a_ratio_has_three_digits() -> None:
+    reports = dp.load(dp.datasets.pirads(backend="pandas"), dp.datasets.pirads_schema())
+    session = dp.Session(reports, recipient="acme", budget=dp.PureDP(4.0))
+    tested = str(session.release(dp.clinic.Association("bph", "prostatitis"), epsilon=1.0))
+    assert "the p-value includes sampling and noise" in tested and "the margin covers" not in tested
+    asked = dp.clinic.OddsRatio("bph", by="prostatitis", per_person=dp.Person("patient_id").highest_row("pirads"))
+    hidden = session.release(asked, epsilon=0.05)
+    assert hidden.margins is None and hidden.population_low is not None
+    for value in hidden.values:
+        assert f" {value:.3g} " in str(hidden)

@@ -127,5 +127,5 @@ def test_release_of_a_table_without_persons_protects_one_row_and_says_so():
     alone = dp.load(pd.DataFrame(rows), dp.Schema(columns, name="alone"))
     known = dp.load(pd.DataFrame(rows), dp.Schema(columns, person="id", max_rows_per_person=2, name="known"))
     said = [str(dp.Session(t, recipient="a", budget=1.0).release(dp.Mean("age"), epsilon=1.0)) for t in (alone, known)]
-    assert "one row, added or removed; who has several rows is protected several times less." in said[0]
+    assert "one row, added or removed; a person with several rows has proportionally less protection." in said[0]
     assert "with all of that person's rows" in said[1] and "with all of that person's rows" not in said[0]

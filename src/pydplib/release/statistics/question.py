@@ -446,7 +446,7 @@ class Question:
         if bound.person is None:
             return ROW_IS_PERSON, False
         if bound.rule == "any":
-            return "each person counts once, by what is told of that person's rows", False
+            return "each person counts once, with one value computed from that person's rows", False
         if facts.question.per_person is not None:
             return f"one row of each person counts: the {facts.question.per_person.canonical(facts.schema)}", False
         if bound.mode == "sample":

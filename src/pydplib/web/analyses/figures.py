@@ -15,7 +15,7 @@ from pydplib.plot import Box, Figure
 from pydplib.plot.releases import axis_labels, caption_of, without_noise_groups
 from pydplib.release import Release
 from pydplib.release.axes import Axis
-from pydplib.release.findings import ends_text
+from pydplib.release.findings import ends_text, show
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.words import show_margin, show_number, small_groups
@@ -187,6 +187,8 @@ def value_text(release: Release, place: int) -> str:
     chosen = release.label(place)
     if chosen is not None:
         return chosen
+    if release.margins is None and release.population_low is not None:
+        return show(release.values[place])
     margin = None if release.margins is None or release.margin_unit == "ranks" else release.margins[place]
     return show_number(release.values[place], margin, whole=release.is_count)
 
