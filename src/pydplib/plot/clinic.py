@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.plot._figure import Figure, go
-from pydplib.plot._parts import empty_figure
+from pydplib.plot._parts import empty_figure, set_narrow
 from pydplib.plot._theme import COLORWAY
 from pydplib.release.findings import ends_text, p_text, show
 
@@ -163,12 +163,15 @@ def _forest(release: Any, title: str, caption: str) -> Figure:
             text=labels, hovertemplate="%{text}: %{x:.3g}<extra></extra>",
         )
     )  # fmt: skip
+    slim = []  # on a phone the words stand above their line: next to it there is no space
     for row, place in zip(rows, range(len(labels)), strict=True):
         ends = ("", "") if release.population_low is None else (
             release.population_low[place], release.population_high[place]
         )  # fmt: skip
         shown = f"{show(values[place])}" + ("" if release.population_low is None else f" ({ends_text(*ends)})")
-        fig.add_annotation(text=shown, xref="paper", x=1.02, y=row, xanchor="left", showarrow=False, font={"size": 13})
+        words = {"text": shown, "xref": "paper", "y": row, "xanchor": "left", "showarrow": False, "font": {"size": 13}}
+        fig.add_annotation(**words, x=1.02)
+        slim.append({**words, "text": f"{labels[place]}: {shown}", "x": 0, "yshift": 16, "font": {"size": 11}})
     nothing = 1.0 if ratio else 0.0
     fig.add_vline(x=nothing, line={"dash": "dash", "width": 1, "color": "#7a8490"})
     scale = {"type": "log", "range": [math.log10(low), math.log10(high)]} if ratio else {"range": [low, high]}
@@ -179,6 +182,15 @@ def _forest(release: Any, title: str, caption: str) -> Figure:
                "automargin": True},
         margin={"r": 190},
     )  # fmt: skip
+    set_narrow(
+        fig,
+        {
+            "annotations": slim,
+            "margin": {"l": 16, "r": 16},
+            "xaxis": {"tickangle": 0},
+            "yaxis": {"ticktext": [""] * len(labels), "showticklabels": False, "automargin": False},
+        },
+    )
     return fig
 
 

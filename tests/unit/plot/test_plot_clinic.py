@@ -35,3 +35,13 @@ def test_numbers_at_risk_fit_next_to_each_other_on_a_phone(survival: Figure) -> 
 def test_legend_names_the_groups_in_the_order_of_the_table(survival: Figure) -> None:
     assert survival.layout.legend.traceorder == "normal"
     assert [trace.name for trace in survival.data if trace.name] == list(survival.layout.yaxis2.ticktext)
+
+
+def test_forest_plot_has_its_words_above_the_lines_on_a_phone() -> None:
+    reports = dp.load(dp.datasets.pirads(backend="pandas"), dp.datasets.pirads_schema())
+    session = dp.Session(reports, recipient="acme", budget=dp.PureDP(1.0))
+    figure = session.release(dp.clinic.OddsRatio("bph", by="prostatitis"), epsilon=1.0).plot()
+    wide, slim = figure.drawn(width=960), figure.drawn(width=390)
+    assert wide.layout.margin.r == 190 and slim.layout.margin.r <= 20
+    above = [note for note in slim.layout.annotations if note.yshift == 16]
+    assert [note.text.split(":")[0] for note in above] == list(wide.layout.yaxis.ticktext)
