@@ -21,7 +21,7 @@ from pydplib.errors import ParameterError
 @click.option("--schema", "schema_file", required=True, help="The schema file (TOML): what is public.")
 @click.option("--epsilon", type=float, help="The privacy loss.")
 @click.option("--noise-factor", type=click.Choice(["low", "medium", "high"]), help="The band of noise in the columns.")
-@click.option("--delta", type=float, help="With a delta, e.g. 1e-6, the noise is Gaussian and smaller.")
+@click.option("--delta", type=float, help="With a delta, e.g. 1e-6, the noise is Gaussian: smaller for many columns.")
 @click.option("--columns", help="The columns, with commas between; by default all that can be counted.")
 @click.option(
     "--relation",
@@ -30,7 +30,12 @@ from pydplib.errors import ParameterError
     metavar="COLUMN,COLUMN",
     help="A relation that is always measured; tests hold for it. Give the option once for each.",
 )
-@click.option("--search/--no-search", default=True, show_default=True, help="Search for further relations.")
+@click.option(
+    "--search/--no-search",
+    default=True,
+    show_default=True,
+    help="Search for further relations; without it, those that you name are more accurate.",
+)
 @click.option(
     "--of", type=click.Choice(["persons", "rows"]), default="persons", show_default=True, help="What a row stands for."
 )
@@ -66,7 +71,7 @@ def command(output: Path, facts: Path | None, force: bool, **given: Any) -> None
     Examples:
       pydplib synthesize reports.parquet --schema schema.toml --epsilon 2 --delta 1e-6 --output synthetic.csv
       pydplib synthesize reports.parquet --schema schema.toml --epsilon 1 --relation age,pirads \
-        --recipient partner --role third_party --ledger ledger.db --output synthetic.parquet
+        --recipient partner --role third_party --budget 2 --ledger ledger.db --output synthetic.parquet
     """
     kind = output_format(output)
     if kind == "excel":
