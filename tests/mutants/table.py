@@ -27,8 +27,11 @@ PACKAGES = {
     "pydplib.web.api": ("tests/web/api",),
     "pydplib.web.dashboards": ("tests/web/dashboards",),
     "pydplib.web.doors": ("tests/web",),
+    "pydplib.web.intake": ("tests/web/intake/test_values_of_imports.py",),
     "pydplib.web.ledger": ("tests/web/ledger",),
+    "pydplib.web.people": ("tests/web/people/test_hospital_pages.py",),
     "pydplib.web.projects": ("tests/web/projects",),
+    "pydplib.web.reporting": ("tests/web/reporting/test_report_form_round_trips.py",),
 }
 """Package -> where its tests live."""
 
@@ -81,6 +84,7 @@ _SAMPLED = "tests/unit/engine/test_engine_sampled_sources.py"
 _POLICY = "tests/unit/policy/"
 _ANONYMITY = "tests/unit/anonymity/"
 _TOTALS = "tests/web/analyses/test_totals_bind_everything.py::"
+_IMPORTS = "tests/web/intake/test_values_of_imports.py::"
 _WHO_SEES = "test_who_sees_an_analysis_is_the_organisation_that_paid_and_the_owner"
 _NEXT_DEBIT = "test_the_next_debit_finds_changed_sums_and_pauses_all_answers"
 
@@ -575,4 +579,29 @@ MUTANTS = (
            "self.pause(str(fault))\n            ", "",
            "tests/web/ledger/test_database_ledger_guards.py::" + _NEXT_DEBIT,
            "answers go on after the ledger was found damaged"),
+    Mutant("a second dry run brings erased people back", "pydplib.web.intake.checking.check_rows",
+           "batch.problem_rows.exclude(pk__in=erased).delete()", "batch.problem_rows.all().delete()",
+           _IMPORTS + "test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file",
+           "somebody who was erased is imported again"),
+    Mutant("rows of erased people are downloaded", "pydplib.web.intake.left_out._cells",
+           "each[\"code\"] == \"erased\"", "False",
+           _IMPORTS + "test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file",
+           "cells of somebody who was erased leave"),
+    Mutant("single cells are remembered", "pydplib.web.intake.remembering.remember",
+           "said[\"rows\"] >= LEAST_ROWS", "True",
+           _IMPORTS + "test_what_stands_in_one_row_alone_and_free_text_is_not_remembered",
+           "a cell of one patient outlives its import"),
+    Mutant("a snapshot does not end taking back", "pydplib.web.intake.accepting.check_undo",
+           "data_version__gte=batch.data_version", "data_version__lt=0",
+           _IMPORTS + "test_import_is_taken_back_until_a_snapshot_holds_it",
+           "what partners were told of is taken away, and two states tell the difference"),
+    Mutant("a chain of organisations tries names", "pydplib.web.people.managing.family_of",
+           "key, above = above, further", "above = further",
+           "tests/web/people/test_hospital_pages.py::test_a_chain_of_new_organisations_gives_no_more_tries",
+           "who is on the server is found by trying"),
+    Mutant("colleagues read the typed number", "pydplib.web.reporting.views_form._desk",
+           "report.author_id == request.user.pk", "report.author_id",
+           "tests/web/reporting/test_report_form_round_trips.py::"
+           "test_the_typed_number_is_shown_to_nobody_else_and_not_after_signing",
+           "an identifier is shown to somebody who did not type it"),
 )  # fmt: skip
