@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from neighbours import QUESTIONS, schema_of
+from neighbours import CLINICAL, schema_of
 
 import pydplib as dp
 from pydplib.clinic.question import Clinical
 from pydplib.engine import ExactTable
 from pydplib.release.facts import Facts
 
-CLINICAL = [question for question in QUESTIONS if isinstance(question, Clinical)]
+TABLES = [question for question in CLINICAL if isinstance(question, Clinical)]
 
 
 def tables(cells: int) -> list[np.ndarray]:
@@ -27,7 +27,7 @@ def tables(cells: int) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("question", CLINICAL, ids=lambda question: type(question).__name__)
+@pytest.mark.parametrize("question", TABLES, ids=lambda question: type(question).__name__)
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
 def test_every_table_is_answered_and_stored(question: Any, epsilon: float) -> None:
     purchase = Facts.of(question, schema_of()).at(epsilon)
