@@ -75,6 +75,9 @@ _NOISE = "tests/unit/noise/"
 _MECHANISMS = "tests/unit/mechanisms/"
 _ENGINE = "tests/unit/engine/test_engine_worst_person.py"
 _BEYOND = "tests/unit/engine/test_engine_beyond.py"
+_PERSONS = "tests/spec/engine/test_engine_one_row.py"
+_COMPUTED = "tests/spec/engine/test_engine_computed_columns.py"
+_JOINS = "tests/spec/engine/test_engine_joins.py"
 _LINES = "tests/unit/tables/test_lines.py"
 _CSV = "tests/unit/engine/test_engine_csv_files.py"
 _IBIS = "tests/spec/engine/test_engine_ibis.py"
@@ -237,6 +240,31 @@ MUTANTS = (
            "if question.is_count else None",
            _SIZES + "::test_note_on_outgrown_size_follows_from_the_noisy_count_alone",
            "a note, and the stored raw counts, tell the exact number"),
+    Mutant("one row of each person by the place in the table", "pydplib.engine.one_row.order_sql",
+           "more = [column for column in (ordering_columns(schema) if ties is None else ties) if column not in order]",
+           "more: list[str] = []", _PERSONS + "::test_shuffled_and_repeated_rows_give_the_same_integers[duckdb]",
+           "which row of a person counts depends on where it stands, and so on other people's rows"),
+    Mutant("every row of a person counts", "pydplib.engine.one_row.one_row_sql",
+           'met.insert(0, "r = 1")', 'met.insert(0, "r >= 1")',
+           _PERSONS + "::test_other_persons_do_not_change_whose_row_counts[duckdb]",
+           "a person with many rows moves a table of sensitivity 1 by all of them"),
+    Mutant("conditions on the chosen row choose another one", "pydplib.engine.plan.Plan.__init__",
+           'object.__setattr__(self, "where", canonical_conditions(where, table))',
+           'object.__setattr__(self, "where", canonical_conditions([*where, *after], table))',
+           _PERSONS + "::test_shuffled_and_repeated_rows_give_the_same_integers[duckdb]",
+           "after= is answered as where=, under another key"),
+    Mutant("what is told of a person has no bounds", "pydplib.engine.formulas.bounded_number",
+           "clamped = clamped_sql(dialect, number, low, high, \"integer\")", "clamped = number",
+           _COMPUTED + "::test_twenty_questions_have_the_same_integers_on_every_engine[duckdb]",
+           "one person's change moves a sum without limit"),
+    Mutant("a join spends one of two budgets", "pydplib.engine.joins.Joined.of",
+           "if left.lineage != right.lineage:", "if False:",
+           _JOINS + "::test_tables_of_two_budgets_places_or_kinds_of_person_are_not_joined",
+           "questions about the joined table are charged to one of the two budgets that they use up"),
+    Mutant("the key leaves out which row counts", "pydplib.release.statistics.question.Question.canonical",
+           'plain["per_person"] = self.per_person.canonical(schema).to_dict()', "pass",
+           "tests/unit/release/test_per_person.py",
+           "the answer about first rows is given for last rows, without noise of its own"),
     Mutant("plan's sensitivity without groups", "pydplib.engine.sensitivity._of_measure",
            "Sensitivity(groups * per_group,", "Sensitivity(per_group,", _ENGINE,
            "the engine claims less than a person moves"),
@@ -375,7 +403,7 @@ MUTANTS = (
            "if self._limit <= limit and columns <= self._columns:", "if columns <= self._columns:",
            _BEYOND + "::test_list_serves_larger_limits_and_is_made_again_for_smaller_ones",
            "persons beyond a smaller limit are not weighed"),
-    Mutant("values beyond the bounds are kept", "pydplib.engine.columns._clamped",
+    Mutant("values beyond the bounds are kept", "pydplib.engine.columns.clamped_sql",
            "THEN {dialect.double(high)} ELSE {number} END", "THEN {number} ELSE {number} END", _ENGINE,
            "one absurd value moves a sum without limit"),
     Mutant("rows without an id are one person", "pydplib.engine.dialects.Dialect.id_text",

@@ -100,6 +100,7 @@ QUESTIONS = [
     dp.Variance("age", per_person=dp.Person().first_row(order="bph")),
     dp.Median("psa", by="pirads", per_person=dp.Person().last_row(order="day")),
     dp.Mode("pirads", per_person=dp.Person().first_row(order="age")),
+    dp.Sum("psa", where=[dp.Where("pirads").eq(3) | dp.Where("age").at_least(60) | dp.Where("bph").is_missing()]),
 ]
 CLINICAL = [
     dp.clinic.Survival("psa", "bph", by="pirads", edges=[0, 10, 20, 30]),

@@ -207,6 +207,23 @@ def from_parts(connection: Any, schema: Schema, parts: Sequence[str]) -> SqlEngi
     return _engine(connection.execute, name, schema, dialect=_FOREIGN, is_pinned=is_pinned)
 
 
+def from_private(connection: Any, schema: Schema, *, table: str, close: Callable[[], None] | None = None) -> SqlEngine:
+    """Read a table, or a SELECT in brackets, of a private connection, in which nothing changes any more."""
+    return _engine(connection.execute, table, schema, close=close, stamp=_unchanging)
+
+
+def copy_rows(engine: SqlEngine, statement: str, folder: Path, connection: Any, name: str) -> None:
+    """Copy what a SELECT of one DuckDB gives into a table of another one, by a private file that is gone afterwards."""
+    path = folder / f"{uuid.uuid4().hex}.parquet"
+    try:
+        engine.copy_to(statement, f"TO {sql_text(str(path))} (FORMAT parquet)")
+        path.chmod(0o600)
+        source = parquet_source(str(path), options="can_have_nan=true")
+        guarded("DuckDB", lambda: connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {source}"), opening=True)
+    finally:
+        path.unlink(missing_ok=True)
+
+
 def from_query(connection: Any, schema: Schema, query: str) -> SqlEngine:
     """Read what a query of the caller gives, on the caller's connection: once in every statement."""
     return _engine(connection.execute, query, schema, dialect=_FOREIGN, is_pinned=False)

@@ -212,6 +212,8 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> MariaDBEn
         connection.close()
         raise
     connection.holds_copy = engine.is_copy
+    if not engine.is_copy:  # which another session does not see
+        engine.address = repr(sorted(where.items(), key=str))
     weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open session
     return engine
 

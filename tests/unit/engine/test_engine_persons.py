@@ -11,6 +11,7 @@ import pytest
 import pydplib as dp
 from pydplib.engine import Bound, Measure, OneRow, Plan, Where, sensitivity
 from pydplib.errors import QuestionError
+from pydplib.release.facts import Facts
 
 SCHEMA = dp.Schema(
     {"day": dp.Date("2018-01-01", "2018-12-31"), "x": dp.Number(-2, 5), "g": dp.Category(["a", "b"]), "t": dp.Text()},
@@ -77,7 +78,7 @@ def test_conditions_after_need_one_row() -> None:
     with pytest.raises(QuestionError, match="per_person="):
         Plan(SCHEMA, measures=[Measure("count")], after=[Where("x").at_least(1)])
     with pytest.raises(QuestionError, match="per_person="):
-        dp.Count(after=[Where("x").at_least(1)])
+        Facts.of(dp.Count(after=[Where("x").at_least(1)]), SCHEMA)
 
 
 CELLS = [*product([None, "2018-03-01", "2018-07-01"], [-2.0, 5.0], ["a", "b"])]
