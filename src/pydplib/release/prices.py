@@ -48,8 +48,8 @@ _MATCHING = (
 _LEAST = 1e-6  # within any cap: asks what is open, not what it costs
 
 WEIGHS = (
-    "After many small questions or Gaussian noise, which add up to less than their sum, a large one takes more of the budget than its "
-    "own epsilon."
+    "After many small questions or Gaussian noise, which add up to less than their sum, a large one takes more of the "
+    "budget than its own epsilon."
 )
 READABLE = 20
 """Noise in percent beyond which figures show little but noise; that of the noisiest role is 15."""
