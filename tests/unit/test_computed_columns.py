@@ -117,7 +117,7 @@ def test_steps_next_to_columns_of_rows_need_to_know_which_row() -> None:
         Facts.of(dp.Mean("change", by="bph"), WHOLE)
     first = dp.Person().first_row(order="day")
     assert Facts.of(dp.Mean("change", by="bph", per_person=first), WHOLE).bound.rule == "first"
-    with pytest.raises(QuestionError, match="told of each person"):
+    with pytest.raises(QuestionError, match="computed for each person"):
         Facts.of(dp.Count(where=[dp.Where("change").at_least(2) | dp.Where("bph").eq(True)]), WHOLE)
     with pytest.raises(QuestionError, match="cannot order"):
         Facts.of(dp.Count(per_person=dp.Person().first_row(order="change")), WHOLE)

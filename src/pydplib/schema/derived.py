@@ -73,7 +73,7 @@ def _check_row(name: str, column: Column, formula: Formula, schema: Schema) -> N
 
 def _check_step(name: str, column: Column, step: Step, schema: Schema) -> None:
     if schema.person is None:
-        raise SchemaError(f"Column '{name}' is told of each person: name the person column, Schema(person=...).")
+        raise SchemaError(f"Column '{name}' is computed for each person: name the person column, Schema(person=...).")
     sources = [schema.columns[source] for source in step.columns]
     if step.kind in ("first", "last", "highest"):
         (source,) = sources

@@ -404,7 +404,7 @@ def compute(formula: Formula, values: dict[str, float | None]) -> float | None:
     """
     root = formula.root
     if isinstance(root, Step):
-        raise SchemaError(f"'{formula}' is told of each person, not of each row.")
+        raise SchemaError(f"'{formula}' is computed for each person, not for each row.")
     number = _compute(root.of if isinstance(root, Cut) else root, values)
     if number is None or not isinstance(root, Cut):
         return number
