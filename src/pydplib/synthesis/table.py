@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._csv_text import safe_cell
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import canonical_json
@@ -726,7 +727,7 @@ def _written(column: Decoded) -> list[Any]:
 def _plain_text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return safe_cell(value)
 
 
 def _columns_of(question: Question | Iterable[str]) -> tuple[str, ...]:
