@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._csv_text import csv_pieces
 from pydplib._shown import Shown
 from pydplib.clinic.association import independence_test
 from pydplib.clinic.contrasts import means
@@ -75,12 +74,9 @@ class TableOne(Shown):
         return f"{self.tables.guarantee.sentence} Cost: {self.tables.cost}."
 
     def to_csv(self) -> str:
-        """Return the table as CSV."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.head)
-        writer.writerows([[cell.replace(_SPACE, " ") for cell in row] for row in self.rows])
-        return out.getvalue()
+        """Return the table as CSV; no spreadsheet runs a cell of it as a formula."""
+        rows = [[cell.replace(_SPACE, " ") for cell in row] for row in self.rows]
+        return "".join(csv_pieces(self.head, rows, end="\n"))
 
     def to_html(self) -> str:
         """Return the table as HTML with its styles written in, as word processors keep them when it is pasted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import pydplib as dp
 from pydplib.clinic.contrasts import compare_shares
 from pydplib.clinic.survival_curves import survival_curve
+from pydplib.clinic.table_one import Line
 from pydplib.errors import QuestionError
 from pydplib.release.grammar import parse_question
 from pydplib.release.statistics import STATISTICS
@@ -196,6 +198,9 @@ def test_table_one_is_one_purchase_with_tests_that_are_corrected(reports: dp.Ses
     assert found.to_csv().splitlines()[0].count(",") == 4 and "mean (SD)" in found.to_csv()
     assert found.to_html().startswith("<table style=") and "class=" not in found.to_html()
     assert "Holm" in str(found)
+    lines = (Line("=1+1", ("-",)), Line("@b", ("2",), indent=1))
+    hostile = replace(found, arms=("+cmd",), lines=lines).to_csv().splitlines()
+    assert hostile == [",'+cmd", "'=1+1,'-", "'    @b,2"]
     weighted = dp.clinic.table_one(reports, ["prostatitis"], by="bph", epsilon=1.0)
     assert all(line.p is None for line in weighted.lines) and "per_person=" in str(weighted)
 
