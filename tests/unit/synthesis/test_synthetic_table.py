@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,21 @@ def test_a_stored_table_reads_back_with_the_same_rows(table):
         dp.SyntheticTable.from_json(json.dumps(broken))
 
 
+def test_a_changed_table_is_no_stored_table(table):
+    plain = json.loads(table.to_json())
+    less = dp.ApproxDP(table.epsilon / 10, table.guarantee.delta)
+    for change in (
+        {"one_ways": []},
+        {"cliques": []},
+        {"total": math.nan},
+        {"total": 1e400},
+        {"pure": True},
+        {"guarantee": json.loads(replace(table, guarantee=less).to_json())["guarantee"]},
+    ):
+        with pytest.raises(dp.DataError, match="no stored synthetic table"):
+            dp.SyntheticTable.from_json(json.dumps(plain | change))
+
+
 def test_rows_keep_types_ranges_and_leave_identifiers_out(table):
     frame = table.to_frame()
     assert list(frame.columns) == ["age", "score", "bph", "turp", "day", "psa"]
@@ -172,6 +188,23 @@ def test_intervals_cover_what_is_true(table):
     assert list(shares.to_frame().columns) == ["bph", "value", "low95", "high95"]
     assert table.test("age", "score") == pytest.approx(0.001)
     assert "share of persons" in str(shares)
+
+
+def test_conditions_and_other_rows_are_not_part_of_intervals(table):
+    last = dp.Person("id").last_row(order="day")
+    for question, words in (
+        (dp.Count(by="bph", where=[dp.Where("turp").is_in([True])]), "Conditions"),
+        (dp.Count(by="bph", per_person=last, after=[dp.Where("turp").is_in([True])]), "Conditions"),
+        (dp.Count(by="bph", per_person=last), "leave out per_person="),
+    ):
+        for ask in (table.interval, table.margin):
+            with pytest.raises(dp.QuestionError, match=words):
+                ask(question)
+    for question in (5, None, [5], ()):
+        with pytest.raises(dp.QuestionError, match="column"):
+            table.margin(question)
+    with pytest.raises(dp.QuestionError, match="two different"):
+        table.test("bph", "bph")
 
 
 def test_copies_are_different_tables_of_the_same_form(table):
