@@ -429,7 +429,9 @@ def synthesize(
     budget: PureDP | ApproxDP = PureDP(float(loss))
     if delta is not None:
         if check_delta(delta) >= Fraction(1, 2):
-            raise ParameterError("A synthetic table needs a delta below a half, and a sensible one is below a millionth.")
+            raise ParameterError(
+                "A synthetic table needs a delta below a half, and a sensible one is below a millionth."
+            )
         # Half of an account's delta converts rho: twice the delta of the one table that it pays for.
         budget = ApproxDP(float(loss), 2 * delta)
     table = frame if isinstance(frame, Table) else load(frame, schema)

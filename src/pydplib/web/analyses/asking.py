@@ -164,8 +164,8 @@ def check_questions_today(project: Any, recipient: str, number: int = 1) -> None
         )
     if asked + number > most:
         raise TooManyQuestionsError(
-            f"These are {number} questions, and your organisation may ask {most - asked} more today: at most {most} paid "
-            "questions in 24 hours. Ask fewer at once, or go on tomorrow."
+            f"These are {number} questions, and your organisation may ask {most - asked} more today: at most {most} "
+            "paid questions in 24 hours. Ask fewer at once, or go on tomorrow."
         )
 
 
