@@ -252,7 +252,6 @@ def alarm_grid(runs: int) -> list[dict[str, Any]]:
     """Return how often tests of nothing find something; settings that are stored already are not run again."""
     found: list[dict[str, Any]] = stored().get("tests", [])
     done = {(entry["test"], entry["n"], entry["epsilon"]) for entry in found if entry["runs"] >= runs}
-    found = [entry for entry in found if (entry["test"], entry["n"], entry["epsilon"]) in done]
     for size in (652, 200, 5000, 400, 1500):
         for epsilon in (1.0, 0.3, 3.0, 0.5, 2.0):
             for name, (nothing, _, _) in TESTS.items():
@@ -262,7 +261,9 @@ def alarm_grid(runs: int) -> list[dict[str, Any]]:
                 cells = nothing / nothing.sum() * size
                 large = bool(cells.min() > 5 * laplace_variance(1 / epsilon) ** 0.5)
                 entry = {"test": name, "n": size, "epsilon": epsilon, "runs": runs, "type_1": rate, "large": large}
-                found = [*found, entry]
+                same = (name, size, epsilon)
+                found = [other for other in found if (other["test"], other["n"], other["epsilon"]) != same]
+                found.append(entry)
                 store("tests", found)
                 print(entry, flush=True)
     return found

@@ -58,6 +58,7 @@ ROOMS = {
     "pydplib.schema": "What the owner declares public about a table.",
     "pydplib.release": "Questions, sessions, prices and releases; one-line shortcuts for arrays.",
     "pydplib.clinic": "Clinical statistics with intervals for the population, Table 1, and the study planner.",
+    "pydplib.synthesis": "Synthetic tables: rows of nobody, drawn from measured tables.",
     "pydplib.budget": "Costs and ledgers: who was told how much.",
     "pydplib.policy": "Who may get what.",
     "pydplib.engine": "Tables where they live.",

@@ -22,6 +22,7 @@ PAGES = [
     "how-to/choose-a-noise-factor.md",
     "how-to/choose-epsilon.md",
     "how-to/a-page-of-figures-for-one-price.md",
+    "tutorials/synthetic-table.md",
     "how-to/clinical-statistics.md",
 ]
 

@@ -27,8 +27,11 @@ PACKAGES = {
     "pydplib.web.api": ("tests/web/api",),
     "pydplib.web.dashboards": ("tests/web/dashboards",),
     "pydplib.web.doors": ("tests/web",),
+    "pydplib.web.intake": ("tests/web/intake/test_values_of_imports.py",),
     "pydplib.web.ledger": ("tests/web/ledger",),
+    "pydplib.web.people": ("tests/web/people/test_hospital_pages.py",),
     "pydplib.web.projects": ("tests/web/projects",),
+    "pydplib.web.reporting": ("tests/web/reporting/test_report_form_round_trips.py",),
 }
 """Package -> where its tests live."""
 
@@ -72,6 +75,9 @@ _NOISE = "tests/unit/noise/"
 _MECHANISMS = "tests/unit/mechanisms/"
 _ENGINE = "tests/unit/engine/test_engine_worst_person.py"
 _BEYOND = "tests/unit/engine/test_engine_beyond.py"
+_PERSONS = "tests/spec/engine/test_engine_one_row.py"
+_COMPUTED = "tests/spec/engine/test_engine_computed_columns.py"
+_JOINS = "tests/spec/engine/test_engine_joins.py"
 _LINES = "tests/unit/tables/test_lines.py"
 _CSV = "tests/unit/engine/test_engine_csv_files.py"
 _IBIS = "tests/spec/engine/test_engine_ibis.py"
@@ -81,6 +87,7 @@ _SAMPLED = "tests/unit/engine/test_engine_sampled_sources.py"
 _POLICY = "tests/unit/policy/"
 _ANONYMITY = "tests/unit/anonymity/"
 _TOTALS = "tests/web/analyses/test_totals_bind_everything.py::"
+_IMPORTS = "tests/web/intake/test_values_of_imports.py::"
 _WHO_SEES = "test_who_sees_an_analysis_is_the_organisation_that_paid_and_the_owner"
 _NEXT_DEBIT = "test_the_next_debit_finds_changed_sums_and_pauses_all_answers"
 
@@ -173,8 +180,7 @@ MUTANTS = (
            "k places lose k times their epsilon"),
     Mutant("population interval of weighted rows", "pydplib.release.facts.Facts.is_one_row_each",
            "self.bound.person is None or self.bound.max_rows == 1", "True",
-           "tests/unit/clinic/test_clinic_questions.py::"
-           "test_population_of_existing_statistics_needs_one_row_per_person",
+           "tests/unit/release/test_population_intervals.py::test_several_rows_of_a_person_have_none",
            "intervals for the population take rows of one person for independent ones"),
     Mutant("clinical question paid although noise hides it", "pydplib.clinic.question.Clinical._check_worth",
            "if size >= needed * spread:", "if size >= 0:",
@@ -191,11 +197,13 @@ MUTANTS = (
            "a person with several rows moves a table further than the noise covers"),
     Mutant("tables in one scan forget the weights", "pydplib.engine.marginals._group_sql",
            'weight = "w" if outer.scale > 1 else "1"', 'weight = "65536" if outer.scale > 1 else "1"',
-           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
+           "tests/spec/engine/test_engine_marginals.py"
+           "::test_tables_in_one_scan_hold_every_row_once_and_agree_with_asking_one_by_one[duckdb]",
            "rows beyond the limit count in full: one person moves a table without bound"),
     Mutant("a row is in two cells of a table", "pydplib.engine.marginals.Rows.read",
            "cells[place] += number", "cells[place] += number; cells[-1] += number",
-           _MEASURED + "::test_one_person_moves_no_table_further_than_claimed_and_all_together_lose_epsilon",
+           "tests/spec/engine/test_engine_marginals.py"
+           "::test_tables_in_one_scan_hold_every_row_once_and_agree_with_asking_one_by_one[duckdb]",
            "a row in a cell is in the rest as well: one person moves a table twice as far"),
     Mutant("every Gaussian table at the whole rho", "pydplib.release.measured.Measurement.squares",
            "(2 * share * self.rho)", "(2 * self.rho)",
@@ -234,6 +242,31 @@ MUTANTS = (
            "if question.is_count else None",
            _SIZES + "::test_note_on_outgrown_size_follows_from_the_noisy_count_alone",
            "a note, and the stored raw counts, tell the exact number"),
+    Mutant("one row of each person by the place in the table", "pydplib.engine.one_row.order_sql",
+           "more = [column for column in (ordering_columns(schema) if ties is None else ties) if column not in order]",
+           "more: list[str] = []", _PERSONS + "::test_shuffled_and_repeated_rows_give_the_same_integers[duckdb]",
+           "which row of a person counts depends on where it stands, and so on other people's rows"),
+    Mutant("every row of a person counts", "pydplib.engine.one_row.one_row_sql",
+           'met.insert(0, "r = 1")', 'met.insert(0, "r >= 1")',
+           _PERSONS + "::test_shuffled_and_repeated_rows_give_the_same_integers[duckdb]",
+           "a person with many rows moves a table of sensitivity 1 by all of them"),
+    Mutant("conditions on the chosen row choose another one", "pydplib.engine.plan.Plan.__init__",
+           'object.__setattr__(self, "where", canonical_conditions(where, table))',
+           'object.__setattr__(self, "where", canonical_conditions([*where, *after], table))',
+           "tests/unit/engine/test_engine_persons.py::test_conditions_on_the_chosen_row_choose_no_other_row",
+           "after= is answered as where=, under another key"),
+    Mutant("what is told of a person has no bounds", "pydplib.engine.formulas.bounded_number",
+           "clamped = clamped_sql(dialect, number, low, high, \"integer\")", "clamped = number",
+           _COMPUTED + "::test_twenty_questions_have_the_same_integers_on_every_engine[duckdb]",
+           "one person's change moves a sum without limit"),
+    Mutant("a join spends one of two budgets", "pydplib.engine.joins.Joined.of",
+           "if left.lineage != right.lineage:", "if False:",
+           _JOINS + "::test_tables_of_two_budgets_places_or_kinds_of_person_are_not_joined",
+           "questions about the joined table are charged to one of the two budgets that they use up"),
+    Mutant("the key leaves out which row counts", "pydplib.release.statistics.question.Question.canonical",
+           'plain["per_person"] = self.per_person.canonical(schema).to_dict()', "pass",
+           "tests/unit/release/test_per_person.py",
+           "the answer about first rows is given for last rows, without noise of its own"),
     Mutant("plan's sensitivity without groups", "pydplib.engine.sensitivity._of_measure",
            "Sensitivity(groups * per_group,", "Sensitivity(per_group,", _ENGINE,
            "the engine claims less than a person moves"),
@@ -350,11 +383,11 @@ MUTANTS = (
     Mutant("persons just beyond the limit are not weighed", "pydplib.engine.beyond.Beyond._statements",
            "HAVING COUNT(*) > {limit} OR", "HAVING COUNT(*) > {limit} + 1 OR", _BEYOND,
            "a person with one row more than the limit counts for more than the bound"),
-    Mutant("list of another file", "pydplib.engine.beyond.Beyond.answers",
+    Mutant("list of another file", "pydplib.engine.beyond.Beyond.run_aside",
            "if stamp != self._made_of:", "if self._made_of is None:",
            _BEYOND + "::test_file_that_changed_is_looked_at_again",
            "persons that are beyond the limit since the file changed are not weighed"),
-    Mutant("file that changes while it is asked", "pydplib.engine.beyond.Beyond.answers",
+    Mutant("file that changes while it is asked", "pydplib.engine.beyond.Beyond.run_aside",
            "return found if self._stamp() == stamp else None", "return found",
            _BEYOND + "::test_file_that_changes_during_a_question_is_weighed",
            "the same, within one question"),
@@ -372,7 +405,7 @@ MUTANTS = (
            "if self._limit <= limit and columns <= self._columns:", "if columns <= self._columns:",
            _BEYOND + "::test_list_serves_larger_limits_and_is_made_again_for_smaller_ones",
            "persons beyond a smaller limit are not weighed"),
-    Mutant("values beyond the bounds are kept", "pydplib.engine.columns._clamped",
+    Mutant("values beyond the bounds are kept", "pydplib.engine.columns.clamped_sql",
            "THEN {dialect.double(high)} ELSE {number} END", "THEN {number} ELSE {number} END", _ENGINE,
            "one absurd value moves a sum without limit"),
     Mutant("rows without an id are one person", "pydplib.engine.dialects.Dialect.id_text",
@@ -576,4 +609,29 @@ MUTANTS = (
            "self.pause(str(fault))\n            ", "",
            "tests/web/ledger/test_database_ledger_guards.py::" + _NEXT_DEBIT,
            "answers go on after the ledger was found damaged"),
+    Mutant("a second dry run brings erased people back", "pydplib.web.intake.checking.check_rows",
+           "batch.problem_rows.exclude(pk__in=erased).delete()", "batch.problem_rows.all().delete()",
+           _IMPORTS + "test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file",
+           "somebody who was erased is imported again"),
+    Mutant("rows of erased people are downloaded", "pydplib.web.intake.left_out._cells",
+           "each[\"code\"] == \"erased\"", "False",
+           _IMPORTS + "test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file",
+           "cells of somebody who was erased leave"),
+    Mutant("single cells are remembered", "pydplib.web.intake.remembering.remember",
+           "said[\"rows\"] >= LEAST_ROWS", "True",
+           _IMPORTS + "test_what_stands_in_one_row_alone_and_free_text_is_not_remembered",
+           "a cell of one patient outlives its import"),
+    Mutant("a snapshot does not end taking back", "pydplib.web.intake.accepting.check_undo",
+           "data_version__gte=batch.data_version", "data_version__lt=0",
+           _IMPORTS + "test_import_is_taken_back_until_a_snapshot_holds_it",
+           "what partners were told of is taken away, and two states tell the difference"),
+    Mutant("a chain of organisations tries names", "pydplib.web.people.managing.family_of",
+           "key, above = above, further", "above = further",
+           "tests/web/people/test_hospital_pages.py::test_a_chain_of_new_organisations_gives_no_more_tries",
+           "who is on the server is found by trying"),
+    Mutant("colleagues read the typed number", "pydplib.web.reporting.views_form._desk",
+           "report.author_id == request.user.pk", "report.author_id",
+           "tests/web/reporting/test_report_form_round_trips.py::"
+           "test_the_typed_number_is_shown_to_nobody_else_and_not_after_signing",
+           "an identifier is shown to somebody who did not type it"),
 )  # fmt: skip

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from neighbours import CHOSEN, QUESTIONS, Pairs, losses, unbounded
+from neighbours import CHOSEN, CLINICAL, Pairs, losses, unbounded
 
 import pydplib as dp
 from pydplib.engine import ExactTable
 from pydplib.noise.testing import record, replay
 from pydplib.release.facts import Facts
 
-CLINICAL = [question for question in QUESTIONS if type(question).__module__.startswith("pydplib.clinic")]
 EPSILON = 1.0
 
 

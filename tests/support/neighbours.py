@@ -92,6 +92,17 @@ QUESTIONS = [
     dp.StandardDeviation("age", by="bph"),
     dp.Mode("pirads"),
     dp.Mode("age", edges=[18, 40, 60, 100], by="bph", where=[dp.Where("psa").is_present()]),
+    dp.clinic.RiskRatio("bph", by="pirads"),
+    dp.clinic.Top("pirads", places=2),
+    dp.Count(by="pirads", per_person=dp.Person("patient").highest_row("pirads")),
+    dp.Mean("psa", by="bph", per_person=dp.Person().first_row(order="day"), after=[dp.Where("pirads").is_in([1, 2])]),
+    dp.Sum("lesions", where=[dp.Where("age").at_least(40)], per_person=dp.Person().last_row(order=["day", "psa"])),
+    dp.Variance("age", per_person=dp.Person().first_row(order="bph")),
+    dp.Median("psa", by="pirads", per_person=dp.Person().last_row(order="day")),
+    dp.Mode("pirads", per_person=dp.Person().first_row(order="age")),
+    dp.Sum("psa", where=[dp.Where("pirads").eq(3) | dp.Where("age").at_least(60) | dp.Where("bph").is_missing()]),
+]
+CLINICAL = [
     dp.clinic.Survival("psa", "bph", by="pirads", edges=[0, 10, 20, 30]),
     dp.clinic.Difference("age", by="bph", edges=[18, 40, 60, 100]),
     dp.clinic.RiskRatio("bph", by="pirads"),
@@ -104,13 +115,8 @@ QUESTIONS = [
     dp.clinic.StandardError("age", edges=[18, 40, 60, 100], by="bph"),
     dp.clinic.Top("pirads", places=2),
     dp.clinic.Series("day", every="quarter"),
-    dp.Count(by="pirads", per_person=dp.Person("patient").highest_row("pirads")),
-    dp.Mean("psa", by="bph", per_person=dp.Person().first_row(order="day"), after=[dp.Where("pirads").is_in([1, 2])]),
-    dp.Sum("lesions", where=[dp.Where("age").at_least(40)], per_person=dp.Person().last_row(order=["day", "psa"])),
-    dp.Variance("age", per_person=dp.Person().first_row(order="bph")),
-    dp.Median("psa", by="pirads", per_person=dp.Person().last_row(order="day")),
-    dp.Mode("pirads", per_person=dp.Person().first_row(order="age")),
 ]
+"""Clinical questions: each is one table of counts of one row per person, counted by engines as others are."""
 UNKNOWN = [
     dp.Count(by={"city": None}),
     dp.Count(of="persons", by={"city": None}, where=[dp.Where("age").at_least(40)]),

@@ -12,7 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from pydplib.engine import Bins, Measure, Plan
+from pydplib.engine.one_row import step_condition
 from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Text
+from pydplib.schema.formulas import compute
 
 PRIME = 2**31 - 1
 NUMBER = r" *[+-]?([0-9]{1,100}(\.[0-9]{0,100})?|\.[0-9]{1,100})([eE][+-]?[0-9]{1,2})? *"
@@ -26,10 +28,17 @@ def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], 
         person = None if plan.bound.person is None else cells[plan.bound.person]
         if plan.bound.person is not None and (person is None or person == "" or person != person):
             continue
-        values = {name: read_cell(cells[name], plan.table.column(name)) for name in plan.read}
-        if all(meets(values[c.column], c, plan.table.column(c.column)) for c in plan.where):
+        values = {name: read_cell(cells[name], plan.table.column(name)) for name in plan.stored}
+        for name in plan.read:
+            formula = plan.table.column(name).formula
+            if formula is not None and not formula.is_step:
+                values[name] = computed(formula, values, plan.table.column(name))
+        if all(met(values, condition, plan.table.columns) for condition in plan.where):
             row_key = cells[plan.bound.row_key] if plan.bound.row_key else None
-            rows.append({"person": person, "row_key": row_key, "key": key_of(values, plan), "v": values})
+            rows.append({"person": person, "row_key": row_key, "v": values})
+    tell_persons(rows, plan)
+    for row in rows:
+        row["key"] = key_of(row["v"], plan)
     if plan.measures[0].kind == "persons":
         classes = [0] * plan.measures[0].cells
         for count in Counter(row["person"] for row in rows).values():
@@ -43,6 +52,86 @@ def reference(data: pa.Table, plan: Plan) -> tuple[tuple[tuple[Any, ...], ...], 
     else:
         keys = plan.keys
     return keys, [[added(rows, key, measure) for key in keys] for measure in plan.measures]
+
+
+def computed(formula: Any, values: dict[str, Any], column: Column) -> Any:
+    """Compute a formula of one row in plain floats, and clamp it."""
+    found = compute(formula, {n: None if values[n] is None else float(values[n]) for n in formula.columns})
+    if found is None:
+        return None
+    if isinstance(column, Category):
+        return column.values[int(found)]
+    found = min(max(found, float(column.low)), float(column.high))
+    return float(math.floor(found + 0.5)) if isinstance(column, Integer) else found
+
+
+def tell_persons(rows: list[dict[str, Any]], plan: Plan) -> None:
+    """Write what is told of each person into all rows of that person."""
+    columns = plan.table.columns
+    steps = {name: columns[name].formula.step for name in plan.columns if columns[name].is_step}
+    for person in {row["person"] for row in rows} if steps else ():
+        mine = [row["v"] for row in rows if row["person"] == person]
+        found = {name: told(step, mine, plan, columns[name]) for name, step in steps.items()}
+        for values in mine:
+            values.update(found)
+
+
+def told(step: Any, mine: list[dict[str, Any]], plan: Plan, column: Column) -> Any:
+    """Tell one value of a person, in plain loops."""
+    columns = plan.table.columns
+    if step.kind == "count_of":
+        if not step.columns:
+            found: Any = len(mine)
+        else:
+            condition = step_condition(plan.table, step)
+            found = sum(met(values, condition, columns) for values in mine)
+    elif step.kind in ("days_between", "days_to_next"):
+        days = sorted(v[step.columns[0]] for v in mine if v[step.columns[0]] is not None)
+        others = sorted(v[step.columns[-1]] for v in mine if v[step.columns[-1]] is not None)
+        if step.kind == "days_to_next":
+            others = [day for day in days if day > days[0]]
+        elif len(step.columns) == 1:
+            others = days[-1:]
+        found = others[0] - days[0] if days and others else None
+    elif step.kind == "highest":
+        listed = sorted((code(v[step.columns[0]], columns[step.columns[0]]), i) for i, v in enumerate(mine)
+                        if v[step.columns[0]] is not None)  # fmt: skip
+        declared = [pair for pair in listed if mine[pair[1]][step.columns[0]] != "other"] or listed
+        found = mine[declared[-1][1]][step.columns[0]] if declared else None
+    else:
+        there = [v for v in mine if v[step.columns[0]] is not None]
+        first, last = (min(there, key=lambda v, s=sign: rank_of(v, plan, step.order, s, step.columns), default=None)
+                       for sign in (1, -1))  # fmt: skip
+        ends = [None if v is None else v[step.columns[0]] for v in (first, last)]
+        if step.kind == "change":
+            found = None if None in ends else ends[1] - ends[0]
+        else:
+            found = ends[0] if step.kind == "first" else ends[1]
+    if found is None or isinstance(column, Category | Flag):
+        return found
+    if isinstance(column, Date):
+        low, high = (float((end - DAY_ZERO).days) for end in (column.low, column.high))
+        return min(max(found, low), high)
+    found = min(max(float(found), float(column.low)), float(column.high))
+    return float(math.floor(found + 0.5)) if isinstance(column, Integer) else found
+
+
+def rank_of(values: dict[str, Any], plan: Plan, order: Any, sign: int, ties: Any = None) -> list[Any]:
+    """Return what a person's rows are sorted by: the order columns, then everything that can be asked."""
+    columns = plan.table.columns
+    found: list[Any] = []
+    for name in order:
+        value, kind = values[name], columns[name]
+        is_other = isinstance(kind, Category) and value == "other" and "other" not in kind.values
+        place = code(value, kind)
+        is_last = is_other and sign < 0
+        found.append((2, 0) if place is None else (1, 0) if is_last else (0, sign * place))
+    if ties is None:
+        ties = [n for n, c in columns.items() if not isinstance(c, Text) and c.formula is None]
+    for name in [n for n in ties if n not in order and n != plan.bound.person]:
+        place = code(values[name], columns[name])
+        found.append((1, 0) if place is None else (0, place))
+    return found
 
 
 def added(rows: list[dict[str, Any]], key: tuple[Any, ...], measure: Measure) -> Any:
@@ -112,6 +201,12 @@ def read_cell(cell: Any, column: Column) -> Any:
     raise AssertionError(column)
 
 
+def met(values: dict[str, Any], condition: Any, columns: Any) -> bool:
+    """Tell whether a row meets a condition, or one of several."""
+    parts = getattr(condition, "parts", (condition,))
+    return any(meets(values[part.column], part, columns[part.column]) for part in parts)
+
+
 def meets(value: Any, condition: Any, column: Column) -> bool:
     if condition.op == "is_missing":
         return value is None
@@ -176,22 +271,14 @@ def weights(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
 
 def _one_each(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
     """Give weight 1 to the one row of each person that the rule chooses, if it meets the conditions on it."""
-    order, columns = plan.bound.order, plan.table.columns
-    ties = [n for n, c in columns.items() if not isinstance(c, Text) and n not in order and n != plan.bound.person]
-    ties += [n for n in plan.columns if isinstance(columns[n], Text)]
+    columns, texts = plan.table.columns, [n for n in plan.columns if isinstance(plan.table.columns[n], Text)]
 
     def rank(i: int) -> list[Any]:
-        found: list[Any] = []
-        for name in order:
-            value = rows[i]["v"][name]
-            is_other = isinstance(columns[name], Category) and value == "other" and "other" not in columns[name].values
-            place = code(value, columns[name])
-            sign = 1 if plan.bound.rule == "first" else -1
-            found.append((2, 0) if place is None else (1, 0) if is_other else (0, sign * place))
-        for name in ties:
-            place = code(rows[i]["v"][name], columns[name])
-            found.append((1, "") if place is None else (0, place))
-        return found
+        if plan.bound.rule == "any":
+            return []
+        sign = 1 if plan.bound.rule == "first" else -1
+        found = rank_of(rows[i]["v"], plan, plan.bound.order, sign)
+        return [*found, *((rows[i]["v"][n] is None, rows[i]["v"][n] or "") for n in texts)]
 
     best: dict[Any, int] = {}
     for i, row in enumerate(rows):
@@ -199,8 +286,7 @@ def _one_each(rows: list[dict[str, Any]], plan: Plan) -> list[int]:
             best[row["person"]] = i
     kept = [0] * len(rows)
     for i in best.values():
-        met = (meets(rows[i]["v"][c.column], c, columns[c.column]) for c in plan.after)
-        kept[i] = int(all(met))
+        kept[i] = int(all(met(rows[i]["v"], condition, columns) for condition in plan.after))
     return kept
 
 

@@ -13,7 +13,7 @@ import pytest
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
-@pytest.mark.parametrize(("name", "rows"), [("release", 12), ("accuracy", 2), ("quantiles", 6)])
+@pytest.mark.parametrize(("name", "rows"), [("release", 12), ("accuracy", 2), ("quantiles", 6), ("persons", 3)])
 def test_benchmark_at_tiny_size_runs_and_writes_its_rows(name: str, rows: int, tmp_path: Path) -> None:
     out = tmp_path / "numbers.json"
     script = BENCHMARKS / f"{name}.py"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -24,7 +25,7 @@ SOME = 0.05
 _FEW = 5  # fewer rows than this with one value: a person with some visits, not a group
 _MANY = 20  # values that two columns of different names share by accident are fewer
 _NAMES = 3  # texts of a column that names people which others share by accident are fewer
-_LONGEST = 6  # words of a name that is looked for inside a text, and one more
+_WORDS = 5  # names of more words are not looked for inside a text
 _LETTERS = 4  # a text of fewer signs may well be somebody's name by accident
 _ALIKE = 0.25  # how far the distributions of two columns may lie apart to be a copy with some rows left out
 _PROFILE = 0.02  # how far the frequencies of two columns may lie apart to be one column in two spellings
@@ -168,18 +169,46 @@ def check_roles(columns: Sequence[str], roles: Mapping[str, Sequence[str]]) -> N
                 raise ParameterError(f"The table has no column '{name}' ({role}).{column_hint(name, columns)}")
 
 
-class _Sources(Mapping[str, dict[str, int]]):
+class _People(dict[str, int]):
+    """Value of a column -> number of people who have it."""
+
+    @cached_property
+    def everybody(self) -> int:
+        """How many people have a value; at least one, to divide by."""
+        return max(sum(self.values()), 1)
+
+    @cached_property
+    def are_told_apart(self) -> bool:
+        """Whether nearly everybody has a value of their own."""
+        return sum(count == 1 for count in self.values()) >= NEARLY * self.everybody
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The texts that one person has alone, and that are no name by accident."""
+        return frozenset(
+            text for text, count in self.items()
+            if count == 1 and len(text) >= _LETTERS and any(map(str.isalpha, text))
+        )  # fmt: skip
+
+    @cached_property
+    def words(self) -> tuple[int, ...]:
+        """How many words the names have that are looked for inside a text; a single one has a digit in it."""
+        found = {text.count(" ") + 1 for text in self.names if " " in text or not text.isalpha()}
+        return tuple(sorted(count for count in found if count <= _WORDS))
+
+
+class _Sources(Mapping[str, _People]):
     """The original's columns as value -> number of people who have it; each is worked out once."""
 
     def __init__(self, original: Frame, person: str | None) -> None:
         self._frame = original
-        self._made: dict[str, dict[str, int]] = {}
+        self._made: dict[str, _People] = {}
         self._person = None
         if person is not None and person in original.columns:
             self._person = original.coded(person).codes
         self.people = len(original) if self._person is None else int(self._person.max(initial=-1)) + 1
 
-    def __getitem__(self, name: str) -> dict[str, int]:
+    def __getitem__(self, name: str) -> _People:
         if name not in self._made:
             column = self._frame.coded(name)
             codes = column.codes
@@ -187,7 +216,7 @@ class _Sources(Mapping[str, dict[str, int]]):
                 width = max(len(column.values), 1)
                 codes = np.unique(self._person * width + codes) % width
             counts = np.bincount(codes, minlength=len(column.values)).tolist()
-            people: dict[str, int] = {}
+            people = _People()
             for value, count in zip(column.values, counts, strict=True):
                 if value is not None:
                     text = _spelled(value)
@@ -203,7 +232,7 @@ class _Sources(Mapping[str, dict[str, int]]):
 
 
 def _look(
-    column: Coded, rows: int, classes: Sequence[Coded], before: float, sources: Mapping[str, dict[str, int]],
+    column: Coded, rows: int, classes: Sequence[Coded], before: float, sources: Mapping[str, _People],
     identifiers: Sequence[str], quasi: Sequence[str],
 ) -> ColumnFinding:  # fmt: skip
     """Return what one column gives away, the worst of it."""
@@ -268,19 +297,16 @@ class _Copy:
     alike: bool = False  # whether its values are about as frequent there as here
 
 
-def _copied_from(
-    column: Coded, counts: Ints, sources: Mapping[str, dict[str, int]], identifiers: Sequence[str]
-) -> _Copy:
+def _copied_from(column: Coded, counts: Ints, sources: Mapping[str, _People], identifiers: Sequence[str]) -> _Copy:
     """Return the column of the original that has the same values."""
     texts = [None if value is None else _spelled(value) for value in column.values]
     rows, real = max(int(counts.sum()), 1), sum(text is not None for text in texts)
     best, none = _Copy(), np.zeros(len(texts), dtype=bool)
     for name in sorted(sources, key=lambda one: (one != column.name, one not in identifiers)):
         people = sources[name]
-        everybody = max(sum(people.values()), 1)
         there = np.array([0 if text is None else people.get(text, 0) for text in texts], dtype=np.int64)
-        naming = sum(count == 1 for count in people.values()) >= NEARLY * everybody
-        told = _mentions(texts, counts, people) if naming and name != column.name else none
+        naming = people.are_told_apart
+        told = _mentions(texts, counts, people) if naming else none
         there = np.where(told, 1, there)
         matched, met = float(counts[there > 0].sum() / rows), int((there > 0).sum())
         # Names of a few people among cells that say nothing are names all the same.
@@ -293,36 +319,35 @@ def _copied_from(
         picks = float(counts[there == 1].sum() / rows)
         better = best.column != column.name and (picks, matched) > (best.picks, best.matched)
         if best.column is None or better or (told.any() and not best.naming):
-            gap = float(np.abs(counts / rows - there / everybody).sum() / 2)
+            gap = float(np.abs(counts / rows - there / people.everybody).sum() / 2)
             best = _Copy(name, picks, matched, listed and picks > 0, gap <= _ALIKE)
     return best
 
 
-def _mentions(texts: Sequence[str | None], counts: Ints, people: Mapping[str, int]) -> Bools:
+def _mentions(texts: Sequence[str | None], counts: Ints, people: _People) -> Bools:
     """Return which texts are somebody's name, or mention it; not those of many rows, which are common words."""
-    names = {text for text, count in people.items() if count == 1 and _is_name(text)}
-    lengths = sorted({text.count(" ") + 1 for text in names if " " in text or any(map(str.isdigit, text))})
     found = np.zeros(len(texts), dtype=bool)
     for place in np.flatnonzero(counts < _FEW).tolist():
         text = texts[place]
-        if text is None:
-            continue
-        words = re.findall(r"\w[\w.'@+-]*\w|\w", text) if " " in text else []
-        found[place] = text in names or any(
-            (part := " ".join(words[start : start + length])) in names and (length > 1 or not part.isalpha())
-            for length in lengths
-            if length < _LONGEST
-            for start in range(len(words) - length + 1)
-        )
+        if text is not None:
+            found[place] = text in people.names or (
+                " " in text and any(part in people.names for part in _parts(text, people.words))
+            )
     return found
 
 
-def _is_name(text: str) -> bool:
-    return len(text) >= _LETTERS and any(map(str.isalpha, text))
+def _parts(text: str, lengths: Sequence[int]) -> Iterator[str]:
+    """Yield the runs of words of a text, without the signs around them; of single words those with a digit."""
+    words = re.findall(r"\w[\w.'@+-]*\w|\w", text)
+    for length in lengths:
+        for start in range(len(words) - length + 1):
+            part = " ".join(words[start : start + length])
+            if length > 1 or not part.isalpha():
+                yield part
 
 
 def _values_of_others(
-    column: Coded, sources: Mapping[str, dict[str, int]], identifiers: Sequence[str], *, sensitive: bool
+    column: Coded, sources: Mapping[str, _People], identifiers: Sequence[str], *, sensitive: bool
 ) -> list[ColumnFinding]:
     """Return whether a column that has a role holds the values of one that names people."""
     others = {name: sources[name] for name in (sources if sensitive else identifiers) if name in sources}
@@ -341,7 +366,7 @@ def _values_of_others(
     return [ColumnFinding(name, "copied", copy.picks, f"{words} Drop it.", source, naming=True)]
 
 
-def _same_profile(counts: Ints, rows: int, sources: Mapping[str, dict[str, int]]) -> str | None:
+def _same_profile(counts: Ints, rows: int, sources: Mapping[str, _People]) -> str | None:
     """Return the column of the original whose values are as frequent, from the most common to the rarest."""
     mine = np.sort(counts)[::-1] / rows
     for name in sources:

@@ -36,7 +36,7 @@ def area(tables: Floats, variance: float, *, confidence: float = 0.95) -> Estima
     Examples:
         >>> found = area(np.array([[30.0, 15.0, 5.0], [5.0, 15.0, 30.0]]), 0.0)
         >>> round(float(found.value), 3)
-        0.815
+        0.825
     """
     well, ill = tables[..., 0, :], tables[..., 1, :]
     healthy, sick = well.sum(axis=-1), ill.sum(axis=-1)

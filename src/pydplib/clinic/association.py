@@ -86,7 +86,7 @@ def trend(tables: Floats, scores: Floats, variance: float = 0.0) -> Floats:
 
     Examples:
         >>> round(float(trend(np.array([[10.0, 8.0, 5.0], [2.0, 4.0, 9.0]]), np.arange(3.0))), 3)
-        6.14
+        6.234
     """
     sizes = tables.sum(axis=-2)
     total = sizes.sum(axis=-1)

@@ -26,6 +26,7 @@ REPLICATES = 999
 """How often a test repeats sampling and noise: the smallest p-value is 1 in a thousand."""
 
 _STEP = 1e-12
+_MANY = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def share(
     Examples:
         >>> found = share(np.array(60.0), np.array(140.0), 2.0)
         >>> round(float(found.value), 2), round(float(found.low), 3), round(float(found.high), 3)
-        (0.3, 0.239, 0.368)
+        (0.3, 0.24, 0.368)
     """
     other = variance if other_variance is None else other_variance
     reach = normal_quantile(confidence)
@@ -191,6 +192,9 @@ def poisson_draws(means: Floats, chances: Floats) -> Floats:
     picked = chances.reshape(chances.shape[0], -1)
     found = np.empty_like(picked)
     for place, mean in enumerate(flat.tolist()):
+        if mean > _MANY:  # hardly distinguishable from the normal law
+            found[:, place] = np.maximum(np.round(mean + math.sqrt(mean) * normal_draws(picked[:, place])), 0.0)
+            continue
         reach = 10 * math.sqrt(mean) + 12
         start, stop = max(0, math.floor(mean - reach)), math.ceil(mean + reach)
         numbers = np.arange(start, stop + 1, dtype=np.float64)
@@ -198,6 +202,24 @@ def poisson_draws(means: Floats, chances: Floats) -> Floats:
         below = np.cumsum(np.exp(logs))
         found[:, place] = start + np.searchsorted(below, picked[:, place] * below[-1])
     return found.reshape(chances.shape)
+
+
+@lru_cache(maxsize=1)
+def _normal_table() -> tuple[Floats, Floats]:
+    points = np.linspace(-8.5, 8.5, 6801)
+    return np.array([math.erfc(-point / math.sqrt(2)) / 2 for point in points.tolist()]), points
+
+
+def normal_draws(chances: Floats) -> Floats:
+    """Return standard normal numbers by inversion of uniform ones.
+
+    Examples:
+        >>> normal_draws(np.array([0.5, 0.975])).round(3).tolist()
+        [0.0, 1.96]
+    """
+    below, points = _normal_table()
+    found: Floats = np.interp(chances, below, points)
+    return found
 
 
 @lru_cache(maxsize=1)

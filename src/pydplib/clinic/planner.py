@@ -222,7 +222,7 @@ def plan(
     Examples:
         >>> found = plan("proportions", n=652, epsilon=1.0, baseline=0.3, effect=0.12)
         >>> round(found.power, 2)
-        0.88
+        0.89
         >>> plan("odds ratio", epsilon=1.0, power=0.8, baseline=0.3, effect=2.0).n
         296
     """

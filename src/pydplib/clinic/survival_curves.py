@@ -269,9 +269,12 @@ def log_rank(tables: Floats, variance: float = 0.0) -> Floats:
     share = share[..., :groups, :]
     spread = -np.einsum("...it,...jt,...t->...ij", share, share, factor + variance)
     own = np.einsum("...it,...t->...i", share, factor) + variance * tables.shape[-2]
-    spread[..., np.arange(groups), np.arange(groups)] += own + 1e-12
-    solved = np.linalg.solve(spread, excess[..., None])[..., 0]
-    found: Floats = np.maximum((excess * solved).sum(axis=-1), 0.0)
+    spread[..., np.arange(groups), np.arange(groups)] += own
+    if groups == 1:
+        below = spread[..., 0, 0]
+        return np.where(below > 0, excess[..., 0] ** 2 / np.where(below > 0, below, 1.0), 0.0)
+    inverse = np.linalg.pinv(spread, rcond=1e-12, hermitian=True)
+    found: Floats = np.maximum(np.einsum("...i,...ij,...j->...", excess, inverse, excess), 0.0)
     return found
 
 

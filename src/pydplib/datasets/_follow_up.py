@@ -71,13 +71,11 @@ def follow_up(n: int = 920, seed: int = 2018, backend: str | None = None) -> Any
 def follow_up_schema() -> Schema:
     """Return the public facts about the visits of :func:`pydplib.datasets.follow_up`.
 
-    Every patient may count with 12 rows: a plan of visits is public, and no patient has more. The visits are those of
-    the cohort's patients: both tables have one lineage, and so one budget.
+    Every patient may count with 12 rows: a plan of visits is public, and no patient has more. The patients are the
+    cohort's, so the lineage is too: questions to both tables spend one budget, and the two can be joined.
 
     Examples:
         >>> schema = follow_up_schema()
-        >>> schema.lineage == pirads_schema().lineage
-        True
         >>> schema.person, schema.max_rows_per_person, schema.column("months").high
         ('patient_id', 12, 60)
     """
@@ -92,9 +90,7 @@ def follow_up_schema() -> Schema:
         ),
         "recurrence": Flag(label="sensitive", title="Recurrence"),
     }
-    return Schema(
-        columns, person="patient_id", max_rows_per_person=12, name="follow_up", lineage=pirads_schema().lineage
-    )
+    return Schema(columns, person="patient_id", max_rows_per_person=12, name="follow_up", lineage="pirads")
 
 
 def _make_visits(cohort: Columns, rng: np.random.Generator) -> Columns:

@@ -43,7 +43,8 @@ class Bound:
         max_groups: Sampling only: most groups of ``by`` that one person may count in.
         row_key: Sampling only: a column that names a row for good (a report id), never a position.
         salt: Sampling only: the key of the hash; the same salt picks the same rows on every engine.
-        rule: One row only: ``first`` takes the smallest values of the order columns, the others the largest.
+        rule: One row only: ``first`` takes the smallest values of the order columns, ``last`` and ``highest`` take the
+            largest; ``any`` is for questions about columns that are the same in all rows of a person.
         order: One row only: the columns that order a person's rows; ``persons`` says how ties are settled.
 
     Examples:
@@ -87,11 +88,11 @@ class Bound:
     def _check_row(self) -> None:
         if self.max_rows != 1:
             raise QuestionError(f"One row of each person counts: max_rows is 1. Got {shown(self.max_rows)}.")
-        if self.rule not in ("first", "last", "highest"):
+        if self.rule not in ("first", "last", "highest", "any"):
             raise QuestionError("One row of each person needs its rule: rule='first', 'last' or 'highest'.")
         order: Any = self.order
         object.__setattr__(self, "order", (order,) if isinstance(order, str) else tuple(order))
-        if not self.order or len(set(self.order)) != len(self.order):
+        if bool(self.order) == (self.rule == "any") or len(set(self.order)) != len(self.order):
             raise QuestionError("One row of each person needs its order: order=('day',), each column once.")
 
     @property

@@ -178,7 +178,7 @@ def _look_with_sql(engine: SqlEngine) -> _Found:
     schema, compiler = engine.schema, engine._compiler
     columns: list[str] = []
     tests: list[str] = []
-    for name, column in schema.columns.items():
+    for name, column in schema.stored.items():
         beyond_it = beyond_sql(compiler.dialect, compiler.dialect.quote(name), column, compiler.storage(name))
         if beyond_it is not None:
             columns.append(name)
@@ -204,7 +204,7 @@ def _look_with_polars(engine: PolarsEngine) -> _Found:
     schema, types = engine.schema, engine._types
     columns: list[str] = []
     sums: list[pl.Expr] = [pl.len().alias("rows")]
-    for name, column in schema.columns.items():
+    for name, column in schema.stored.items():
         value, limits = words.unclamped_expr(name, column, types[name]), column.cell.limits
         if value is None or limits is None:
             continue
@@ -230,7 +230,7 @@ def _misfits_of_polars(engine: PolarsEngine) -> list[Misfit]:
     from pydplib.engine import polars_columns as words
 
     tests: dict[tuple[str, str], tuple[pl.Expr, pl.Expr]] = {}
-    for name, column in engine.schema.columns.items():
+    for name, column in engine.schema.stored.items():
         if column.fits_anything:
             continue
         value, cell = words.column_expr(name, column, engine._types[name]), pl.col(name)
@@ -266,7 +266,7 @@ def find_misfits(engine: SqlEngine) -> list[Misfit]:
     dialect = compiler.dialect
     asked: list[tuple[str, str]] = []
     tests: list[tuple[str, str]] = []  # "given and does not fit", "given and fits"
-    for name, column in schema.columns.items():
+    for name, column in schema.stored.items():
         if column.fits_anything:
             continue
         cell, storage = dialect.quote(name), compiler.storage(name)

@@ -106,7 +106,7 @@ class _Clamped(_Raw):
     def write_number(self, cell: NumberCell) -> str:
         """Return the clamped number."""
         dialect = self.dialect
-        clamped = _clamped(dialect, self.number(), cell.low, cell.high, self.storage)
+        clamped = clamped_sql(dialect, self.number(), cell.low, cell.high, self.storage)
         if not cell.whole:
             return clamped
         if dialect.name == "sqlite":  # which has no FLOOR in every build
@@ -123,7 +123,7 @@ class _Clamped(_Raw):
 
     def write_parts(self, cell: PartsCell) -> str:
         """Return the clamped sum; whole numbers in a text are never NaN."""
-        return _clamped(self.dialect, self.parts(cell), cell.low, cell.high, "integer")
+        return clamped_sql(self.dialect, self.parts(cell), cell.low, cell.high, "integer")
 
     def write_code(self, cell: CodeCell) -> str:
         """Return the code."""
@@ -163,7 +163,8 @@ class _Beyond(_Raw):
         """Return nothing: a text has no bounds."""
 
 
-def _clamped(dialect: Dialect, number: str, low: float, high: float, storage: Storage) -> str:
+def clamped_sql(dialect: Dialect, number: str, low: float, high: float, storage: Storage) -> str:
+    """Return a number clamped to its bounds; missing, and NaN where the storage may hold any, are missing."""
     # NaN first: it compares as larger than everything. CASE, because LEAST and GREATEST skip NULL.
     first = "" if storage in _NEVER_NAN else f"WHEN {dialect.is_nan(number)} THEN NULL "
     return (

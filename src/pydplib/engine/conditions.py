@@ -43,6 +43,15 @@ class Condition:
                 f"on column '{self.column}'."
             )
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it looks at."""
+        return (self.column,)
+
+    def __or__(self, other: object) -> AnyOf:
+        """Return the condition that this one or another one holds."""
+        return AnyOf(self, other)  # type: ignore[arg-type]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as plain values."""
         return {"column": self.column, "op": self.op, "values": list(self.values)}
@@ -50,6 +59,8 @@ class Condition:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Condition:
         """Build a condition from plain values, as ``to_dict`` gives them."""
+        if isinstance(values, Mapping) and set(values) == {"any_of"} and isinstance(values["any_of"], list | tuple):
+            return AnyOf(*(Condition.from_dict(entry) for entry in values["any_of"]))
         unknown = set(values) - {"column", "op", "values"}
         if unknown or not {"column", "op"} <= set(values):
             raise QuestionError("A condition has the entries column, op and values.")
@@ -67,6 +78,49 @@ class Condition:
         if self.op in ("is_in", "not_in") and len(shown) == 1:
             return f"{self.column} {'=' if self.op == 'is_in' else '!='} {shown[0]}"
         return f"{self.column} {words} {', '.join(shown)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class AnyOf(Condition):
+    """At least one of several conditions holds; written with ``|``.
+
+    Examples:
+        >>> either = Where("pirads").eq(5) | Where("psa").at_least(20)
+        >>> print(either)
+        (pirads = 5 or psa at least 20)
+        >>> either.columns
+        ('pirads', 'psa')
+    """
+
+    parts: tuple[Condition, ...] = ()
+
+    def __init__(self, *parts: Condition) -> None:
+        flat: list[Condition] = []
+        for part in parts:
+            if not isinstance(part, Condition):
+                raise QuestionError(
+                    "'or' joins two conditions: dp.Where('pirads').eq(5) | dp.Where('psa').at_least(20)."
+                )
+            flat += part.parts if isinstance(part, AnyOf) else (part,)
+        if len(flat) < 2:
+            raise QuestionError("'or' joins at least two conditions.")
+        for name, value in {"column": "", "op": "is_present", "values": (), "parts": tuple(flat)}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that its parts look at."""
+        return tuple(dict.fromkeys(part.column for part in self.parts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition as plain values."""
+        return {"any_of": [part.to_dict() for part in self.parts]}
+
+    def __repr__(self) -> str:
+        return " | ".join(map(repr, self.parts))
+
+    def __str__(self) -> str:
+        return f"({' or '.join(map(str, self.parts))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +202,31 @@ def canonical_conditions(conditions: Iterable[Condition], schema: Schema) -> tup
             raise QuestionError(
                 f"where= takes conditions such as [Where('age').between(60, 70)]. Got {type(condition).__name__}."
             )
-        found.append(_canonical(condition, schema.column(condition.column)))
-    unique = {json.dumps(condition.to_dict()): condition for condition in found}
+        found.append(_any_canonical(condition, schema) if isinstance(condition, AnyOf) else _alone(condition, schema))
+    return _sorted(found)
+
+
+def _sorted(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    unique = {json.dumps(condition.to_dict()): condition for condition in conditions}
     return tuple(unique[key] for key in sorted(unique))
+
+
+def _alone(condition: Condition, schema: Schema) -> Condition:
+    return _canonical(condition, schema.column(condition.column))
+
+
+def _any_canonical(condition: AnyOf, schema: Schema) -> Condition:
+    """Return "or" in its one spelling: lists of one column as one list, each part once, in one order."""
+    listed: dict[str, tuple[Scalar, ...]] = {}
+    others: list[Condition] = []
+    for part in (_alone(part, schema) for part in condition.parts):
+        if part.op == "is_in":
+            listed[part.column] = (*listed.get(part.column, ()), *part.values)
+        else:
+            others.append(part)
+    lists = [_alone(Condition(column, "is_in", values), schema) for column, values in listed.items()]
+    found = _sorted([*lists, *others])
+    return AnyOf(*found) if len(found) > 1 else found[0]
 
 
 def _canonical(condition: Condition, column: Column) -> Condition:

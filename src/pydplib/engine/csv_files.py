@@ -55,7 +55,7 @@ def csv_table(connection: Any, path: str, schema: Schema, options: CsvOptions, f
 
 def _select(texts: Texts, schema: Schema) -> str:
     kept = []
-    for name in dict.fromkeys([*schema.columns, *([] if schema.person is None else [schema.person])]):
+    for name in dict.fromkeys([*schema.stored, *([] if schema.person is None else [schema.person])]):
         cell = sql_name(name)
         read = _read(cell, texts, schema, name)
         kept.append(cell if read == cell else f"{read} AS {cell}")

@@ -17,6 +17,9 @@ class Dialect:
     name = "duckdb"
     inline = "NOT MATERIALIZED"  # let the optimiser push columns and conditions into both readings
     step = ""  # what stands before a step whose columns the next one mentions several times
+    finds_first = True  # whether a person's first value is found faster by grouping than by sorting all rows
+    apart_end = ""  # what stands behind it
+    apart = ""  # what stands before a step of a formula, which the next one mentions several times
     grouping_sets = True  # whether one pass adds up by several sets of columns
     text_as_day = True
     nulls_first = " NULLS FIRST"  # what an order says about missing cells

@@ -172,7 +172,7 @@ def _sheet(connection: Any, path: Path, sheet: str | None, schema: Schema, optio
 def _ndjson(connection: Any, path: str, schema: Schema, options: CsvOptions) -> str:
     """Read JSON lines into a table: the declared columns alone, so that no row decides which columns there are."""
     copy = Path(spill_folder()) / f"{uuid.uuid4().hex}.csv"
-    columns = [*dict.fromkeys([*schema.columns, *([] if schema.person is None else [schema.person])])]
+    columns = [*dict.fromkeys([*schema.stored, *([] if schema.person is None else [schema.person])])]
     try:
         said = open_ndjson(connection, path, copy, columns=columns, instead=partial(instead, schema), is_strict=False)
         return csv_table(connection, str(copy), schema, replace(said, decimal=options.decimal), spill_folder)
@@ -205,6 +205,23 @@ def from_parts(connection: Any, schema: Schema, parts: Sequence[str]) -> SqlEngi
     name = ".".join(_DIALECT.quote(part) for part in parts)
     is_pinned = guarded("DuckDB", lambda: _is_base_table(connection, parts), opening=True)
     return _engine(connection.execute, name, schema, dialect=_FOREIGN, is_pinned=is_pinned)
+
+
+def from_private(connection: Any, schema: Schema, *, table: str, close: Callable[[], None] | None = None) -> SqlEngine:
+    """Read a table, or a SELECT in brackets, of a private connection, in which nothing changes any more."""
+    return _engine(connection.execute, table, schema, close=close, stamp=_unchanging)
+
+
+def copy_rows(engine: SqlEngine, statement: str, folder: Path, connection: Any, name: str) -> None:
+    """Copy what a SELECT of one DuckDB gives into a table of another one, by a private file that is gone afterwards."""
+    path = folder / f"{uuid.uuid4().hex}.parquet"
+    try:
+        engine.copy_to(statement, f"TO {sql_text(str(path))} (FORMAT parquet)")
+        path.chmod(0o600)
+        source = parquet_source(str(path), options="can_have_nan=true")
+        guarded("DuckDB", lambda: connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {source}"), opening=True)
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def from_query(connection: Any, schema: Schema, query: str) -> SqlEngine:

@@ -152,7 +152,7 @@ def columns_read(compiler: Compiler, groups: Sequence[Rows], *, with_person: boo
     looked_at: dict[str, None] = {}
     for group in groups:
         bound = group.outer.bound
-        names = [*group.outer.read, *([bound.person] if with_person else []), bound.row_key]
+        names = [*group.outer.stored, *([bound.person] if with_person else []), bound.row_key]
         looked_at.update(dict.fromkeys(name for name in names if name is not None))
     return ", ".join(compiler.dialect.quote(name) for name in looked_at) or "1 AS one"
 

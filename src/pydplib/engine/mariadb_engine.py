@@ -212,6 +212,8 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> MariaDBEn
         connection.close()
         raise
     connection.holds_copy = engine.is_copy
+    if not engine.is_copy:  # which another session does not see
+        engine.address = repr(sorted(where.items(), key=str))
     weakref.finalize(engine, connection.close)  # a table that is forgotten leaves no open session
     return engine
 
@@ -254,7 +256,7 @@ def make_engine(
     to those they weigh.
     """
     if not is_pinned:
-        used = {*schema.columns, schema.person}
+        used = {*schema.stored, schema.person}
         kept = ", ".join(_DIALECT.quote(column) for column in storages if column in used)
         if kept:
             copy = f"pydplib_read_{uuid.uuid4().hex}"

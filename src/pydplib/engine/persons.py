@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydplib.engine.bounding import Bound
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.schema import Schema
+from pydplib.schema.formulas import Step
 
 Rule: TypeAlias = Literal["first", "last", "highest"]
 """Which row of a person counts: ``last`` and ``highest`` both take the largest values."""
@@ -75,7 +76,7 @@ class OneRow:
                 f"'{schema.person}'. They must be the same column."
             )
         for name in self.order:
-            if name == schema.person or not schema.column(name).can_be_asked:
+            if not can_order(schema, name):
                 raise QuestionError(f"Column '{name}' cannot order a person's rows. Use a date, a number or a score.")
         if self.rule == "first":
             return replace(self, person=None)
@@ -139,6 +140,56 @@ class Person:
         """The row with the largest value, such as the highest score."""
         return OneRow("highest", _named(order), self.column)
 
+    # -- values of each person, for columns: dp.Number(-20, 20, derived=dp.Person().change("psa", order="day")) --------
+
+    def first(self, column: str, *, order: str | Iterable[str]) -> Step:
+        """The first value that is there."""
+        return Step("first", (column,), _named(order))
+
+    def last(self, column: str, *, order: str | Iterable[str]) -> Step:
+        """The last value that is there."""
+        return Step("last", (column,), _named(order))
+
+    def highest(self, column: str) -> Step:
+        """The highest value; of a category, the last in declared order; "other" where there is nothing else."""
+        return Step("highest", (column,))
+
+    def change(self, column: str, *, order: str | Iterable[str]) -> Step:
+        """The last number minus the first; 0 where there is one, missing where there is none."""
+        return Step("change", (column,), _named(order))
+
+    def days_between(self, start: str, end: str | None = None) -> Step:
+        """The days from the first to the last day of a column, or from the first of one to the first of another."""
+        return Step("days_between", (start,) if end is None else (start, end))
+
+    def days_to_next(self, column: str) -> Step:
+        """The days from the first day to the next later one; missing where there is none."""
+        return Step("days_to_next", (column,))
+
+    def count_of(
+        self,
+        column: str | None = None,
+        values: Iterable[Any] | None = None,
+        *,
+        at_least: Any = None,
+        at_most: Any = None,
+    ) -> Step:
+        """The number of rows: all, those with a value, with one of these values, or with at least or at most this one.
+
+        Examples:
+            >>> print(Person().count_of("pirads", [4, 5]), Person().count_of("psa", at_least=10), Person().count_of())
+            count_of(pirads in 4, 5) count_of(psa >= 10) count_of()
+        """
+        given = [(op, value) for op, value in (("at_least", at_least), ("at_most", at_most)) if value is not None]
+        if len(given) + (values is not None) > 1 or (column is None and (given or values is not None)):
+            raise QuestionError("count_of takes a column and one condition: count_of('pirads', [4, 5]).")
+        if column is None:
+            return Step("count_of")
+        if values is not None:
+            return Step("count_of", (column,), op="is_in", values=tuple(str(value) for value in values))
+        op, texts = (given[0][0], (str(given[0][1]),)) if given else ("is_present", ())
+        return Step("count_of", (column,), op=op, values=texts)
+
 
 def _named(order: Any) -> tuple[str, ...]:
     return (order,) if isinstance(order, str) else tuple(order) if isinstance(order, Iterable) else ()
@@ -152,4 +203,10 @@ def ordering_columns(schema: Schema) -> tuple[str, ...]:
         >>> ordering_columns(Schema({"age": Number(0, 9), "note": Text()}))
         ('age',)
     """
-    return tuple(name for name, kind in schema.columns.items() if kind.can_be_asked and name != schema.person)
+    return tuple(name for name, kind in schema.stored.items() if kind.can_be_asked and name != schema.person)
+
+
+def can_order(schema: Schema, name: str) -> bool:
+    """Return whether a column can order a person's rows: its values differ between them, and can be asked."""
+    kind = schema.column(name)
+    return kind.can_be_asked and name != schema.person and not kind.is_step

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from pydplib.engine.bounding import Bound
 from pydplib.engine.conditions import Condition, canonical_conditions
 from pydplib.engine.measures import Measure
-from pydplib.engine.persons import ordering_columns
+from pydplib.engine.persons import can_order, ordering_columns
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.schema import Scalar, Schema, number_of_text, same_scalar
 
@@ -138,6 +138,7 @@ class Plan:
         object.__setattr__(self, "measures", (measures,) if isinstance(measures, Measure) else tuple(measures))
         self._check_bound()
         self._check_measures()
+        self._check_steps()
         self._check_size()
 
     def _check_bound(self) -> None:
@@ -147,7 +148,7 @@ class Plan:
                 f"'{self.table.person}'. They must be the same column."
             )
         for name in self.bound.order:
-            if name not in ordering_columns(self.table):
+            if not can_order(self.table, name):
                 raise QuestionError(
                     f"Column '{name}' cannot order a person's rows.{did_you_mean(name, self.table.columns)}"
                 )
@@ -163,6 +164,21 @@ class Plan:
             )
         if self.bound.max_groups is not None and not self.by:
             raise QuestionError("max_groups bounds the groups of by=; this plan has no groups.")
+
+    def _check_steps(self) -> None:
+        """Refuse columns that are told of each person where rows are asked, and columns of rows where no row is."""
+        steps = {*self.table.steps}
+        used = {name for condition in self.where for name in condition.columns} & steps
+        if used:
+            raise QuestionError(f"'{min(used)}' is told of each person, and not of each row: use after=, not where=.")
+        looked_at = {*self.told}
+        if looked_at & steps and self.bound.mode != "row":
+            raise QuestionError(f"'{min(looked_at & steps)}' is told of each person: it needs one row of each person.")
+        if self.bound.rule == "any" and looked_at - steps:
+            raise QuestionError(
+                f"'{min(looked_at - steps)}' may differ between the rows of one person. Say which row counts: "
+                "per_person=dp.Person('patient_id').first_row(order='day'), in words per person first by day."
+            )
 
     def _check_measures(self) -> None:
         if not self.measures:
@@ -235,15 +251,30 @@ class Plan:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the plan looks at, besides the person, sorted."""
-        used = {condition.column for condition in (*self.where, *self.after)} | set(self.by)
-        used |= {measure.column for measure in self.measures if measure.column is not None}
-        return tuple(sorted(used))
+        return tuple(sorted({name for condition in self.where for name in condition.columns} | {*self.told}))
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The columns that the plan still looks at once rows are chosen: groups, measures, conditions after; sorted."""
+        used = {name for condition in self.after for name in condition.columns} | set(self.by)
+        return tuple(sorted(used | {measure.column for measure in self.measures if measure.column is not None}))
 
     @property
     def read(self) -> tuple[str, ...]:
         """The columns that are read, sorted: those looked at and, for one row of each person, all that settle which."""
-        ordering = ordering_columns(self.table) if self.bound.mode == "row" else ()
-        return tuple(sorted({*self.columns, *ordering}))
+        ordering = ordering_columns(self.table) if self.bound.mode == "row" and self.bound.order else ()
+        steps = [self.table.column(name).formula for name in self.columns if name in self.table.steps]
+        told = {name for formula in steps if formula is not None for name in formula.columns}
+        return tuple(sorted({*self.columns, *ordering, *self.bound.order, *told}))
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The columns of the table itself that are read, sorted: computed ones stand for those they are made of."""
+        found: set[str] = set()
+        for name in self.read:
+            formula = self.table.column(name).formula
+            found |= {name} if formula is None else {*formula.columns}
+        return tuple(sorted(found))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values: canonical, fit for hashing and for the audit trail."""

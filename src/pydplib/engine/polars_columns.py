@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine.columns import check_keys
-from pydplib.engine.conditions import Condition
+from pydplib.engine.conditions import AnyOf, Condition
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys
 from pydplib.schema import Column, Schema
@@ -194,11 +194,14 @@ def _coded(cell: pl.Expr, storage: Storage, coded: CodeCell) -> pl.Expr:
     return found
 
 
-def condition_expr(condition: Condition, schema: Schema, name: str) -> pl.Expr:
-    """Return whether a row meets a condition on its normalised column."""
+def condition_expr(condition: Condition, schema: Schema, names: Mapping[str, str]) -> pl.Expr:
+    """Return whether a row meets a condition on its normalised columns."""
     import polars as pl
 
-    cell, kind = pl.col(name), schema.column(condition.column)
+    if isinstance(condition, AnyOf):
+        # What is neither met nor not met, because a value is missing, is not met: otherwise "or" could be neither too.
+        return pl.any_horizontal(*(condition_expr(part, schema, names).fill_null(False) for part in condition.parts))
+    cell, kind = pl.col(names[condition.column]), schema.column(condition.column)
     if condition.op == "is_missing":
         return cell.is_null()
     if condition.op == "is_present":

@@ -15,8 +15,8 @@ from pydplib.engine.bounding import PRIME, WEIGHT_UNIT, fold_text
 from pydplib.engine.columns import check_storage
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.marginals import Rows, read_tables, rows_of, size_of
-from pydplib.engine.persons import ordering_columns
 from pydplib.engine.plan import Plan
+from pydplib.engine.polars_formulas import computed_rows, row_order, told_persons
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
 from pydplib.engine.reading import Answer, check_present, column_names, read_table
 from pydplib.errors import QuestionError, SchemaError
@@ -50,13 +50,27 @@ class PolarsEngine:
         self._types = dict(guarded(self.name, frame.collect_schema, opening=True))
         self._names = column_names(schema)
         check_present(schema, self._types)
-        for name, column in schema.columns.items():
+        for name, column in schema.stored.items():
             check_storage(name, column, words.storage_of(self._types[name]))
         if schema.person is not None:
             self._folding(schema.person, "person column")
 
     def __repr__(self) -> str:
         return f"<{self.name} engine, {len(self.schema.columns)} declared columns>"
+
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """The rows."""
+        return self._frame
+
+    @property
+    def person_storage(self) -> Storage:
+        """How the person column is stored."""
+        return self._folding(self.schema.person or "", "person column")
+
+    def person_expr(self) -> pl.Expr:
+        """Return who a row is about; null for nobody."""
+        return self._identity(self.schema.person or "", "person column")
 
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key."""
@@ -85,7 +99,7 @@ class PolarsEngine:
 
         looked_at: dict[str, None] = {}
         for group in groups:
-            names = [*group.outer.read, group.outer.bound.person, group.outer.bound.row_key]
+            names = [*group.outer.stored, group.outer.bound.person, group.outer.bound.row_key]
             looked_at.update(dict.fromkeys(name for name in names if name is not None))
         engine, width = self._read_once(looked_at), max(group.width for group in groups)
         parts = []
@@ -143,7 +157,7 @@ class PolarsEngine:
         if self._is_pinned:
             return self
         looked_at: Iterable[str | None] = (
-            dict.fromkeys([*plan.read, plan.bound.person, plan.bound.row_key]) if isinstance(plan, Plan) else plan
+            dict.fromkeys([*plan.stored, plan.bound.person, plan.bound.row_key]) if isinstance(plan, Plan) else plan
         )
         names = [name for name in looked_at if name is not None] or list(self._types)[:1]
         engine = copy(self)
@@ -210,7 +224,7 @@ class PolarsEngine:
 
         columns = [
             words.column_expr(name, self.schema.column(name), self._types[name]).alias(self._names[name])
-            for name in plan.read
+            for name in plan.stored
         ]
         if plan.bound.person is not None:
             columns.append(self._identity(plan.bound.person, "person column").alias("p"))
@@ -219,9 +233,11 @@ class PolarsEngine:
         if not columns:  # a bare count still needs one row per row
             columns = [pl.int_range(pl.len()).alias("one")]
         rows = self._frame.select(*columns)
+        for name in plan.read:
+            rows = computed_rows(rows, name, self.schema, self._names)
         if plan.bound.person is not None:
             rows = rows.filter(pl.col("p").is_not_null())
-        met = [words.condition_expr(c, self.schema, self._names[c.column]) for c in plan.where]
+        met = [words.condition_expr(c, self.schema, self._names) for c in plan.where]
         return rows.filter(*met) if met else rows
 
     def _identity(self, column: str, what: str) -> pl.Expr:
@@ -247,20 +263,20 @@ class PolarsEngine:
         """Return one row of each person, as ``persons`` says."""
         import polars as pl
 
-        bound, keys, downwards = plan.bound, [pl.col("p")], [False]
-        texts = [name for name in plan.columns if self.schema.column(name).cell.is_text]
-        for column in dict.fromkeys([*bound.order, *ordering_columns(self.schema), *texts]):
-            cell, value = self.schema.column(column).cell, pl.col(self._names[column])
-            descending = bound.is_descending and column in bound.order
-            if descending and cell.other is not None:  # its code is the largest, and it is no largest value
-                keys.append(value == cell.other)
-                downwards.append(False)
-            # Some engines take -0.0 for less than 0.0.
-            keys.append(value if cell.is_code or cell.is_text else value + 0.0)
-            downwards.append(descending)
-        chosen = rows.sort(keys, descending=downwards, nulls_last=True).unique("p", keep="first", maintain_order=True)
-        met = [words.condition_expr(c, self.schema, self._names[c.column]) for c in plan.after]
-        names = [self._names[column] for column in plan.columns]
+        bound, steps = plan.bound, [name for name in plan.told if name in self.schema.steps]
+        told = told_persons(rows, steps, self.schema, self._names) if steps else None
+        if bound.rule == "any" and told is not None:
+            chosen = told
+        else:
+            texts = [name for name in plan.columns if self.schema.column(name).cell.is_text]
+            keys, downwards = row_order(self.schema, self._names, bound.order, descending=bound.is_descending)
+            keys = [pl.col("p"), *keys, *(pl.col(self._names[name]) for name in texts)]
+            downwards = [False, *downwards, *(False for _ in texts)]
+            ordered = rows.sort(keys, descending=downwards, nulls_last=True)
+            chosen = ordered.unique("p", keep="first", maintain_order=True)
+            chosen = chosen if told is None else chosen.join(told, on="p")
+        met = [words.condition_expr(c, self.schema, self._names) for c in plan.after]
+        names = [self._names[column] for column in plan.told]
         counted = (chosen.filter(*met) if met else chosen).with_columns(pl.lit(1, dtype=pl.Int64).alias("w"))
         return counted.select(*names, "w")
 
@@ -338,7 +354,7 @@ class BoundedPolars:
         check_narrower(self._plan, plan)
         names = self._engine._names
         extra = [
-            words.condition_expr(condition, self.schema, names[condition.column])
+            words.condition_expr(condition, self.schema, names)
             for condition in (*plan.where, *plan.after)
             if condition not in (*self._plan.where, *self._plan.after)
         ]

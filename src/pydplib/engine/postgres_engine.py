@@ -176,6 +176,7 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     connection = _Connection(address)
     source = describe(connection.run, table.split("."))
     engine = PostgresEngine("PostgreSQL", schema, _DIALECT, source, connection.run, close=connection.close)
+    engine.address = address
     try:
         engine.check_ready()  # the catalog shows tables that the role may not read
     except BaseException:

@@ -34,7 +34,7 @@ def check_present(schema: Schema, stored: Iterable[str]) -> None:
     """Refuse a table that lacks declared columns, and name all of them. Names are public, cells are not."""
     stored = list(stored)
     whose = person_column(stored) if looks_like_names(stored) else None
-    missing = [name for name in dict.fromkeys([*schema.columns, schema.person]) if name and name not in stored]
+    missing = [name for name in dict.fromkeys([*schema.stored, schema.person]) if name and name not in stored]
     if len(missing) == 1:
         (name,) = missing
         hint = f" Did you mean '{whose}'?" if name == schema.person and whose else column_hint(name, stored)
@@ -51,7 +51,7 @@ def check_present(schema: Schema, stored: Iterable[str]) -> None:
 def check_unique(schema: Schema, stored: Iterable[object]) -> None:
     """Refuse a table that has a declared column twice; for DuckDB, large and small letters are the same name."""
     found = [str(name) for name in stored]
-    for name in schema.columns if schema.person is None else [*schema.columns, schema.person]:
+    for name in schema.stored if schema.person is None else [*schema.stored, schema.person]:
         same = [other for other in found if other.casefold() == name.casefold()]
         if len(same) > 1 and name in same:
             raise SchemaError(

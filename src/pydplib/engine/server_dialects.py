@@ -12,6 +12,8 @@ class PostgresDialect(Dialect):
     """PostgreSQL: strict casts, numerics wider than a double, collations."""
 
     name = "postgres"
+    finds_first = False
+    apart = "MATERIALIZED "  # inlined, a formula doubles with every sign
     text_as_day = False  # a text such as '2017-02-31' would be an error, and errors must not tell of cells
 
     def double(self, value: float) -> str:
@@ -78,7 +80,9 @@ class MariaDBDialect(Dialect):
     """
 
     name = "mariadb"
+    finds_first = False
     inline = ""
+    apart_end = f" LIMIT {2**64 - 1}"  # without it, a step is merged into the next one, and doubles with every sign
     nulls_first = ""  # they are, and MariaDB knows no words for it
     grouping_sets = False
     _MOST_LETTERS = 250  # of a text that is compared whole in every sort: three bytes each, below max_sort_length
@@ -177,9 +181,11 @@ class SqliteDialect(Dialect):
     """
 
     name = "sqlite"
+    finds_first = False
     inline = "MATERIALIZED"  # inlined, SQLite joins persons without an index: quadratic in their number
     grouping_sets = False
     step = "MATERIALIZED "  # inlined, SQLite computes a cell once per mention: a thousand times after five steps
+    apart = step
 
     def __init__(self, mixed: Iterable[str] = ()) -> None:
         self._mixed = frozenset(mixed)
@@ -286,6 +292,7 @@ class SparkDialect(Dialect):
     """Spark SQL: backticks, double literals with a D, DIV."""
 
     name = "spark"
+    finds_first = False
     inline = ""
 
     def quote(self, name: str) -> str:

@@ -31,7 +31,7 @@ _PLAIN_IN_FRAMES = {"NAType", "NaTType"}  # missing, in the words of pandas
 
 def looked_at(schema: Schema, stored: Iterable[Any]) -> list[Any]:
     """Return the columns of a table that a question can look at."""
-    used = {*schema.columns, schema.person}
+    used = {*schema.stored, schema.person}
     return [name for name in stored if name in used]
 
 

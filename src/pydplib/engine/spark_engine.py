@@ -81,12 +81,14 @@ def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None =
     check_unique(schema, [name for name, _ in described])
     storages = {name: _DIALECT.storage(kind) for name, kind in described}
     if not _is_pinned(frame):
-        used = {*schema.columns, schema.person}
+        used = {*schema.stored, schema.person}
         kept = [_DIALECT.quote(name) for name, _ in described if name in used]
         rows = frame
         frame = guarded("Spark", lambda: _read_once(rows.selectExpr(*kept)), opening=True)
     guarded("Spark", lambda: frame.createOrReplaceTempView(view), opening=True)
-    return SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
+    engine = SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
+    engine.address = id(frame.sparkSession)
+    return engine
 
 
 def _read_once(rows: Any) -> Any:

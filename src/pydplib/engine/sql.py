@@ -23,8 +23,9 @@ from typing import Any
 from pydplib.engine.beyond import bounding_sql
 from pydplib.engine.bounding import WEIGHT_UNIT
 from pydplib.engine.columns import check_keys, column_sql
-from pydplib.engine.conditions import Condition
+from pydplib.engine.conditions import AnyOf, Condition
 from pydplib.engine.dialects import Dialect
+from pydplib.engine.formulas import with_computed
 from pydplib.engine.marginals import READ
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.one_row import one_row_sql
@@ -172,13 +173,13 @@ class Compiler:
         """Return the clause that reads the plan's columns once, where a second reading could give other rows."""
         if self.source.is_pinned:
             return ""
-        looked_at = dict.fromkeys([*plan.read, plan.bound.person, plan.bound.row_key])
+        looked_at = dict.fromkeys([*plan.stored, plan.bound.person, plan.bound.row_key])
         columns = ", ".join(self.dialect.quote(name) for name in looked_at if name is not None)
         return f"{READ} AS MATERIALIZED (SELECT {columns or '1 AS one'} FROM {self.source.text}),\n"
 
     def rows(self, plan: Plan, *, with_person: bool = True) -> str:
         """Return the rows that a plan looks at: normalised columns, person, row key; nobody's rows too without."""
-        columns = [f"{self.column_sql(name)} AS {self.name(name)}" for name in plan.read]
+        columns = [f"{self.column_sql(name)} AS {self.name(name)}" for name in plan.stored]
         person = plan.bound.person if with_person else None
         if person is not None:
             columns.append(f"{self._person(person)} AS p")
@@ -186,6 +187,7 @@ class Compiler:
             columns.append(f"{self._row_key(plan.bound.row_key)} AS rk")
         origin = self.source.text if self.source.is_pinned else READ
         text = f"SELECT {', '.join(columns) or '1 AS one'} FROM {origin}"
+        text = with_computed(self.dialect, text, plan.read, self.schema, self._columns)
         # A null person would have no weight, or a bound of its own.
         return self.narrowed(text, plan.where, *(["p IS NOT NULL"] if person is not None else []))
 
@@ -260,6 +262,8 @@ class Compiler:
         return " AND ".join(f"({self._condition(condition)})" for condition in conditions)
 
     def _condition(self, condition: Condition) -> str:
+        if isinstance(condition, AnyOf):
+            return " OR ".join(f"({self._condition(part)})" for part in condition.parts)
         cell, kind = self.name(condition.column), self.schema.column(condition.column)
         if condition.op == "is_missing":
             return f"{cell} IS NULL"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -51,12 +52,15 @@ class SqlEngine:
         self.name = name
         self.schema = schema
         self._compiler = Compiler(dialect, schema, source)
+        self._dialect = dialect
         self._run = run
+        self._opener: SqlEngine | None = None
+        self.address: Hashable | None = None  # tells one database from another; set by whoever opened it
         self._close = close
         # One connection, one statement at a time: web workers share a loaded table.
         self._lock = threading.RLock()
         check_present(schema, source.storages)
-        for column, kind in schema.columns.items():
+        for column, kind in schema.stored.items():
             check_storage(column, kind, source.storages[column], text_as_day=dialect.text_as_day)
         if schema.person is not None:
             self._compiler.person_storage(schema.person)
@@ -67,6 +71,19 @@ class SqlEngine:
 
     def __repr__(self) -> str:
         return f"<{self.name} engine, {len(self.schema.columns)} declared columns>"
+
+    @property
+    def compiler(self) -> Compiler:
+        """Says what is run."""
+        return self._compiler
+
+    def over(self, schema: Schema, source: Source) -> SqlEngine:
+        """Return an engine over another source of the same database, by the same connection, which stays this one's."""
+        engine = copy(self)
+        SqlEngine.__init__(engine, self.name, schema, self._dialect, source, self._run)
+        engine.address, engine._lock = self.address, self._lock
+        engine._opener = self  # which closes the connection when it is forgotten
+        return engine
 
     def aggregate(self, plan: Plan) -> ExactTable:
         """Return the plan's integers, one row per public key."""
@@ -89,6 +106,10 @@ class SqlEngine:
                 return engine.aggregate(plan)
         answers = [self._read(query) for query in queries]
         return guarded(self.name, lambda: read_table(plan, answers))
+
+    def copy_to(self, statement: str, where: str) -> None:
+        """Copy what a SELECT gives to where the database can put it."""
+        self._answer(f"COPY ({statement}) {where}")
 
     def tables(self, plans: Sequence[Plan]) -> tuple[NDArray[Any], ...]:
         """Return several tables of counts by one statement that scans the source once."""
@@ -136,7 +157,7 @@ class SqlEngine:
 
     def check_ready(self) -> None:
         """Raise ``EngineError`` unless the declared columns can be read now. No row is read: the answer is empty."""
-        names = dict.fromkeys([*self.schema.columns, *([self.schema.person] if self.schema.person else [])])
+        names = dict.fromkeys([*self.schema.stored, *([self.schema.person] if self.schema.person else [])])
         listed = ", ".join(self._compiler.dialect.quote(name) for name in names)
         with self._lock:
             statement = f"SELECT {listed} FROM {self._compiler.source.text} LIMIT 0"

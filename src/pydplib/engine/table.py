@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -13,8 +13,11 @@ from pydplib.engine.check import TableCheck, check_table
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine
-from pydplib.errors import EngineError
-from pydplib.schema import Schema
+from pydplib.errors import EngineError, SchemaError
+from pydplib.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from pydplib.engine.joins import Keep
 
 
 class Table(Shown):
@@ -79,6 +82,51 @@ class Table(Shown):
         """
         self.check_ready()
         return check_table(self.engine)
+
+    def join(
+        self,
+        other: Table,
+        *,
+        keep: Keep = "both",
+        max_rows_per_person: int | None = None,
+        columns: Mapping[str, Column] | None = None,
+        name: str | None = None,
+    ) -> Table:
+        """Return this table and another one of the same persons as one table, joined on the person.
+
+        Every row of one meets every row of the other that is about the same person: somebody with 3 reports and 4
+        visits has 12 joined rows. The limit counts joined rows. Columns that both tables have get the other table's
+        name in front. Both tables must live in one place; files and frames are copied into one private DuckDB.
+
+        Args:
+            other: The other table. Both schemas have one ``lineage``, so that all questions spend one budget.
+            keep: ``"both"``: persons that both tables have; ``"all"``: all of this table, with missing values where the
+                other one has no row.
+            max_rows_per_person: Most joined rows of a person that count in full; by default the product of both limits.
+            columns: Computed columns of the joined table, e.g. ``{"delay": Integer(0, 365,
+                derived="days_between(reported, visited)")}``.
+            name: What the joined table is called; by default both names.
+
+        Examples:
+            >>> import pandas as pd, pydplib as dp
+            >>> study = {"person": "id", "max_rows_per_person": 2, "lineage": "study"}
+            >>> scores = pd.DataFrame({"id": [1, 2], "pirads": [4, 2]})
+            >>> visits = pd.DataFrame({"id": [1, 1, 2], "psa": [6.1, 7.5, 2.0]})
+            >>> one = dp.load(scores, dp.Schema({"pirads": dp.Category([1, 2, 3, 4, 5])}, name="scores", **study))
+            >>> two = dp.load(visits, dp.Schema({"psa": dp.Number(0, 50)}, name="visits", **study))
+            >>> one.join(two)
+            Table 'scores_visits' on DuckDB, person 'id', at most 4 rows each count in full
+              pirads  category  1, 2, 3, 4, 5
+              psa     number    0 to 50
+        """
+        from pydplib.engine.joins import join_engines
+
+        if not isinstance(other, Table):
+            raise SchemaError("join() takes another table: dp.load(...).join(dp.load(...)).")
+        schema, engine = join_engines(
+            self.engine, other.engine, keep=keep, max_rows_per_person=max_rows_per_person, columns=columns, name=name
+        )
+        return Table(schema, engine, backend=self.backend)
 
     def check_ready(self) -> None:
         """Raise ``EngineError`` where a question cannot be answered, as far as that can be told without reading data.

@@ -19,7 +19,6 @@ from pydplib.budget.costs import Cost
 from pydplib.budget.keys import canonical_json, sha256_hex
 from pydplib.budget.units import exact
 from pydplib.engine import Bound, ExactTable, Measure, Plan
-from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release.axes import Axis
@@ -83,8 +82,7 @@ class Facts:
         if question.about == "numbers":
             _check_measured(question, schema, groups)
         canonical = question.canonical(schema)
-        rule = question.per_person
-        bound = question.bound(schema, groups) if rule is None else rule.bound(schema)
+        bound = question.row_bound(schema) or question.bound(schema, groups)
         facts = cls(question, schema, canonical, groups, bound, question.axes(schema, groups))
         if facts.has_unknown_keys:
             _check_unknown(facts)
@@ -123,8 +121,8 @@ class Facts:
     @property
     def bounds(self) -> tuple[float, float]:
         """The public bounds of the measured column, narrowed by the conditions on it."""
-        where = canonical_conditions((*self.question.conditions, *self.question.conditions_after), self.schema)
-        return narrowed_bounds(self.column, self.question.measured[0], where)
+        where, after = self.question.split_conditions(self.schema)
+        return narrowed_bounds(self.column, self.question.measured[0], (*where, *after))
 
     @property
     def unit(self) -> str:
@@ -134,7 +132,8 @@ class Facts:
     @property
     def fingerprint(self) -> str:
         """A hash of the declarations that the answer depends on: another bound is another question."""
-        used = sorted(self.question.fields | self.question.filters | set(self.plan([Measure("count")]).read))
+        plan = self.plan([Measure("count", name) for name in self.question.measured] or [Measure("count")])
+        used = sorted(self.question.fields | self.question.filters | {*plan.read, *plan.stored})
         declared = self.schema.to_dict()
         facts = {
             "table": self.schema.name,
@@ -146,15 +145,9 @@ class Facts:
     def plan(self, measures: Iterable[Measure], *, by: Mapping[str, Any] | None = None) -> Plan:
         """Return the engine's plan of these measures; by the question's groups, or by others."""
         wanted = tuple(measures)
-        question = self.question
-        return Plan(
-            self.schema,
-            measures=wanted,
-            where=question.conditions,
-            by=self.groups if by is None else by,
-            bound=self.bound,
-            after=question.conditions_after,
-        )
+        where, after = self.question.split_conditions(self.schema)
+        groups = self.groups if by is None else by
+        return Plan(self.schema, measures=wanted, where=where, by=groups, bound=self.bound, after=after)
 
     def even_group(self, size: float | None) -> float | None:
         """Return the rows of an even group, where the size is known and no condition leaves rows out."""

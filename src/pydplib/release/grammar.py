@@ -1,7 +1,8 @@
 """The small, closed language of questions: STATISTIC [COLUMN] [by COLUMN[, COLUMN]] [where COLUMN OP VALUE [and ...]].
 
 Behind it may stand which row of each person counts, and conditions on that row: ``per person first by COLUMN``, ``per
-person last by COLUMN`` or ``per person highest COLUMN``, then ``after COLUMN OP VALUE [and ...]``.
+person last by COLUMN`` or ``per person highest COLUMN``, then ``after COLUMN OP VALUE [and ...]``. Conditions may be
+joined by ``or``, in brackets where ``and`` stands next to them.
 
 Examples of questions: ``count persons by pirads``, ``mean age by pirads where age between 60 and 70``,
 ``crosstab age, pirads``, ``median age where bph = yes and pirads in 4, 5``, ``count by pirads per person highest
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, cast, get_args
 
 from pydplib.engine import Condition, OneRow, Where
+from pydplib.engine.conditions import AnyOf
 from pydplib.engine.persons import Rule
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.statistics.question import Question, statistic_words
@@ -243,10 +245,30 @@ class _Parser:
     def _conditions(self, word: str) -> list[Condition]:
         if not self.take(word):
             return []
-        found = [self._condition()]
+        found = [self._either()]
+        if isinstance(found[0], AnyOf) and not self._closed and self.take("and"):
+            self._mixed()
         while self.take("and"):
-            found.append(self._condition())
+            found.append(self._either())
+            if isinstance(found[-1], AnyOf) and not self._closed:
+                self._mixed()
         return found
+
+    _closed = False  # whether the last "or" stood in brackets
+
+    def _mixed(self) -> NoReturn:
+        self.place -= 1
+        self._fail(self._peek(), "'and' with 'or' needs brackets: where (a = 1 or b = 2) and c = 3.")
+
+    def _either(self) -> Condition:
+        """Take one condition, or several with "or" between; in brackets where "and" follows."""
+        self._closed = self.take("(")
+        found = [self._condition()]
+        while self.take("or"):
+            found.append(self._condition())
+        if self._closed and not self.take(")"):
+            self._fail(self._peek(), "A bracket is not closed.")
+        return found[0] if len(found) == 1 else AnyOf(*found)
 
     def _condition(self) -> Condition:
         name = self.column(f"a column after '{self.tokens[self.place - 1].text}'")
@@ -300,7 +322,9 @@ class _Parser:
         words, place, found = token.text, self.place, None
         if self._matches(words, listed):
             found = (words, place)
-        while not token.quoted and place < len(self.tokens) and self.tokens[place].word not in ("", "and", ",", ")"):
+        while (
+            not token.quoted and place < len(self.tokens) and self.tokens[place].word not in ("", "and", "or", ",", ")")
+        ):
             words = f"{words} {self.tokens[place].text}"
             place += 1
             if self._matches(words, listed):

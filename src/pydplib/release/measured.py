@@ -22,7 +22,6 @@ from pydplib.budget.costs import Cost
 from pydplib.budget.keys import canonical_json
 from pydplib.budget.units import ATTO, NANO, exact, floor_units
 from pydplib.engine import Bins, Measure, Plan, Table
-from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import ParameterError, PydplibError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release.cell_noise import CellNoise, GaussianCells, LaplaceCells
@@ -306,8 +305,7 @@ def table_of(facts: Facts) -> Facts:
 def block_of(facts: Facts) -> Block:
     """Return the table that a question asks for."""
     facts = table_of(facts)
-    where = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions, facts.schema)]
-    after = [condition.to_dict() for condition in canonical_conditions(facts.question.conditions_after, facts.schema)]
+    where, after = ([c.to_dict() for c in part] for part in facts.question.split_conditions(facts.schema))
     group = canonical_json({"where": where, "bound": facts.bound.to_dict()} | ({"after": after} if after else {}))
     return Block(facts, group, agrees=facts.bound.mode != "sample")
 

@@ -84,8 +84,17 @@ def _check_question(question: Any) -> None:
     for part in ("by", "where", "after"):
         entries = question.get(part, ())
         _demand(isinstance(entries, list | tuple))
-        _demand(all(isinstance(entry, Mapping) and isinstance(entry.get("column"), str) for entry in entries))
+        columns = [one for entry in entries for one in _parts_of(entry, part)]
+        _demand(all(isinstance(entry, Mapping) and isinstance(entry.get("column"), str) for entry in columns))
     words_of(question)  # what readers are shown; raises where a condition is none
+
+
+def _parts_of(entry: Any, part: str) -> Any:
+    """Return the conditions that "or" joins; any other entry as it is."""
+    if part == "by" or not isinstance(entry, Mapping) or "any_of" not in entry:
+        return (entry,)
+    _demand(isinstance(entry["any_of"], list | tuple))
+    return entry["any_of"]
 
 
 def _is_key(key: Any, *, bins: bool) -> bool:

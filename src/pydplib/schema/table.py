@@ -15,6 +15,7 @@ from pydplib._shown import Shown
 from pydplib._toml import toml_key, toml_value
 from pydplib.errors import SchemaError, did_you_mean, shown
 from pydplib.schema.columns.base import COLUMN_KINDS, Column, Label, column_from_dict, plain_value
+from pydplib.schema.derived import check_formula
 
 _LIMITS = {
     "max_rows_per_person": "Write how many rows of one person count in full, e.g. 3: what is usual, not what the data "
@@ -111,6 +112,8 @@ class Schema(Shown):
                 raise SchemaError(
                     f"Column '{name}' needs a kind: {', '.join(kinds)} or {last}. Got {type(column).__name__}."
                 )
+            if column.formula is not None:
+                check_formula(name, column, self)
         for key in ("name", "lineage", "person"):
             value = getattr(self, key)
             if not (isinstance(value, str) and value) and not (key == "person" and value is None):
@@ -135,6 +138,16 @@ class Schema(Shown):
             return self.columns[name]
         except KeyError:
             raise SchemaError(f"The schema has no column '{name}'.{did_you_mean(name, self.columns)}") from None
+
+    @property
+    def stored(self) -> Mapping[str, Column]:
+        """The columns that the table holds: all but those that are computed from others."""
+        return MappingProxyType({name: column for name, column in self.columns.items() if column.formula is None})
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The columns that tell one value of each person, computed from that person's rows."""
+        return tuple(name for name, column in self.columns.items() if column.is_step)
 
     def labelled(self, *labels: Label) -> tuple[str, ...]:
         """Return the names of the columns that carry one of ``labels``."""
@@ -259,7 +272,8 @@ class Schema(Shown):
         lines = [f"{title}, {who}"]
         width = max(len(name) for name in self.columns)
         for name, column in self.columns.items():
-            lines.append(f"  {name:<{width}}  {column.kind:<8}  {column.facts}".rstrip())
+            computed = f" = {column.formula}" if column.formula is not None else ""
+            lines.append(f"  {name:<{width}}  {column.kind:<8}  {column.facts}{computed}".rstrip())
         return "\n".join(lines)
 
     def __str__(self) -> str:

@@ -343,6 +343,7 @@ class _Run:
 
     def _measure_columns(self, part: Fraction) -> None:
         width = len(self.counter.shape)
+        self.counter.prepare([(column,) for column in range(width)])
         for column in range(width):
             noisy = self.spending.measure(self.counter.counts((column,)), part / width)
             self.one_ways.append(NoisyTable((column,), noisy, self.spending.variance(part / width)))

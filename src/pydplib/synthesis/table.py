@@ -234,6 +234,11 @@ class SyntheticTable(Shown):
         """The privacy loss."""
         return float(getattr(self.guarantee, "epsilon", math.inf))
 
+    @property
+    def delta(self) -> float:
+        """The chance that the guarantee fails; 0 for a pure one."""
+        return float(getattr(self.guarantee, "delta", 0.0))
+
     def _source(self, purpose: str) -> StoredSource:
         return StoredSource(bytes.fromhex(self.seed), purpose)
 

@@ -266,6 +266,7 @@ HIDDEN = {
     "names of a few people": lambda people: coarse(people).assign(who=_few(people)),
     "names of a few people, as they were": lambda people: coarse(people).assign(name=_few(people)),
     "name of one person": lambda people: coarse(people).assign(who=_at(people, "{}")),
+    "name of one person, as it was": lambda people: coarse(people).assign(name=_at(people, "{}")),
     "name of one person in a text": lambda people: coarse(people).assign(note=_at(people, "Seen: {}, doing well.")),
     "name of one person in a text that is sensitive": lambda people: coarse(people).assign(ill=_at(people, "with {}")),
     "names as the sensitive column": lambda people: coarse(people).assign(ill=people["name"]),

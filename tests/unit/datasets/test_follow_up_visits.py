@@ -122,3 +122,15 @@ def test_visits_can_be_asked(visits):
     session = dp.Session(table, recipient="acme", budget=dp.PureDP(8.0))
     answer = session.release(dp.Count(by="arm", of="persons"), epsilon=8.0).to_frame()
     assert abs(answer["value"].sum() - 652) < 25
+
+
+def test_visits_and_reports_are_joined_as_shipped_and_spend_one_budget():
+    reports = dp.load(dp.datasets.pirads(n=60, backend="pandas"), dp.datasets.pirads_schema())
+    visits = dp.load(dp.datasets.follow_up(n=60, backend="pandas"), dp.datasets.follow_up_schema())
+    assert reports.schema.lineage == visits.schema.lineage
+    both = reports.join(visits)
+    session = dp.Session(both, recipient="acme", budget=8.0)
+    first = dp.Person("patient_id").first_row(order="last_modified")
+    counted = session.release(dp.Count(by="arm", per_person=first), epsilon=8.0)
+    patients = dp.datasets.pirads(n=60, backend="pandas")["patient_id"].nunique()
+    assert abs(sum(counted.values) - patients) <= 3  # noise of a tenth of a person

@@ -11,6 +11,7 @@ import pytest
 import pydplib as dp
 from pydplib.engine import Bound, Measure, OneRow, Plan, Where, sensitivity
 from pydplib.errors import QuestionError
+from pydplib.release.facts import Facts
 
 SCHEMA = dp.Schema(
     {"day": dp.Date("2018-01-01", "2018-12-31"), "x": dp.Number(-2, 5), "g": dp.Category(["a", "b"]), "t": dp.Text()},
@@ -77,7 +78,7 @@ def test_conditions_after_need_one_row() -> None:
     with pytest.raises(QuestionError, match="per_person="):
         Plan(SCHEMA, measures=[Measure("count")], after=[Where("x").at_least(1)])
     with pytest.raises(QuestionError, match="per_person="):
-        dp.Count(after=[Where("x").at_least(1)])
+        Facts.of(dp.Count(after=[Where("x").at_least(1)]), SCHEMA)
 
 
 CELLS = [*product([None, "2018-03-01", "2018-07-01"], [-2.0, 5.0], ["a", "b"])]
@@ -103,3 +104,10 @@ def test_sensitivity_is_the_most_that_any_person_does_by_brute_force(rule) -> No
     limit = sensitivity(plan)
     assert (limit.l1, limit.l2_squared, limit.linf) == (1 + 10, 1 + 100, 10)
     assert worst.tolist() == [limit.l1, limit.l2_squared, limit.linf]
+
+
+def test_conditions_on_the_chosen_row_choose_no_other_row() -> None:
+    rows = [("p", "2018-03-01", -2.0, "a"), ("p", "2018-07-01", 5.0, "a"), ("q", "2018-03-01", 5.0, "b")]
+    bound = Bound("id", 1, mode="row", rule="first", order=("day",))
+    plan = Plan(SCHEMA, measures=[Measure("count")], bound=bound, after=[Where("x").at_least(1)])
+    assert dp.load(frame(rows), SCHEMA).aggregate(plan)[0].tolist() == [1]

@@ -76,6 +76,53 @@ def test_grammar_points_at_what_is_wrong(words, message) -> None:
         parse_question(words, SCHEMA)
 
 
+EITHER = dp.Where("pirads").eq(5) | dp.Where("age").at_least(70)
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        ("pirads = 5 or age >= 70", [EITHER]),
+        ("(pirads = 5 or age >= 70) and bph = yes", [EITHER, dp.Where("bph").eq(True)]),
+        ("bph = yes and (pirads = 5 or age >= 70)", [dp.Where("bph").eq(True), EITHER]),
+        ("(bph = yes) and pirads not in 1, 2", [dp.Where("bph").eq(True), dp.Where("pirads").not_in([1, 2])]),
+        ("pirads in (4, 5) or bph is missing", [dp.Where("pirads").is_in([4, 5]) | dp.Where("bph").is_missing()]),
+    ],
+)
+def test_grammar_reads_or(words, where) -> None:
+    question = parse_question(f"count where {words}", SCHEMA)
+    assert question == dp.Count(where=where)
+    assert Question.from_dict(question.to_dict()) == question
+    assert parse_question(words_of(question.to_dict()).replace("of rows", "").replace("True", "yes").replace(
+        "at least", ">=").replace("is in", "in"), SCHEMA) == question  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["pirads = 5 or age > 70 and bph = yes", "bph = yes and pirads = 5 or age > 70"])
+def test_grammar_wants_brackets_where_and_meets_or(words) -> None:
+    with pytest.raises(QuestionError, match="needs brackets"):
+        parse_question(f"count where {words}", SCHEMA)
+    with pytest.raises(QuestionError, match="not closed"):
+        parse_question("count where (pirads = 5 or age > 70", SCHEMA)
+
+
+def test_or_has_one_spelling() -> None:
+    age, four, five = dp.Where("age").at_least(70), dp.Where("pirads").eq(4), dp.Where("pirads").eq(5)
+    keys = [
+        key(dp.Count(where=[where]))
+        for where in (five | age | four, age | (four | five), dp.Where("pirads").is_in([5, 4]) | age | age)
+    ]
+    assert keys[0] == keys[1] == keys[2] != key(dp.Count(where=[age, dp.Where("pirads").is_in([4, 5])]))
+    assert key(dp.Count(where=[four | five])) == key(dp.Count(where=[dp.Where("pirads").is_in([4, 5])]))
+    assert dp.Count(where=[five | age]).filters == {"age", "pirads"}
+    with pytest.raises(QuestionError, match="joins two conditions"):
+        five | "age"
+
+
+def test_or_does_not_narrow_bounds() -> None:
+    asked = dp.Mean("age", where=[dp.Where("age").at_least(70) | dp.Where("bph").eq(True)])
+    assert Facts.of(asked, SCHEMA).bounds == (18.0, 100.0)
+
+
 def key(question) -> tuple[object, ...]:
     purchase = Facts.of(question, SCHEMA).at(1.0)
     return purchase.facts.canonical, purchase.parameters

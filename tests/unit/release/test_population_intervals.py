@@ -46,6 +46,14 @@ def test_shares_cover_those_of_the_population() -> None:
 
 def test_several_rows_of_a_person_have_none() -> None:
     assert dp.count([1, 2, 3], epsilon=1.0).population is None
+    first = dp.Person("patient_id").first_row(order="last_modified")
+    with dp.load(dp.datasets.pirads(200, backend="pandas"), dp.datasets.pirads_schema()) as table:
+        session = dp.Session(table, recipient="acme", budget=8.0)
+        for kind in (dp.Mean, dp.Variance, dp.StandardDeviation, dp.Sum):
+            assert session.release(kind("age"), epsilon=0.5).population is None
+            release = session.release(kind("age", per_person=first), epsilon=0.5)
+            low, high = release.population
+            assert low <= release.interval[0] <= release.value <= release.interval[1] <= high
 
 
 def test_findings_are_read_as_they_were_written_and_nothing_else() -> None:

@@ -50,6 +50,10 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
         {"kind": "quantiles", "field": "age", "by1": "bph", "accuracy": "epsilon", "epsilon": "0.5"},
         {**COUNT, "where1": "prostatitis", "op1": "is_in", "values1": ["0", "1"], "where2": "age", "op2": "at_least"}
         | {"low2": "60", "where3": "last_modified", "op3": "between", "low3": "2017-02-01", "high3": "2018-03-01"},
+        {**COUNT, "where1": "bph", "op1": "is_in", "values1": ["1"], "where2": "age", "op2": "is_missing"}
+        | {"match": "any"},
+        {**MEAN, "rule": "first", "order": "last_modified", "where_after": "bph", "op_after": "is_present"},
+        {**COUNT, "by1": "pirads", "rule": "highest", "order": "pirads"},
     ],
     ids=lambda asked: asked.get("kind", "nothing chosen"),
 )

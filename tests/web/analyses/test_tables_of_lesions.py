@@ -126,12 +126,12 @@ def test_form_offers_the_tables_and_prices_the_chosen_one(desk: Any) -> None:
     chosen = {"project": desk.project.key, "kind": "mean", "table": "lesion", "field": "size"}
     chosen |= {"accuracy": "epsilon", "epsilon": "1"}
     page = desk.owner.get("/analyses/new", chosen).content.decode()
-    assert "Average of" in page and 'name="agreed"' in page
+    assert "Lesions: Average of" in page and 'name="agreed"' in page
     paid = desk.owner.post("/analyses/new", {**chosen, "agreed": str(10**12)})
     assert paid.status_code == 302, paid.content.decode()[-800:]
     made = Analysis.objects.get()
     page = desk.owner.get(f"/analyses/{made.key}").content.decode()
-    assert "Lesions of snapshot 1" in page and "table=lesion" in page
+    assert "Lesions: Average of" in page and "Lesions of snapshot 1" in page and "table=lesion" in page
     listed = desk.owner.get("/analyses", {"project": desk.project.key}).content.decode()
     assert "Average of" in listed
     reports = {**chosen, "table": "", "field": "psa"}

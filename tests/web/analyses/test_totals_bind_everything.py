@@ -46,7 +46,7 @@ def put_up(study: Any, audience: str, *prices: float) -> Any:
     """Return a published dashboard with one figure per price."""
     made = planning.make_dashboard(study.owner, study.project, title="Board", audience=audience)
     for column, epsilon in zip(COLUMNS, prices, strict=False):
-        question = dp.Count(by=column)
+        question = dp.Mode(column)  # no table of counts, so each figure has a price of its own
         planning.add_question(study.owner, made, question, title=column, nano_epsilon=round(epsilon * NANO))
     publish(study.owner, made, agreed=bill_for(made).nano)
     return made
@@ -131,11 +131,11 @@ def test_what_an_organisation_cannot_pay_stays_closed_and_is_logged(defaults: An
 def test_question_that_was_received_is_free_and_one_that_was_asked_is_received(defaults: Any, partner: Any) -> None:
     tom = partner("tom", organisation="Other").user
     board, place = put_up(defaults, "third_party", 0.5, 0.25), Place("third_party")
-    ask(defaults.project, tom, place, dp.Count(by=COLUMNS[0]), Accuracy(epsilon=0.5))
+    ask(defaults.project, tom, place, dp.Mode(COLUMNS[0]), Accuracy(epsilon=0.5))
     offer = offer_for(defaults.project, tom, place, releases_for(board.edition, place))
     assert offer is not None and offer.nano == 250_000_000
     open_board(defaults, tom, "third_party", board)
-    ask(defaults.project, tom, place, dp.Count(by=COLUMNS[1]), Accuracy(epsilon=0.25))
+    ask(defaults.project, tom, place, dp.Mode(COLUMNS[1]), Accuracy(epsilon=0.25))
     assert learnt(tom) == pytest.approx(0.75)
 
 

@@ -105,7 +105,7 @@ class Counting(Question):
 
     def unit(self, facts: Facts) -> str:
         """Rows, unless persons are counted."""
-        return "rows" if self.per_person is None else "persons"
+        return "persons" if facts.bound.mode == "row" else "rows"
 
     def measures(self, facts: Facts, epsilon: Fraction) -> tuple[Measure, ...]:
         """Return the number of rows, or of their weights."""
@@ -185,7 +185,7 @@ class Count(Counting):
     def canonical(self, schema: Schema) -> dict[str, Any]:
         """Return the question in its one spelling: of one row of each person, rows are persons."""
         plain = super().canonical(schema)
-        return plain if self.per_person is None else plain | {"of": "persons"}
+        return plain if self.row_bound(schema) is None else plain | {"of": "persons"}
 
     @classmethod
     def read(cls, words: Words) -> Question:
@@ -215,7 +215,7 @@ class Count(Counting):
 
     def unit(self, facts: Facts) -> str:
         """Rows or persons."""
-        return self.of if self.per_person is None else super().unit(facts)
+        return super().unit(facts) if facts.bound.mode == "row" else self.of
 
     def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
         """Return the schema's bound; of persons, one row of each."""
@@ -228,7 +228,7 @@ class Count(Counting):
         return Bound.from_schema(schema)
 
     def _who_counts(self, facts: Facts) -> tuple[str, bool]:
-        if self.of == "rows" or facts.bound.person is None or self.per_person is not None:
+        if self.of == "rows" or facts.bound.person is None or facts.bound.mode == "row":
             return super()._who_counts(facts)
         alone = " and in one group only, by one of that person's rows" if facts.groups else ""
         return f"each person counts once{alone}", bool(facts.groups)

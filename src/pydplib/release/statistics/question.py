@@ -166,11 +166,6 @@ class Question:
             object.__setattr__(self, name, conditions)
         if self.per_person is not None and not isinstance(self.per_person, OneRow):
             raise QuestionError("per_person= says which row counts: dp.Person('patient_id').first_row(order='day').")
-        if self.after and self.per_person is None:
-            raise QuestionError(
-                "after= looks at the one row of each person: say which one, per_person=dp.Person('patient_id')"
-                ".first_row(order='day'), or use where=."
-            )
 
     @property
     def pairs(self) -> tuple[tuple[str, Any], ...]:
@@ -186,6 +181,33 @@ class Question:
     def conditions_after(self) -> tuple[Condition, ...]:
         """The conditions on the one row of each person, all of which must hold."""
         return cast(tuple[Condition, ...], self.after)
+
+    def split_conditions(self, schema: Schema) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+        """Return the conditions on rows and those on each person's one row, each in its one spelling.
+
+        A condition on what is told of each person is one on persons, wherever it is written.
+        """
+        steps = {*schema.steps}
+        rows: list[Condition] = []
+        persons = list(self.conditions_after)
+        for condition in self.conditions:
+            told = steps.intersection(condition.columns)
+            if told and not steps.issuperset(condition.columns):
+                raise QuestionError(
+                    f"'{min(told)}' is told of each person, the other column of this 'or' of each row. Use after=."
+                )
+            (persons if told else rows).append(condition)
+        return canonical_conditions(rows, schema), canonical_conditions(persons, schema)
+
+    def row_bound(self, schema: Schema) -> Bound | None:
+        """Return the bound of one row of each person, where one is asked for; none where all rows count."""
+        if self.per_person is not None:
+            return self.per_person.bound(schema)
+        _, persons = self.split_conditions(schema)
+        looked_at = self.fields | {name for condition in persons for name in condition.columns}
+        if not looked_at.isdisjoint(schema.steps):
+            return Bound(schema.person, 1, mode="row", rule="any")
+        return None
 
     @property
     def is_narrowed(self) -> bool:
@@ -221,7 +243,8 @@ class Question:
     def filters(self) -> frozenset[str]:
         """All columns that decide which rows count: those of the conditions, and those that order a person's rows."""
         ordering = () if self.per_person is None else self.per_person.order
-        return frozenset(condition.column for condition in (*self.conditions, *self.conditions_after)) | {*ordering}
+        conditions = (*self.conditions, *self.conditions_after)
+        return frozenset(name for condition in conditions for name in condition.columns) | {*ordering}
 
     # -- as plain values -------------------------------------------------------------------------
 
@@ -279,13 +302,12 @@ class Question:
         groups = self.groups(schema)
         if groups:
             plain["by"] = [_group_dict(name, keys) for name, keys in groups.items()]
-        where = canonical_conditions(self.conditions, schema)
+        where, after = self.split_conditions(schema)
         if where:
             plain["where"] = [condition.to_dict() for condition in where]
         # What was asked before there was a choice has none of these entries: stored keys stay what they are.
         if self.per_person is not None:
             plain["per_person"] = self.per_person.canonical(schema).to_dict()
-        after = canonical_conditions(self.conditions_after, schema)
         if after:
             plain["after"] = [condition.to_dict() for condition in after]
         return plain
@@ -423,6 +445,8 @@ class Question:
         bound = facts.bound
         if bound.person is None:
             return ROW_IS_PERSON, False
+        if bound.rule == "any":
+            return "each person counts once, by what is told of that person's rows", False
         if facts.question.per_person is not None:
             return f"one row of each person counts: the {facts.question.per_person.canonical(facts.schema)}", False
         if bound.mode == "sample":

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from pydplib.errors import QuestionError, SchemaError, did_you_mean, shown
 from pydplib.schema.cells import Cell, Scalar, Storage
+from pydplib.schema.formulas import Formula, parse_formula
 
 Label: TypeAlias = Literal["identifier", "sensitive", "quasi", "public"]
 """How much a column gives away: identifier > sensitive > quasi-identifier > public."""
@@ -133,6 +134,17 @@ class Column:
     def code(self, value: Scalar) -> float:
         """Return the number that stands for a public value in engines: a code, a number, a day."""
         raise NotImplementedError
+
+    @property
+    def formula(self) -> Formula | None:
+        """How it is computed from other columns, where the entry ``derived`` says so; None where a table holds it."""
+        text = getattr(self, "derived", "")
+        return parse_formula(text) if text else None
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it tells one value of each person, and not of each row."""
+        return self.formula is not None and self.formula.is_step
 
     # -- its public domain -------------------------------------------------------------------------
 
@@ -307,6 +319,8 @@ class Column:
         for name in names:
             if not isinstance(getattr(self, name), str):
                 raise SchemaError(f"{name} must be a text.")
+        if getattr(self, "derived", ""):
+            object.__setattr__(self, "derived", str(parse_formula(str(self.derived))))  # type: ignore[attr-defined]
         if self.label not in get_args(Label):
             raise SchemaError(f"Unknown label {shown(self.label)}.{did_you_mean(shown(self.label), get_args(Label))}")
 

@@ -19,6 +19,7 @@ from pydplib.schema.columns.base import (
     plain_value,
     same_scalar,
 )
+from pydplib.schema.formulas import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Category(Column):
         ordered: Whether the order carries meaning (PI-RADS 1 to 5 does).
         label: How much the column gives away.
         title: The column's name for readers.
+        derived: How it is computed from other columns, e.g. ``"psa / volume"``; empty where the table holds it.
 
     Examples:
         >>> Category([1, 2, 3, 4, 5]).values
@@ -47,9 +49,15 @@ class Category(Column):
     ordered: bool = False
     label: Label = "quasi"
     title: str = ""
+    derived: str | Step = ""
 
     def __init__(
-        self, values: Iterable[Scalar], ordered: bool = False, label: Label = "quasi", title: str = ""
+        self,
+        values: Iterable[Scalar],
+        ordered: bool = False,
+        label: Label = "quasi",
+        title: str = "",
+        derived: str | Step = "",
     ) -> None:
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise SchemaError("Category needs a list of its public values, e.g. Category(['y', 'n']).")
@@ -57,6 +65,7 @@ class Category(Column):
         object.__setattr__(self, "ordered", ordered)
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "title", title)
+        object.__setattr__(self, "derived", derived)
         if not self.values:
             raise SchemaError("Category needs its public values, e.g. Category(['y', 'n']).")
         for value in self.values:

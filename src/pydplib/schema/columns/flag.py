@@ -9,6 +9,7 @@ from typing import Any
 from pydplib.errors import QuestionError
 from pydplib.schema.cells import CodeCell, Scalar, Storage
 from pydplib.schema.columns.base import Column, Label, Operator, Spelling
+from pydplib.schema.formulas import Step
 from pydplib.tables.cells import truth_of
 
 
@@ -31,6 +32,7 @@ class Flag(Column):
 
     label: Label = "quasi"
     title: str = ""
+    derived: str | Step = ""
 
     def __post_init__(self) -> None:
         self._check_words("title")

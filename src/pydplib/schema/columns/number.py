@@ -10,6 +10,7 @@ from pydplib.errors import SchemaError
 from pydplib.schema.cells import NumberCell, Storage
 from pydplib.schema.columns.base import Label, is_finite
 from pydplib.schema.columns.ranged import Numeric
+from pydplib.schema.formulas import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Number(Numeric):
         step: The public grid of quantiles; by default 1/1000 of the range or finer.
         label: How much the column gives away.
         title: The column's name for readers.
+        derived: How it is computed from other columns, e.g. ``"psa / volume"``; empty where the table holds it.
 
     Examples:
         >>> Number(18, 100, unit="years").width
@@ -38,6 +40,7 @@ class Number(Numeric):
     step: float | None = None
     label: Label = "quasi"
     title: str = ""
+    derived: str | Step = ""
 
     def __post_init__(self) -> None:
         self._set_plain("low", "high", "step")

@@ -7,7 +7,8 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from pydplib.engine import Bins, Condition
+from pydplib.engine import Bins, Condition, OneRow
+from pydplib.engine.persons import can_order
 from pydplib.errors import PydplibError
 from pydplib.release import Question
 from pydplib.release.grids import nice_edges
@@ -16,6 +17,7 @@ from pydplib.release.statistics import Part, offered_statistics
 from pydplib.schema import Column
 from pydplib.web.analyses.offering import Offer
 from pydplib.web.analyses.questions import (
+    AFTER,
     MOST_CONDITIONS,
     OPERATORS,
     build_question,
@@ -82,6 +84,8 @@ class QuestionForm(forms.Form):
         self._add_groups()
         self._add_bins()
         self.conditions = [self._add_condition(place) for place in range(1, MOST_CONDITIONS + 1)]
+        self._add_match()
+        self.after = self._add_person()
         self._add_accuracy()
 
     # -- what is asked ---------------------------------------------------------------------------
@@ -159,11 +163,35 @@ class QuestionForm(forms.Form):
         """Add one condition; the next is offered once this one is chosen. Returns its fields' names for the page."""
         if not self.offer.filters or (place > 1 and not self.data.get(f"where{place - 1}")):
             return None
+        label = "Only records where" if place == 1 else "or where" if self.data.get("match") == "any" else "and where"
+        return self._add_test(str(place), label, "All records" if place == 1 else "Nothing else")
+
+    def _add_match(self) -> None:
+        """Ask whether all conditions must hold, once there are two."""
+        if self.data.get("where1") and self.data.get("where2"):
+            choices = [("all", "All of them must hold"), ("any", "One of them is enough")]
+            self._choose("match", "Of these conditions", choices, required=True, radio=True, default="all")
+
+    def _add_person(self) -> dict[str, Any] | None:
+        """Ask which record of each person counts, and for a condition on it."""
+        schema = self.offer.schema
+        order = [name for name in self.offer.filters if schema.person is not None and can_order(schema, name)]
+        if not order:
+            return None
+        rules = [("", "All records, each person limited"), ("first", "The first"), ("last", "The last"),
+                 ("highest", "The one with the highest value")]  # fmt: skip
+        self._choose("rule", "Which records of each person?", rules)
+        if not self.data.get("rule"):
+            return {"names": ["rule"]}
+        label = "Highest value of" if self.data["rule"] == "highest" else "In the order of"
+        self._choose("order", label, [("", "Choose a field"), *self._named(order)], required=True)
+        after = self._add_test(AFTER, "Only if that record has", "Any record")
+        return {"names": ["rule", "order", *after["names"]]}
+
+    def _add_test(self, place: str, label: str, all_of_them: str) -> dict[str, Any]:
+        """Add a column, a condition on it and its values."""
         first, op = f"where{place}", f"op{place}"
-        none = ("", "All records" if place == 1 else "Nothing else")
-        self._choose(
-            first, "Only records where" if place == 1 else "and where", [none, *self._named(self.offer.filters)]
-        )
+        self._choose(first, label, [("", all_of_them), *self._named(self.offer.filters)])
         column = self.offer.filters.get(self.data.get(first, ""))
         if column is None:
             return {"names": [first]}
@@ -172,7 +200,7 @@ class QuestionForm(forms.Form):
         self._choose(op, "Condition", choices, required=True, default=operators[0])
         return {"names": [first, op, *self._add_values(place, column, self.data[op])]}
 
-    def _add_values(self, place: int, column: Column, operator: str) -> list[str]:
+    def _add_values(self, place: str, column: Column, operator: str) -> list[str]:
         listed = values_of(column)
         if listed and operator in ("is_in", "not_in"):
             key, known = f"values{place}", [(name, words) for name, _, words in listed]
@@ -264,9 +292,12 @@ class QuestionForm(forms.Form):
         """Make the question; whatever does not fit is said beside its field."""
         values: dict[str, Any] = super().clean() or {}
         bins = {name: made for name in self._grouped() if (made := self._bins_of(name)) is not None}
-        where = [found for place in range(1, MOST_CONDITIONS + 1) if (found := self._condition_of(place)) is not None]
+        places = [str(place) for place in range(1, MOST_CONDITIONS + 1)]
+        where = [found for place in places if (found := self._condition_of(place)) is not None]
+        after = self._condition_of(AFTER)
         if self.errors:
             return values
+        rule: Any = values.get("rule")
         try:
             self.question = build_question(
                 self.shape.ask,
@@ -277,6 +308,9 @@ class QuestionForm(forms.Form):
                 own={
                     part.name: found for part in own_parts(self.shape) if (found := values.get(part.form)) is not None
                 },
+                any_of=values.get("match") == "any",
+                per_person=OneRow(rule, (values["order"],)) if rule else None,
+                after=() if after is None else (after,),
             )
             check_cells(self.question, self.offer.schema)
         except PydplibError as error:
@@ -299,7 +333,7 @@ class QuestionForm(forms.Form):
             self.add_error(key, str(error))
             return None
 
-    def _condition_of(self, place: int) -> Condition | None:
+    def _condition_of(self, place: str) -> Condition | None:
         name, op = self.cleaned_data.get(f"where{place}"), self.cleaned_data.get(f"op{place}")
         if not name or not op or any(key in self.errors for key in self._condition_keys(place)):
             return None
@@ -315,7 +349,7 @@ class QuestionForm(forms.Form):
             self.add_error(fields[0] if fields else f"op{place}", str(error))
             return None
 
-    def _condition_keys(self, place: int) -> list[str]:
+    def _condition_keys(self, place: str) -> list[str]:
         return [key for key in (f"values{place}", f"low{place}", f"high{place}") if key in self.fields]
 
     def forgive_gaps(self) -> None:
@@ -337,7 +371,13 @@ class QuestionForm(forms.Form):
     @property
     def condition_rows(self) -> list[list[Any]]:
         """The conditions, one list of fields each."""
-        return [[self[name] for name in row["names"]] for row in self.conditions if row]
+        rows = [[self[name] for name in row["names"]] for row in self.conditions if row]
+        return [*rows, [self["match"]]] if "match" in self.fields else rows
+
+    @property
+    def person_fields(self) -> list[Any]:
+        """Which record of each person counts, and the condition on it."""
+        return [self[name] for name in self.after["names"]] if self.after else []
 
     @property
     def accuracy_fields(self) -> list[Any]:

@@ -27,6 +27,7 @@ from pydplib.web.analyses.asking import (
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign
+from pydplib.web.intake.snapshots import published_snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,11 @@ def _number(questions: Sequence[Question]) -> int:
 def bought_tables(project: Any, user: Any, place: Any) -> list[MeasuredTables]:
     """Return the tables that the user's organisation has paid for, of the published snapshot.
 
-    Tables with a field that the policy does not open to the user's role today are left out.
+    Tables with a field that the policy does not open to the user's role today are left out; while nothing is published,
+    there are none.
     """
+    if published_snapshot(project) is None:
+        return []
     session, _ = open_session(project, user, place, preview=True)
     return [tables for tables in session.bought if _is_open(session, tables)]
 

@@ -61,6 +61,11 @@ def titles_of(schema: Schema) -> dict[str, str]:
     return {name: column.title or name for name, column in schema.columns.items()}
 
 
+def of_table(snapshot: Snapshot, words: str) -> str:
+    """Return the words of a question with the table that it is about, where that is not the reports."""
+    return f"{snapshot.table_title}: {words}" if snapshot.group else words
+
+
 def offer_for(project: Any, place: Any, table: str = "") -> Offer:
     """Return what a member may ask by the policy of this moment, read once and asked once for all fields.
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pydplib.engine import Bins, Condition
+from pydplib.engine import Bins, Condition, OneRow
+from pydplib.engine.conditions import AnyOf
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Question
 from pydplib.release.axes import show_key
@@ -145,6 +146,9 @@ def build_question(
     bins: Mapping[str, Bins] | None = None,
     where: Sequence[Condition] = (),
     own: Mapping[str, Any] | None = None,
+    any_of: bool = False,
+    per_person: OneRow | None = None,
+    after: Sequence[Condition] = (),
 ) -> Question:
     """Return a question of ``pydplib.release`` from the parts of the form.
 
@@ -155,6 +159,9 @@ def build_question(
         bins: Column -> public bins, where they are not the default ones.
         where: Conditions, all of which must hold.
         own: What only this statistic asks for, e.g. ``{"of": "persons"}`` for ``count``.
+        any_of: Whether one of the conditions is enough.
+        per_person: Which one record of each person counts.
+        after: Conditions on that record.
 
     Raises:
         QuestionError: In plain words, if the parts do not fit together.
@@ -180,7 +187,9 @@ def build_question(
     if missing:
         raise QuestionError(f"This question needs more than this form asks: {missing[0]}")
     groups = {name: edges.get(name, ...) for name in by}
-    return shape.from_form(column=field, groups=groups, edges=edges, where=where, own=given)
+    conditions = [AnyOf(*where)] if any_of and len(where) > 1 else where
+    question = shape.from_form(column=field, groups=groups, edges=edges, where=conditions, own=given)
+    return question.of_persons(per_person, after) if per_person is not None or after else question
 
 
 def check_cells(question: Question, schema: Schema) -> None:
@@ -213,14 +222,32 @@ def params_of(question: Question, columns: Mapping[str, Column]) -> list[tuple[s
             found.append((f"bins_{name}", edges_text(keys.edges)))
     if getattr(question, "edges", None):
         found.append((f"bins_{question.measured[0]}", edges_text(question.edges)))  # type: ignore[attr-defined]
-    for place, condition in enumerate(question.conditions, start=1):
-        found += [(f"where{place}", condition.column), (f"op{place}", condition.op)]
-        listed = values_of(columns[condition.column]) if condition.column in columns else []
-        if listed:
-            found += [(f"values{place}", name) for name, value, _ in listed if value in condition.values]
-        else:
-            found += [(f"{end}{place}", str(v)) for end, v in zip(("low", "high"), condition.values, strict=False)]
+    conditions: Sequence[Condition] = question.conditions
+    if len(conditions) == 1 and isinstance(conditions[0], AnyOf):
+        conditions = conditions[0].parts
+        found.append(("match", "any"))
+    for place, condition in enumerate(conditions, start=1):
+        found += _condition_params(str(place), condition, columns)
+    if question.per_person is not None:
+        found += [("rule", question.per_person.rule), ("order", question.per_person.order[0])]
+    for condition in question.conditions_after[:1]:
+        found += _condition_params(AFTER, condition, columns)
     return found
+
+
+AFTER = "_after"
+"""What the fields of the condition on each person's one record end with."""
+
+
+def _condition_params(place: str, condition: Condition, columns: Mapping[str, Column]) -> list[tuple[str, str]]:
+    """Return one condition as the fields of the form."""
+    if isinstance(condition, AnyOf):  # next to other conditions: the form has no fields for that
+        return []
+    found = [(f"where{place}", condition.column), (f"op{place}", condition.op)]
+    listed = values_of(columns[condition.column]) if condition.column in columns else []
+    if listed:
+        return found + [(f"values{place}", name) for name, value, _ in listed if value in condition.values]
+    return found + [(f"{end}{place}", str(v)) for end, v in zip(("low", "high"), condition.values, strict=False)]
 
 
 def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
@@ -242,7 +269,23 @@ def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
         words = f"{ask.capitalize()} of {titles.get(question.get('of', ''), question.get('of', ''))}"
         words += " by " + " and ".join(groups) if groups else ""
     where = [condition_words(Condition.from_dict(entry), titles) for entry in question.get("where", ())]
-    return f"{words}, where {' and '.join(where)}" if where else words
+    words = f"{words}, where {' and '.join(where)}" if where else words
+    if question.get("per_person"):
+        words += f", {rule_words(OneRow.from_dict(question['per_person']), titles)}"
+    after = [condition_words(Condition.from_dict(entry), titles) for entry in question.get("after", ())]
+    return f"{words}, if {' and '.join(after)}" if after else words
+
+
+def rule_words(rule: OneRow, titles: Mapping[str, str]) -> str:
+    """Return which record of each person counts, as a reader's words.
+
+    Examples:
+        >>> rule_words(OneRow("highest", ("pirads",)), {"pirads": "Score"})
+        'of each person the record with the highest Score'
+    """
+    order = " and ".join(titles.get(name, name) for name in rule.order)
+    how = f"with the highest {order}" if rule.rule == "highest" else f"that is {rule.rule} by {order}"
+    return f"of each person the record {how}"
 
 
 def condition_words(condition: Condition, titles: Mapping[str, str]) -> str:
@@ -252,6 +295,8 @@ def condition_words(condition: Condition, titles: Mapping[str, str]) -> str:
         >>> condition_words(Condition("age", "between", (60, 70)), {"age": "Age"})
         'Age is between 60 and 70'
     """
+    if isinstance(condition, AnyOf):
+        return f"({' or '.join(condition_words(part, titles) for part in condition.parts)})"
     shown = [show_key(value) for value in condition.values]
     between = " and " if condition.op == "between" else " or "
     words = f"{titles.get(condition.column, condition.column)} {OPERATORS[condition.op]} {between.join(shown)}"

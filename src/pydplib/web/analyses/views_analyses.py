@@ -21,7 +21,7 @@ from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.figures import figure_of, headline_of, in_words, rest_words, sampling_words, table_of
 from pydplib.web.analyses.models import Analysis
-from pydplib.web.analyses.offering import titles_of
+from pydplib.web.analyses.offering import of_table, titles_of
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.analyses.questions import params_of, title_of
 from pydplib.web.analyses.receiving import offer_for, receive_analysis
@@ -147,7 +147,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     release, snapshot = release_of(item), snapshot_of(item)
     schema, current = Schema.from_json(snapshot.schema), published_snapshot(item.project, snapshot.group)
     titles = titles_of(schema)
-    words = title_of(dict(release.question), titles)
+    words = of_table(snapshot, title_of(dict(release.question), titles))
     shown = in_words(release, snapshot.template.template)
     columns, rows = table_of(shown, original=original)
     figure = figure_of(shown, title=words, original=original)

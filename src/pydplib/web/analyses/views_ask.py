@@ -15,7 +15,7 @@ from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, 
 from pydplib.release import Price
 from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.forms import QuestionForm
-from pydplib.web.analyses.offering import Offer, offer_for
+from pydplib.web.analyses.offering import Offer, of_table, offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.doors import door
@@ -88,7 +88,7 @@ def _agreed(data: QueryDict) -> int:
 def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
     values: dict[str, Any] = {**_frame(request), "form": form, "price": None, "denied": None}
     if form.is_valid() and form.question is not None:
-        values["words"] = title_of(form.question.to_dict(), form.titles)
+        values["words"] = of_table(form.offer.snapshot, title_of(form.question.to_dict(), form.titles))
         try:
             values["price"] = quote(
                 request.project,

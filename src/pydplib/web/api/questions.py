@@ -52,9 +52,28 @@ class ConditionIn(Strict):
     values: Annotated[list[Value], Field(max_length=200)] = Field(default_factory=list)
 
 
+class AnyOfIn(Strict):
+    """Several conditions on the rows, at least one of which must hold."""
+
+    any_of: Annotated[list[ConditionIn], Field(min_length=2, max_length=10)]
+
+
+Conditions: TypeAlias = Annotated[list[ConditionIn | AnyOfIn], Field(max_length=10)]
+
+
+class OneRowIn(Strict):
+    """Which one row of each person counts: the first or last by these columns, or the one with the highest values."""
+
+    rule: Literal["first", "last", "highest"]
+    order: Annotated[list[Name], Field(min_length=1, max_length=3)]
+    person: Name | None = None
+
+
 class _Asked(Strict):
     by: Annotated[list[Group], Field(max_length=3)] = Field(default_factory=list)
-    where: Annotated[list[ConditionIn], Field(max_length=10)] = Field(default_factory=list)
+    where: Conditions = Field(default_factory=list)
+    per_person: OneRowIn | None = None
+    after: Conditions = Field(default_factory=list)
 
 
 _TYPES: dict[str, Any] = {
