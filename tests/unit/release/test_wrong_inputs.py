@@ -155,7 +155,7 @@ LIBRARY: list[Wrong] = [
     ("no such file", lambda: dp.load("nowhere.csv", SCHEMA), DataError, "no file 'nowhere.csv'"),
     ("a folder", lambda: dp.load(".", SCHEMA), ParameterError, "This is a folder"),
     ("unknown ending", lambda: dp.load("table.docx", SCHEMA), ParameterError, "load() reads .csv"),
-    ("unknown address", lambda: dp.load("mysql://a/b", SCHEMA), ParameterError, "Known are postgresql://"),
+    ("unknown address", lambda: dp.load("oracle://a/b", SCHEMA), ParameterError, "Known are postgresql://"),
     ("no table name", lambda: dp.load("postgresql://a/b", SCHEMA), ParameterError, "table='reports'"),
     ("a column", lambda: dp.load(FRAME.age, SCHEMA), DataError, "this is one column"),
     ("a polars column", lambda: dp.load(pl.Series([1]), SCHEMA), DataError, "this is one column"),
