@@ -46,6 +46,14 @@ def test_other_tables_leave_the_limit_and_open_fields_to_the_owner(table: str) -
     assert all(str(column.high) == "2026-01-31" for column in schema.columns.values() if column.kind == "date")
 
 
+def test_all_tables_of_a_database_share_one_budget() -> None:
+    schemas = [omop_schema(table, max_rows_per_person=1, today=TODAY) for table in OMOP_TABLES]
+    assert {schema.lineage for schema in schemas} == {"omop"} and len({schema.name for schema in schemas}) == 4
+    assert omop_schema("person", lineage="cdm-2").lineage == "cdm-2"
+    assert all('lineage = "omop"' in propose_omop(table) for table in OMOP_TABLES)
+    assert dp.Schema.from_toml(propose_omop("person", today=TODAY)).lineage == "omop"
+
+
 def test_open_fields_are_declared_by_the_caller() -> None:
     schema = omop_schema(
         "measurement", max_rows_per_person=3, concepts={"measurement_concept_id": [3013603]},

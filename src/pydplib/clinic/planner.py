@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from pydplib._shown import Shown
+from pydplib.budget.units import exact
 from pydplib.clinic.intervals import laplace_variance, normal_quantile
 from pydplib.errors import ParameterError, did_you_mean
 
@@ -243,6 +244,9 @@ def plan(
         >>> plan("odds ratio", epsilon=1.0, power=0.8, baseline=0.3, effect=2.0).n
         296
     """
+    for name, number in {"n": n, "epsilon": epsilon, "power": power, "margin": margin, **design}.items():
+        if number is not None and name in ("n", "epsilon", "power", "margin", *Design.__dataclass_fields__):
+            exact(number, name=name)
     try:
         made = Design(kind, **design)
     except TypeError:
@@ -259,6 +263,8 @@ def plan(
         raise ParameterError("n= is a number of persons, at least 2.")
     if epsilon is not None and epsilon <= 0:
         raise ParameterError("epsilon= is above 0, e.g. 1.0.")
+    if margin is not None and margin <= 0:
+        raise ParameterError("margin= is above 0, e.g. 0.1.")
     goal = power is not None or margin is not None
     if (n is None) + (epsilon is None) + (not goal) != 1:
         raise ParameterError("Give two of the three: persons (n=), epsilon, and a goal (power or margin).")

@@ -31,11 +31,13 @@ def date_edges(first: str, last: str, every: str) -> list[str]:
     Examples:
         >>> date_edges("2018-01-15", "2018-07-01", "quarter")
         ['2018-01-15', '2018-04-01', '2018-07-01']
+        >>> date_edges("9998-12-01", "9999-12-31", "year")
+        ['9998-12-01', '9999-01-01', '9999-12-31']
     """
     start, end = dt.date.fromisoformat(first), dt.date.fromisoformat(last)
     step, found = MONTHS[every], [start]
     month = start.year * 12 + (start.month - 1) // step * step + step
-    while (day := dt.date(month // 12, month % 12 + 1, 1)) < end:
+    while month // 12 <= end.year and (day := dt.date(month // 12, month % 12 + 1, 1)) < end:
         found.append(day)
         month += step
     return [day.isoformat() for day in (*found, end)]

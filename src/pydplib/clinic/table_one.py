@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -11,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._csv_text import csv_pieces
 from pydplib._shown import Shown
 from pydplib.clinic.association import independence_test
 from pydplib.clinic.contrasts import means
 from pydplib.clinic.intervals import Floats, holm, laplace_variance, normal_quantile
-from pydplib.engine import Bins, OneRow
+from pydplib.engine import OneRow
 from pydplib.errors import QuestionError
 from pydplib.release import Count, Crosstab, Histogram, MeasuredTables, Release, Session
 from pydplib.release.findings import NOT_PERSONS, p_text
-from pydplib.release.statistics.question import Conditions, even_bins
+from pydplib.release.statistics.question import Conditions, even_bins, to_bins
 from pydplib.schema import OTHER
 
 _MEAN_BINS = 10
@@ -75,12 +74,9 @@ class TableOne(Shown):
         return f"{self.tables.guarantee.sentence} Cost: {self.tables.cost}."
 
     def to_csv(self) -> str:
-        """Return the table as CSV."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.head)
-        writer.writerows([[cell.replace(_SPACE, " ") for cell in row] for row in self.rows])
-        return out.getvalue()
+        """Return the table as CSV; no spreadsheet runs a cell of it as a formula."""
+        rows = [[cell.replace(_SPACE, " ") for cell in row] for row in self.rows]
+        return "".join(csv_pieces(self.head, rows, end="\n"))
 
     def to_html(self) -> str:
         """Return the table as HTML with its styles written in, as word processors keep them when it is pasted."""
@@ -154,7 +150,9 @@ def table_one(
         ('', 2)
     """
     schema = session.table.schema
-    named = list(dict.fromkeys(variables))
+    named = [] if isinstance(variables, str) else list(dict.fromkeys(variables))
+    if bins is not None and not isinstance(bins, Mapping):
+        raise QuestionError("bins= says which number is cut how: bins={'age': 6}.")
     if not named or by in named:
         raise QuestionError("Table 1 needs its variables, e.g. table_one(session, ['age', 'bph'], by='arm', ...).")
     cut = {name: _edges(schema, name, (bins or {}).get(name)) for name in named}
@@ -174,8 +172,8 @@ def _edges(schema: Any, name: str, wanted: Any) -> tuple[Any, ...] | None:
     if not column.is_binned and wanted is None:
         return None
     if wanted is None or isinstance(wanted, int):
-        return even_bins(column, wanted or _MEAN_BINS).edges
-    return wanted.edges if isinstance(wanted, Bins) else tuple(wanted)
+        return even_bins(column, _MEAN_BINS if wanted is None else wanted).edges
+    return to_bins(wanted).edges
 
 
 def _own(release: Release, by: str | None) -> str:

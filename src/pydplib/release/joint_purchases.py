@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pydplib.budget.keys import ReleaseKey, canonical_json
-from pydplib.budget.units import ATTO
+from pydplib.budget.rules import Limit
+from pydplib.budget.units import ATTO, floor_units
 from pydplib.errors import ParameterError
 from pydplib.policy import check_spend
 from pydplib.release.facts import Facts
@@ -59,7 +60,8 @@ class Together:
         if self.epsilon is not None:
             return (check_epsilon(self.epsilon),) * number
         given = self.each
-        every = (given,) * number if isinstance(given, int | float) else tuple(given or ())
+        several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+        every = tuple(given) if several else (given,) * number  # type: ignore[arg-type]
         if len(every) != number:
             raise ParameterError(f"each= is one number, or one for each of the {number} questions. Got {len(every)}.")
         return tuple(check_epsilon(loss) for loss in every)
@@ -90,8 +92,16 @@ def _check_budget_has(session: Session, delta: Fraction) -> None:
             "This budget is pure: it has no delta, and tables get discrete Laplace noise. Leave delta= out, or open a "
             "budget with a delta: Session(..., budget=dp.ApproxDP(2.0, 1e-6))."
         )
+    check_kept_delta(limit, delta)
+
+
+def check_kept_delta(limit: Limit, delta: Fraction) -> None:
+    """Refuse a delta beyond the one that the budget itself converts rho with.
+
+    A larger one would buy more rho for the same epsilon: more than the role's cap and the policy have judged.
+    """
     kept = Fraction(limit.atto_conversion, ATTO)
-    if delta > kept:
+    if floor_units(delta, ATTO) > limit.atto_conversion:
         raise ParameterError(
             f"This budget keeps a delta of {float(kept):g} for Gaussian noise, half of its own unless it was opened "
             f"otherwise. Ask for at most that: delta={float(kept):g}."

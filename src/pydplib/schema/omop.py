@@ -20,6 +20,9 @@ from pydplib.schema.table import Schema
 OMOP_TABLES = ("person", "visit_occurrence", "measurement", "condition_occurrence")
 """The tables whose schemas are known."""
 
+LINEAGE = "omop"
+"""The family that the tables of a database are: budgets count what is released about a person from all of them."""
+
 CONCEPTS: Mapping[int, str] = {
     8507: "male",
     8532: "female",
@@ -110,8 +113,11 @@ def omop_schema(
     columns: Sequence[str] | None = None,
     size: int | None = None,
     today: dt.date | None = None,
+    lineage: str = LINEAGE,
 ) -> Schema:
     """Return the schema of an OMOP table; what the definition leaves open is what you say.
+
+    All tables of one database have one lineage: they are about the same persons, and share one budget.
 
     Args:
         table: One of ``OMOP_TABLES``.
@@ -123,6 +129,7 @@ def omop_schema(
         columns: The fields that the table has; by default all of the definition.
         size: The number of persons, only if it is public.
         today: The last possible day of an event; by default today.
+        lineage: The name of the database, where several are entered in one ledger.
 
     Examples:
         >>> schema = omop_schema("measurement", max_rows_per_person=5, bounds={"value_as_number": (0, 100)})
@@ -154,7 +161,9 @@ def omop_schema(
             )
         elif isinstance(fact, Column):
             declared[name] = fact
-    return Schema(declared, person="person_id", max_rows_per_person=max_rows_per_person, size=size, name=table)
+    return Schema(
+        declared, person="person_id", max_rows_per_person=max_rows_per_person, size=size, name=table, lineage=lineage
+    )
 
 
 def propose_omop(table: str, names: Sequence[str] | None = None, *, today: dt.date | None = None) -> str:
@@ -172,6 +181,7 @@ def propose_omop(table: str, names: Sequence[str] | None = None, *, today: dt.da
         f"# The {table} table of the OMOP Common Data Model 5.4: kinds, bounds and concepts are public facts of it.",
         "# Fill in the empty entries by what is possible in the real world; delete columns that nobody will ask about.",
         f"name = {toml_value(table)}",
+        f"lineage = {toml_value(LINEAGE)}  # the same in all tables: they are about the same persons, with one budget",
         f"person = {toml_value(person)}",
     ]
     if table == "person":

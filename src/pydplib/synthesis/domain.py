@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydplib.engine import Bins
 from pydplib.errors import ParameterError, QuestionError, did_you_mean
 from pydplib.release.axes import Axis, show_key
+from pydplib.release.statistics.question import even_bins, to_bins
 from pydplib.schema import OTHER, Column, Schema
 from pydplib.synthesis.model import Floats, Integers
 
@@ -27,6 +28,8 @@ MOST_COLUMNS = 60
 
 MOST_VALUES = 1_000
 """Most cells of one column."""
+
+_RELATIONS = "A relation has two or three different columns: relations=[('age', 'pirads')]."
 
 _MOST_STEPS = 100_000  # steps of a number's grid that are listed one by one
 
@@ -192,8 +195,13 @@ def variables_of(schema: Schema, columns: Iterable[str] | Mapping[str, Any] | No
         ]
     elif isinstance(columns, str):
         raise QuestionError(f"columns= is a list of names: columns=['{columns}'].")
+    elif not isinstance(columns, Iterable):
+        raise QuestionError("columns= is a list of names: columns=['age', 'pirads'].")
     else:
-        names = list(dict.fromkeys(columns))
+        named = list(columns)
+        if not all(isinstance(name, str) for name in named):
+            raise QuestionError("columns= is a list of names: columns=['age', 'pirads'].")
+        names = list(dict.fromkeys(named))
     if not names:
         raise QuestionError("A synthetic table needs at least one column that can be counted.")
     if len(names) > MOST_COLUMNS:
@@ -210,8 +218,7 @@ def _variable(schema: Schema, name: str, bins: Any) -> Variable:
     if bins is not None:
         if not column.is_ranged:
             raise QuestionError(f"Bins are for numbers and dates; column '{name}' is a {column.kind}.")
-        edges = column.even_bins(bins) if isinstance(bins, int) and not isinstance(bins, bool) else bins
-        found: tuple[Any, ...] | Bins = Bins(edges)
+        found: tuple[Any, ...] | Bins = _bins(column, name, bins)
     elif column.listed:
         found = tuple(key for key in column.listed if key != OTHER or OTHER in column.choices)
     else:
@@ -228,18 +235,34 @@ def _variable(schema: Schema, name: str, bins: Any) -> Variable:
     return variable
 
 
+def _bins(column: Column, name: str, bins: Any) -> Bins:
+    """Return bins from their number or their edges: 20 and 20.0 are one edge."""
+    if isinstance(bins, Bins) or (isinstance(bins, Iterable) and not isinstance(bins, str)):
+        return to_bins(bins)
+    whole = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
+    if not whole or not 1 <= bins < MOST_VALUES:
+        raise QuestionError(
+            f"Column '{name}' takes a number of bins from 1 to {MOST_VALUES - 1}, or edges: columns={{'{name}': 10}}."
+        )
+    return even_bins(column, int(bins))
+
+
 def relations_of(variables: Sequence[Variable], relations: Iterable[Iterable[str]]) -> tuple[tuple[int, ...], ...]:
     """Return declared relations as places of columns, each once, in one order."""
     places = {variable.name: place for place, variable in enumerate(variables)}
     found = []
+    if isinstance(relations, str) or not isinstance(relations, Iterable):
+        raise QuestionError(_RELATIONS)
     for relation in relations:
-        names = [relation] if isinstance(relation, str) else list(relation)
+        names = list(relation) if isinstance(relation, Iterable) and not isinstance(relation, str) else [relation]
+        if not all(isinstance(name, str) for name in names):
+            raise QuestionError(_RELATIONS)
         for name in names:
             if name not in places:
                 raise QuestionError(f"A relation names '{name}', no column of the table.{did_you_mean(name, places)}")
         columns = tuple(sorted({places[name] for name in names}))
         if not 2 <= len(columns) <= 3:
-            raise QuestionError("A relation has two or three different columns: relations=[('age', 'pirads')].")
+            raise QuestionError(_RELATIONS)
         cells = math.prod(variables[place].size for place in columns)
         if cells > 20_000:
             raise QuestionError(f"The relation {' x '.join(names)} has {cells} cells. Use wider bins or fewer columns.")

@@ -19,6 +19,8 @@ from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.noise.randomness import random_bytes
 from pydplib.policy import OutputLabel, Policy, check_spend, label_of_noise_factor, parse_noise_factor, settle_epsilon
+from pydplib.release.joint_purchases import check_kept_delta
+from pydplib.release.measured import check_delta
 from pydplib.release.prices import NEEDS_SIZE, Price
 from pydplib.release.public import check_epsilon
 from pydplib.release.session import Session
@@ -119,7 +121,10 @@ class Design:
     @property
     def parameters(self) -> dict[str, Any]:
         """What else decides the answer, for the key of the release."""
-        declared = {variable.name: variable.column.to_dict() for variable in self.variables}
+        # Which row of a person counts depends on every column that orders rows: all of them are declared here.
+        used = sorted({name for plan in self.plans for name in plan.read})
+        columns = {name: self.schema.column(name).to_dict() for name in used}
+        declared = {"table": self.schema.name, "columns": columns}
         found = {"declared": sha256_hex(canonical_json(declared)), "epsilon": str(self.epsilon), "version": VERSION}
         return found if self.delta is None else found | {"delta": str(self.delta)}
 
@@ -218,9 +223,10 @@ def design(
             "This budget is pure, and so is everything bought from it: leave delta= out (discrete Laplace noise). For "
             "Gaussian noise, which is smaller here, open a budget with a delta: budget=dp.ApproxDP(1.0, 1e-6)."
         )
-    chance = None if not own_delta else Fraction(own_delta, ATTO) if delta is None else Fraction(str(delta))
-    if chance is not None and not 0 < chance < 1:
-        raise ParameterError("delta must lie strictly between 0 and 1.")
+    chance = None if not own_delta else Fraction(own_delta, ATTO)
+    if delta is not None:
+        chance = check_delta(delta)
+        check_kept_delta(limit, chance)
     draft = Design(schema, variables, declared, bound, bool(find), Fraction(1), chance)
     loss, label, notes = _agree(session, draft, epsilon, noise_factor, buy=buy)
     found = replace(draft, epsilon=loss)
@@ -420,10 +426,16 @@ def synthesize(
         ['pirads', 'bph']
     """
     loss = check_epsilon(epsilon)
-    # Half of an account's delta converts rho: twice the delta of the one table that it pays for.
-    budget = PureDP(float(loss)) if delta is None else ApproxDP(float(loss), 2 * delta)
+    budget: PureDP | ApproxDP = PureDP(float(loss))
+    if delta is not None:
+        if check_delta(delta) >= Fraction(1, 2):
+            raise ParameterError(
+                "A synthetic table needs a delta below a half, and a sensible one is below a millionth."
+            )
+        # Half of an account's delta converts rho: twice the delta of the one table that it pays for.
+        budget = ApproxDP(float(loss), 2 * delta)
     table = frame if isinstance(frame, Table) else load(frame, schema)
     whole = Policy(data_set_budget=max(1.0, 2 * float(loss)))
     session = Session(table, recipient="notebook", budget=budget, policy=whole, show_data_set=False)
     asked = {"columns": columns, "relations": relations, "of": of, "find": find}
-    return buy_synthetic(session, progress=progress, epsilon=float(loss), delta=delta, noise_factor=None, **asked)
+    return buy_synthetic(session, progress=progress, epsilon=float(loss), delta=None, noise_factor=None, **asked)

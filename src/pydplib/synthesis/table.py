@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pydplib._csv_text import safe_cell
 from pydplib._shown import Shown
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import canonical_json
@@ -26,6 +27,7 @@ from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.mean import Mean
 from pydplib.release.statistics.noise import COVERAGE, check_confidence
 from pydplib.release.statistics.question import Question
+from pydplib.release.stored import costs_as_said
 from pydplib.schema.columns.base import column_from_dict
 from pydplib.synthesis.domain import REST, Decoded, Variable, check_rows
 from pydplib.synthesis.drawing import draw_codes, expand_codes, uniforms, whole_weights
@@ -423,6 +425,8 @@ class SyntheticTable(Shown):
         """
         table, _ = self._population_table((one, other))
         places = tuple(sorted(self._places((one, other))))
+        if len(places) != 2:
+            raise QuestionError("A test is about two different columns.")
         if len(table.columns) == 2 and all(len(self.variables[c].cells) == 2 for c in places):
             p_values = self.odds_ratio(one, other).p_values
             assert p_values is not None
@@ -637,17 +641,22 @@ class SyntheticTable(Shown):
                 raise ValueError
             shape = [int(group.max()) + 1 for group in groups]
             guarantee = read_guarantee(values["guarantee"])
-            if not isinstance(guarantee, PureDP | ApproxDP):
+            cost = Cost.from_dict(values["cost"])
+            pure, total = bool(values["pure"]), float(values["total"])
+            if not isinstance(guarantee, PureDP if pure else ApproxDP) or not costs_as_said(guarantee, cost):
                 raise ValueError
-            return cls(
+            one_ways = tuple(_read_table(plain, sizes) for plain in values["one_ways"])
+            if [table.columns for table in one_ways] != [(c,) for c in range(len(sizes))] or not 1 <= total < math.inf:
+                raise ValueError
+            found = cls(
                 question=dict(values["question"]),
                 variables=variables,
-                one_ways=tuple(_read_table(plain, sizes) for plain in values["one_ways"]),
+                one_ways=one_ways,
                 groups=groups,
                 relations=tuple(_read_table(plain, shape) for plain in values["relations"]),
                 declared=int(values["declared"]),
                 candidates=int(values["candidates"]),
-                total=float(values["total"]),
+                total=total,
                 cliques=tuple(
                     (
                         tuple(plain["columns"]),
@@ -656,14 +665,17 @@ class SyntheticTable(Shown):
                     for plain in values["cliques"]
                 ),
                 seed=bytes.fromhex(values["seed"]).hex(),
-                pure=bool(values["pure"]),
+                pure=pure,
                 guarantee=guarantee,
-                cost=Cost.from_dict(values["cost"]),
+                cost=cost,
                 counted=str(values["counted"]),
                 one_row=bool(values["one_row"]),
                 notes=tuple(str(note) for note in values["notes"]),
                 key=values["key"],
             )
+            if {*found.tree.cliques} != {columns for columns, _ in found.cliques}:
+                raise ValueError
+            return found
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
             raise DataError(f"This is no stored synthetic table ('{FORMAT}'). Use what to_json gave.") from None
 
@@ -731,15 +743,20 @@ def _written(column: Decoded) -> list[Any]:
 def _plain_text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return safe_cell(value)
 
 
 def _columns_of(question: Question | Iterable[str]) -> tuple[str, ...]:
     if isinstance(question, Question):
-        if question.conditions:
+        if question.is_narrowed:
             raise QuestionError("Conditions are not part of margins and intervals: ask for the whole table of counts.")
+        if question.per_person is not None:
+            raise QuestionError("Which row of each person counts was said in the purchase: leave out per_person=.")
         return tuple(sorted(question.fields))
-    return (question,) if isinstance(question, str) else tuple(question)
+    names = (question,) if isinstance(question, str) else tuple(question) if isinstance(question, Iterable) else ()
+    if not all(isinstance(name, str) for name in names):
+        raise QuestionError("A figure is a question, or the names of its columns: ['age', 'pirads'].")
+    return names
 
 
 def _margin(variance: float, cells: int, confidence: float) -> float:

@@ -55,6 +55,11 @@ def test_persons_and_epsilon_are_the_least_that_reach_the_goal() -> None:
         ({"kind": "mean", "n": 652, "margin": 1.0, "deviation": 8.0, "range": 6.0}, "at most 3"),
         ({"kind": "means", "n": 50, "epsilon": 1.0, "devation": 2.0}, "Did you mean 'deviation'"),
         ({"kind": "proportions", "n": 50, "epsilon": 1.0, "baseline": 0.9, "effect": 0.3}, "between 0 and 1"),
+        ({"kind": "mean", "n": 100, "epsilon": float("nan")}, "epsilon must be a finite number"),
+        ({"kind": "mean", "n": "100", "epsilon": 1.0}, "n must be a finite number"),
+        ({"kind": "mean", "n": 100, "epsilon": 1.0, "deviation": float("nan")}, "deviation must be a finite number"),
+        ({"kind": "mean", "n": 100, "margin": float("nan")}, "margin must be a finite number"),
+        ({"kind": "mean", "n": 100, "margin": -1.0}, "margin= is above 0"),
     ],
 )
 def test_what_makes_no_sense_is_said(said: dict[str, object], words: str) -> None:

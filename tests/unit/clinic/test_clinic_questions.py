@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import pydplib as dp
 from pydplib.clinic.contrasts import compare_shares
 from pydplib.clinic.survival_curves import survival_curve
+from pydplib.clinic.table_one import Line
 from pydplib.errors import QuestionError
 from pydplib.release.grammar import parse_question
 from pydplib.release.statistics import STATISTICS
@@ -185,6 +187,34 @@ def test_top_values_are_the_most_frequent(reports: dp.Session) -> None:
     assert list(release.value) == rows.index[:3].tolist()
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"variables": "age"}, "Table 1 needs its variables"),
+        ({"bins": {"age": 10**9}}, "from 1 to 10000"),
+        ({"bins": {"age": 0}}, "from 1 to 10000"),
+        ({"bins": 5}, "bins="),
+    ],
+)
+def test_table_one_refuses_in_words_what_it_cannot_cut(reports: dp.Session, said: Any, words: str) -> None:
+    before = reports.remaining.epsilon
+    with pytest.raises(QuestionError, match=words):
+        dp.clinic.table_one(reports, **({"variables": ["age"], "by": "bph", "epsilon": 1.0} | said))
+    assert reports.remaining.epsilon == before
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        None, 5, {"ask": ["count"]}, {"ask": "count", "by": 5}, {"ask": "count", "by": [None]},
+        {"ask": "count", "by": [{}]}, {"ask": "count", "where": 5}, {"ask": "count", "after": [None]},
+    ],
+)  # fmt: skip
+def test_plain_values_that_are_no_question_are_refused_in_words(plain: Any) -> None:
+    with pytest.raises(QuestionError):
+        dp.Mean.from_dict(plain)
+
+
 def test_table_one_is_one_purchase_with_tests_that_are_corrected(reports: dp.Session) -> None:
     before = reports.remaining.epsilon
     found = dp.clinic.table_one(
@@ -196,6 +226,9 @@ def test_table_one_is_one_purchase_with_tests_that_are_corrected(reports: dp.Ses
     assert found.to_csv().splitlines()[0].count(",") == 4 and "mean (SD)" in found.to_csv()
     assert found.to_html().startswith("<table style=") and "class=" not in found.to_html()
     assert "Holm" in str(found)
+    lines = (Line("=1+1", ("-",)), Line("@b", ("2",), indent=1))
+    hostile = replace(found, arms=("+cmd",), lines=lines).to_csv().splitlines()
+    assert hostile == [",'+cmd", "'=1+1,'-", "'    @b,2"]
     weighted = dp.clinic.table_one(reports, ["prostatitis"], by="bph", epsilon=1.0)
     assert all(line.p is None for line in weighted.lines) and "per_person=" in str(weighted)
 

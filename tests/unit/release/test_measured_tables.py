@@ -254,6 +254,10 @@ def test_what_cannot_be_paid_or_measured_is_refused_before_anything_is_spent(coh
         session.price_all([dp.Count()], epsilon=0.1, delta=1e-6)
     with pytest.raises(dp.ParameterError, match="no default"):
         session.price_all([dp.Count()], epsilon=None)
+    for each in ("0.5", object(), float("nan"), True):
+        with pytest.raises(dp.ParameterError, match="must be a finite number"):
+            session.price_all([dp.Count()], each=each)
+    assert session.price_all([dp.Count()], each=Fraction(1, 4)).cost.epsilon == 0.25
     with pytest.raises(dp.QuestionError, match="at most 2000"):
         session.price_all([dp.Crosstab("age", "pirads", "prostatitis", "bph", "year")], epsilon=0.1)
     with pytest.raises(dp.QuestionError, match="list of questions"):

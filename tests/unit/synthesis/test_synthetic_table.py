@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import pydplib as dp
+from pydplib.budget.memory import MemoryLedger
 from pydplib.synthesis.model import NoisyTable
 from pydplib.synthesis.posterior import (
     draw_counts,
@@ -78,6 +80,17 @@ def test_the_same_purchase_costs_nothing_and_gives_the_same_rows(session, table)
     assert other.key != table.key
 
 
+def test_edges_have_one_spelling_and_another_table_is_another_purchase():
+    ledger = MemoryLedger()
+    keys = set()
+    for name, edges in (("made", [20, 50, 90]), ("made", [20.0, 50.0, 90.0]), ("visits", [20, 50, 90])):
+        schema = dp.Schema(SCHEMA.columns, person="id", max_rows_per_person=2, name=name, lineage="one")
+        table = dp.load(rows(300), schema)
+        session = dp.Session(table, recipient="acme", budget=dp.PureDP(4.0), ledger=ledger)
+        keys.add(session.synthesize({"age": edges}, epsilon=1.0).key)
+    assert len(keys) == 2 and session.remaining.epsilon == 2.0
+
+
 def test_a_stored_table_reads_back_with_the_same_rows(table):
     again = dp.SyntheticTable.from_json(table.to_json())
     assert again == table and (again.codes == table.codes).all()
@@ -86,6 +99,21 @@ def test_a_stored_table_reads_back_with_the_same_rows(table):
     broken = json.loads(table.to_json()) | {"groups": [[0]]}
     with pytest.raises(dp.DataError):
         dp.SyntheticTable.from_json(json.dumps(broken))
+
+
+def test_a_changed_table_is_no_stored_table(table):
+    plain = json.loads(table.to_json())
+    less = dp.ApproxDP(table.epsilon / 10, table.guarantee.delta)
+    for change in (
+        {"one_ways": []},
+        {"cliques": []},
+        {"total": math.nan},
+        {"total": 1e400},
+        {"pure": True},
+        {"guarantee": json.loads(replace(table, guarantee=less).to_json())["guarantee"]},
+    ):
+        with pytest.raises(dp.DataError, match="no stored synthetic table"):
+            dp.SyntheticTable.from_json(json.dumps(plain | change))
 
 
 def test_rows_keep_types_ranges_and_leave_identifiers_out(table):
@@ -112,6 +140,14 @@ def test_files_hold_the_rows(table, tmp_path):
     read = pd.read_csv(tmp_path / "rows.csv")
     assert len(read) == len(table) and read["age"].equals(table.to_frame()["age"].astype(read["age"].dtype))
     assert pd.read_parquet(tmp_path / "rows.parquet")["bph"].mean() == pytest.approx(read["bph"].mean())
+
+
+def test_no_value_of_a_file_is_run_as_a_formula(tmp_path):
+    schema = dp.Schema({"=a": dp.Category(["=1", " @b", "\nc", "d"])}, name="hostile")
+    made = dp.synthesize(pd.DataFrame({"=a": ["=1", " @b", "\nc", "d"] * 50}), schema, epsilon=9.0)
+    made.to_csv(tmp_path / "rows.csv")
+    read = pd.read_csv(tmp_path / "rows.csv", keep_default_na=False)
+    assert list(read) == ["'=a"] and {*read["'=a"]} - {""} == {"'=1", "' @b", "'\nc", "d"}
 
 
 def test_measured_relations_are_close_to_the_data(table):
@@ -154,6 +190,23 @@ def test_intervals_cover_what_is_true(table):
     assert "share of persons" in str(shares)
 
 
+def test_conditions_and_other_rows_are_not_part_of_intervals(table):
+    last = dp.Person("id").last_row(order="day")
+    for question, words in (
+        (dp.Count(by="bph", where=[dp.Where("turp").is_in([True])]), "Conditions"),
+        (dp.Count(by="bph", per_person=last, after=[dp.Where("turp").is_in([True])]), "Conditions"),
+        (dp.Count(by="bph", per_person=last), "leave out per_person="),
+    ):
+        for ask in (table.interval, table.margin):
+            with pytest.raises(dp.QuestionError, match=words):
+                ask(question)
+    for question in (5, None, [5], ()):
+        with pytest.raises(dp.QuestionError, match="column"):
+            table.margin(question)
+    with pytest.raises(dp.QuestionError, match="two different"):
+        table.test("bph", "bph")
+
+
 def test_copies_are_different_tables_of_the_same_form(table):
     one, two = table.copies(2)
     assert list(one.columns) == list(table.columns) and len(one) == len(table)
@@ -194,6 +247,31 @@ def test_a_pure_budget_makes_everything_pure_and_refuses_a_delta():
     assert made.pure and made.guarantee == dp.PureDP(1.0) and session.remaining.epsilon == 1.0
 
 
+@pytest.mark.parametrize("delta", [1e-6, 0.9])
+def test_no_delta_beyond_that_of_the_budget_buys_more_rho_for_the_same_epsilon(delta):
+    session = dp.Session(dp.load(rows(300), SCHEMA), recipient="acme", budget=dp.ApproxDP(2.0, 1e-6))
+    for ask in (session.price_synthesis, session.synthesize):
+        with pytest.raises(dp.ParameterError, match="Ask for at most that: delta=5e-07"):
+            ask(["bph", "turp"], epsilon=0.1, delta=delta)
+    least, most = (session.price_synthesis(["bph", "turp"], epsilon=0.1, delta=d).cost.rho for d in (1e-9, 5e-7))
+    assert least < most == session.price_synthesis(["bph", "turp"], epsilon=0.1).cost.rho
+    assert session.remaining.epsilon == 2.0
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "x", math.nan, True, [1e-6], 0, 1, 0.7])
+def test_a_delta_that_is_none_is_refused_in_words(delta):
+    session = dp.Session(dp.load(rows(30), SCHEMA), recipient="acme", budget=dp.ApproxDP(2.0, 1e-6))
+    with pytest.raises(dp.ParameterError, match="delta"):
+        session.synthesize(["bph", "turp"], epsilon=1.0, delta=delta)
+    with pytest.raises(dp.ParameterError, match="delta"):
+        dp.synthesize(rows(30), SCHEMA, columns=["bph", "turp"], epsilon=1.0, delta=delta)
+
+
+def test_a_delta_between_two_units_pays_for_one_table():
+    made = dp.synthesize(rows(300), SCHEMA, columns=["bph", "turp"], epsilon=1.0, delta=1e-6 / 3)
+    assert made.guarantee.delta <= 1e-6 / 3
+
+
 def test_prices_touch_nothing_and_refusals_come_before_the_debit(session):
     before = session.remaining
     price = session.price_synthesis(epsilon=1.0)
@@ -217,13 +295,20 @@ def test_what_cannot_be_in_a_table_is_refused(session):
         ("bph", "list of names"),
         ([], "at least one"),
         ({"bph": 4}, "Bins are for numbers"),
+        ({"age": 0}, "from 1 to 999"),
+        ({"age": 10**9}, "from 1 to 999"),
+        ({"age": "ten"}, "from 1 to 999"),
+        ({"age": math.nan}, "from 1 to 999"),
+        ([["bph"]], "list of names"),
+        (5, "list of names"),
     ):
         with pytest.raises(dp.QuestionError, match=words):
             session.synthesize(columns, epsilon=1.0)
     with pytest.raises(dp.QuestionError, match="Did you mean"):
         session.synthesize(["bph", "turp"], [("bph", "trup")], epsilon=1.0)
-    with pytest.raises(dp.QuestionError, match="two or three"):
-        session.synthesize(["bph", "turp"], [("bph",)], epsilon=1.0)
+    for relations in ([("bph",)], [5], 5, "bph", [(1, 2)]):
+        with pytest.raises(dp.QuestionError, match="two or three"):
+            session.synthesize(["bph", "turp"], relations, epsilon=1.0)
     with pytest.raises(dp.QuestionError, match="of="):
         session.synthesize(["bph"], of="visits", epsilon=1.0)
 

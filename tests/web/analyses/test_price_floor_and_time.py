@@ -11,9 +11,11 @@ from django.test import override_settings
 
 import pydplib as dp
 from pydplib.errors import QuestionError
+from pydplib.release.joint_purchases import Together
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses import asking
 from pydplib.web.analyses.asking import TooManyQuestionsError, ask
+from pydplib.web.analyses.joint_purchases import ask_all
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.pricing import quote
 
@@ -52,6 +54,18 @@ def test_questions_beyond_the_most_per_day_wait_and_repeated_ones_are_free(study
         assert ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.01)) == first
         other = partner("rita", organisation="Rival")
         ask(study.project, other.user, other.place, dp.Count(), Accuracy(epsilon=0.03))
+
+
+def test_tables_that_are_bought_together_are_as_many_questions(study: Any, partner: Any) -> None:
+    tara, together = partner(), [dp.Count(), dp.Count(by="bph"), dp.Count(by="pirads")]
+    with settings_with(questions_per_day=3):
+        ask(study.project, tara.user, tara.place, dp.Count(), Accuracy(epsilon=0.01))
+        with pytest.raises(TooManyQuestionsError, match="3 questions, and your organisation may ask 2 more today"):
+            ask_all(study.project, tara.user, tara.place, together, Together(epsilon=0.02))
+        assert Analysis.objects.filter(recipient=tara.user.hospital.key).count() == 1
+        bought = ask_all(study.project, tara.user, tara.place, together[:2], Together(epsilon=0.02))
+        again = ask_all(study.project, tara.user, tara.place, together[:2], Together(epsilon=0.02))
+        assert again.payload == bought.payload
 
 
 def test_answer_takes_a_multiple_of_the_step_whatever_it_read(

@@ -137,6 +137,10 @@ def test_form_offers_the_tables_and_prices_the_chosen_one(desk: Any) -> None:
     reports = {**chosen, "table": "", "field": "psa"}
     assert "Average of" in desk.owner.get("/analyses/new", reports).content.decode()
     assert desk.owner.get("/analyses/new", {**chosen, "table": "nowhere"}).status_code == 200
+    # Nothing is paid for the reports where a table was chosen that is not there any more.
+    gone = desk.owner.post("/analyses/new", {**reports, "table": "nowhere", "agreed": str(10**12)})
+    assert gone.status_code == 422 and "no table" in gone.content.decode()
+    assert Analysis.objects.get() == made
 
 
 def test_erasing_somebody_replaces_all_tables_of_the_snapshot(desk: Any) -> None:

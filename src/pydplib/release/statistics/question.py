@@ -274,11 +274,17 @@ class Question:
             >>> Question.from_dict({"ask": "mean", "of": "age"})
             Mean('age')
         """
-        plain = dict(values)
+        plain = dict(values) if isinstance(values, Mapping) else {}
         kind = plain.pop("ask", None)
         known = offered_statistics()
-        if kind not in known:
-            raise QuestionError(f"Unknown question '{kind}'.{did_you_mean(kind, known)}")
+        if not isinstance(kind, str) or kind not in known:
+            raise QuestionError(f"Unknown question '{kind}'.{did_you_mean(str(kind), known)}")
+        for part in ("by", "where", "after"):
+            entries = plain.get(part, ())
+            if not isinstance(entries, list | tuple) or not all(isinstance(entry, Mapping) for entry in entries):
+                raise QuestionError(f"The part '{part}' of a question is a list of entries.")
+        if not all("column" in entry for entry in plain.get("by", ())):
+            raise QuestionError("A group of a question has the entry column.")
         by = {entry["column"]: _group_from(entry) for entry in plain.pop("by", ())}
         where, after = ([Condition.from_dict(entry) for entry in plain.pop(part, ())] for part in ("where", "after"))
         rule = plain.pop("per_person", None)
@@ -752,7 +758,9 @@ def even_bins(column: Column, count: int) -> Bins:
         >>> even_bins(Number(0, 100), 4).edges
         (0, 25, 50, 75, 100)
     """
-    return Bins(column.even_bins(count))
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MOST_BINS:
+        raise QuestionError(f"Bins are a whole number from 1 to {MOST_BINS}, or edges such as [20, 40, 60].")
+    return Bins(column.even_bins(int(count)))
 
 
 def fill_keys(schema: Schema, name: str, keys: Any) -> Any:

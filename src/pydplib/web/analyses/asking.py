@@ -146,14 +146,26 @@ def settle(session: Session, question: Question, noise: Accuracy) -> tuple[Accur
     return finer, session.price(question, **finer.options())
 
 
-def check_questions_today(project: Any, recipient: str) -> None:
-    """Raise ``TooManyQuestionsError`` if an organisation has asked too many paid questions in the last 24 hours."""
+def check_questions_today(project: Any, recipient: str, number: int = 1) -> None:
+    """Raise ``TooManyQuestionsError`` if an organisation would ask too many paid questions in 24 hours.
+
+    Args:
+        project: The project.
+        recipient: The organisation.
+        number: How many it asks now.
+    """
     most = settings.CONFIGURATION.questions_per_day
     since = timezone.now() - dt.timedelta(days=1)
-    if Analysis.objects.filter(project=project, recipient=recipient, made__gt=since).count() >= most:
+    asked = Analysis.objects.filter(project=project, recipient=recipient, made__gt=since).count()
+    if asked >= most:
         raise TooManyQuestionsError(
             f"Your organisation has asked {most} paid questions in the last 24 hours, which is the most per day. "
             "Questions that were asked before are still free. Go on tomorrow."
+        )
+    if asked + number > most:
+        raise TooManyQuestionsError(
+            f"These are {number} questions, and your organisation may ask {most - asked} more today: at most {most} "
+            "paid questions in 24 hours. Ask fewer at once, or go on tomorrow."
         )
 
 

@@ -75,7 +75,7 @@ def ask_all(
             with noting_refusals(user, project, place):
                 price = _settled(session, questions, said)
                 if not price.free:
-                    check_questions_today(project, session.recipient)
+                    check_questions_today(project, session.recipient, _number(questions))
             if at_most is not None:
                 check_agreed(price, at_most)
             with noting_refusals(user, project, place):
@@ -99,12 +99,17 @@ def _settled(session: Session, questions: Sequence[Question], said: Together) ->
         questions, epsilon=said.epsilon, each=said.each, delta=said.delta, confidence=said.confidence
     )
     least = settings.CONFIGURATION.least_epsilon
-    if not price.free and price.total < round(least * NANO) * len({repr(question) for question in questions}):
+    if not price.free and price.total < round(least * NANO) * _number(questions):
         raise QuestionError(
             f"A table costs at least epsilon {least:g} on this server. Smaller ones tell nothing, and many of them "
             "would tell more than they should."
         )
     return price
+
+
+def _number(questions: Sequence[Question]) -> int:
+    """Return how many different questions there are."""
+    return len({repr(question) for question in questions})
 
 
 def bought_tables(project: Any, user: Any, place: Any) -> list[MeasuredTables]:

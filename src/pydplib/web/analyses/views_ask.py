@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from pydplib.budget.units import NANO
-from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError
+from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, QuestionError
 from pydplib.release import Price
 from pydplib.web.analyses.asking import ask
 from pydplib.web.analyses.forms import QuestionForm
@@ -32,6 +32,8 @@ def analysis_new(request: HttpRequest) -> HttpResponse:
         offer = offer_for(request.project, request.member, _table(request))
     except PolicyError as refusal:
         return render(request, "analyses/new.html", {**_frame(request), "closed": plain(str(refusal))})
+    except QuestionError as gone:  # the table was there when the price was shown: nothing is paid for another one
+        return render(request, "analyses/new.html", {**_frame(request), "closed": str(gone)}, status=gone.http_status)
     if request.method == "POST":
         return _pay(request, offer)
     return render(request, "analyses/new.html", _shown(request, QuestionForm(request.GET, offer=offer)))
@@ -70,8 +72,10 @@ def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:
 
 
 def _table(request: HttpRequest) -> str:
-    """Return the table that is asked; what is not published any more becomes the reports."""
-    table = (request.POST if request.method == "POST" else request.GET).get("table", "")
+    """Return the table that is asked; before paying, what is not published any more becomes the reports."""
+    if request.method == "POST":
+        return request.POST.get("table", "")
+    table = request.GET.get("table", "")
     return table if table in {each.group for each in published_tables(request.project)} else ""
 
 
