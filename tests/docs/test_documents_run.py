@@ -61,7 +61,7 @@ def test_every_page_with_python_runs_somewhere(tmp_path: Path) -> None:
     """A page that nobody runs would rot."""
     assert not_run(DOCS.parent) == []
     (tmp_path / "docs" / "adr").mkdir(parents=True)
-    for name in ("NEW.md", "docs/adr/0099-new.md", "docs/decide-who-gets-what.md"):  # the last is clicked through, not run
+    for name in ("NEW.md", "docs/adr/0099-new.md", "docs/decide-who-gets-what.md"):  # the last is clicked, not run
         (tmp_path / name).write_text("```python\n1 / 0\n```\n", encoding="utf-8")
     assert len(not_run(tmp_path)) == 3
 

@@ -170,10 +170,11 @@ class Plan:
         steps = {*self.table.steps}
         used = {name for condition in self.where for name in condition.columns} & steps
         if used:
-            raise QuestionError(f"'{min(used)}' is computed for each person, and not for each row: use after=, not where=.")
+            raise QuestionError(f"'{min(used)}' is computed for each person, not for each row: use after=, not where=.")
         looked_at = {*self.told}
         if looked_at & steps and self.bound.mode != "row":
-            raise QuestionError(f"'{min(looked_at & steps)}' is computed for each person: it needs one row of each person.")
+            name = min(looked_at & steps)
+            raise QuestionError(f"'{name}' is computed for each person: it needs one row of each person.")
         if self.bound.rule == "any" and looked_at - steps:
             raise QuestionError(
                 f"'{min(looked_at - steps)}' may differ between the rows of one person. Say which row counts: "

@@ -194,7 +194,7 @@ class Question:
             told = steps.intersection(condition.columns)
             if told and not steps.issuperset(condition.columns):
                 raise QuestionError(
-                    f"'{min(told)}' is told of each person, the other column of this 'or' of each row. Use after=."
+                    f"'{min(told)}' is computed for each person, the other one of this 'or' for each row. Use after=."
                 )
             (persons if told else rows).append(condition)
         return canonical_conditions(rows, schema), canonical_conditions(persons, schema)
