@@ -245,6 +245,12 @@ _REASONS = {
 }
 
 
+_GAUSSIAN = (
+    " What is left counts for questions without a delta; next to them, Gaussian noise takes far more of a budget. A "
+    "recipient with a budget without a delta (PureDP, on the command line --budget) gets Laplace noise instead."
+)
+
+
 def to_error(refused: Refused) -> BudgetError:
     """Return the error of a refusal: asked and left, but of the lineage's account never what is left."""
     asked = str(refused.cost)
@@ -268,10 +274,12 @@ def to_error(refused: Refused) -> BudgetError:
             asked=asked,
         )
     left = refused.refusal.left
+    is_gaussian = refused.cost.nano_epsilon is None and refused.cost.nano_rho is not None
+    hint = _GAUSSIAN if is_gaussian and why == "epsilon" else ""
     return BudgetError(
         f"The budget of '{refused.recipient}' cannot pay for this question{now} ({_REASONS[why]}): asked {asked}, "
         f"left {left}. Nothing was spent. Ask for less, repeat an earlier question (free), or ask the owner "
-        "for a larger budget.",
+        f"for a larger budget.{hint}",
         asked=asked,
         left=left,
     )

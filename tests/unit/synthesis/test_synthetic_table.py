@@ -13,6 +13,7 @@ import pytest
 
 import pydplib as dp
 from pydplib.budget.memory import MemoryLedger
+from pydplib.errors import BudgetError
 from pydplib.synthesis.model import NoisyTable
 from pydplib.synthesis.posterior import (
     draw_counts,
@@ -394,3 +395,14 @@ def test_the_bootstrap_of_independence_keeps_its_level_and_finds_a_relation():
     assert low <= 10
     linked = NoisyTable((0, 1), np.array([[300.0, 20.0], [20.0, 300.0]]), 100.0)
     assert independence_p_value(linked, pure=True, repeats=99) == 0.01
+
+
+def test_refusal_of_gaussian_noise_says_which_budget_would_do() -> None:
+    reports = dp.load(dp.datasets.pirads(backend="pandas"), dp.datasets.pirads_schema())
+    session = dp.Session(reports, recipient="acme", budget=dp.ApproxDP(2.0, 1e-6))
+    session.release(dp.Count(by="pirads"), epsilon=0.5)
+    with pytest.raises(BudgetError, match="PureDP, on the command line --budget"):
+        session.synthesize(columns=["age", "pirads"], epsilon=1.0)
+    with pytest.raises(BudgetError) as plain:
+        session.release(dp.Count(by="bph"), epsilon=1.9)
+    assert "PureDP" not in str(plain.value)
