@@ -105,7 +105,7 @@ def test_radiologist_signs_in_reports_two_lesions_signs_and_finds_the_report_aga
     rita.picture("2-form")
 
     page.keyboard.press("Control+Enter")
-    page.get_by_text("The report is signed.").wait_for()
+    page.get_by_text("The report is signed.", exact=True).wait_for()
     key = urlsplit(page.url).path.rsplit("/", 1)[-1]
     rita.picture("3-signed")
     text = page.locator("main").inner_text()

@@ -93,7 +93,7 @@ def test_own_kind_is_checked_for_its_owner_and_refused_where_it_cannot_be_stored
             "Column 'score': some cells cannot be read as a score (3/5)",
         }, name
     frame = pd.DataFrame({"id": ["a"], "seen": [830], "score": ["3/5"]})
-    with pytest.raises(SchemaError, match="declared a time of day, but the table stores it as integer"):
+    with pytest.raises(SchemaError, match="declared as time of day, but the table stores it as integer"):
         dp.load(frame, visits_schema())
 
 

@@ -461,6 +461,7 @@ def _release_like(release: Release, values: Any) -> Any:
     flat = tuple(_flat(values))
     return SimpleNamespace(
         statistic=release.statistic,
+        mechanism="",
         is_count=release.is_count,
         axes=release.axes,
         shape=release.shape,

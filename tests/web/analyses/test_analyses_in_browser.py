@@ -54,7 +54,7 @@ def test_price_follows_every_choice_and_the_answer_is_drawn(served: Any, open_pa
     page = open_page("tara")
     page.goto(base + "/analyses/new")
     price = page.locator("#price")
-    page.get_by_label("Average").check()
+    page.get_by_label("Average", exact=True).check()
     price.get_by_text("Still to fill in").wait_for()
     page.select_option("#id_field", "age")
     page.select_option("#id_where1", "pirads")
@@ -125,7 +125,7 @@ def test_without_script_the_price_takes_a_round_trip_and_the_numbers_are_a_table
     _, _, base = served
     page = open_page("rita", java_script_enabled=False)
     page.goto(base + "/analyses/new")
-    page.get_by_label("How many").check()
+    page.get_by_label("How many", exact=True).check()
     page.select_option("#id_where1", "bph")
     page.get_by_label("A privacy loss that I set").check()
     page.get_by_role("button", name="Show the price").click()

@@ -148,7 +148,7 @@ def test_a_report_with_two_lesions_is_written_by_keyboard_signed_and_found_again
     assert "12 mm" in live.locator("#preview").inner_text()
 
     page.keyboard.press("Control+Enter")
-    page.get_by_text("The report is signed.").wait_for()
+    page.get_by_text("The report is signed.", exact=True).wait_for()
     key = page.url.rsplit("/", 1)[-1]
     (state, answers, values), *_ = desk.stored()
     assert state == "signed" and values["pirads"] == 4 and values["gleason"] == 7 and values["lesions"] == 2
