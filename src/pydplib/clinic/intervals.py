@@ -255,7 +255,7 @@ def bootstrap_p(
 ) -> float:
     """Return (1 + hits) / (B + 1): how often tables without an effect are as extreme as the one that was measured.
 
-    Each replicate repeats everything that was done to the real table: persons are sampled anew (Poisson, since the
+    Each replicate repeats everything that was done to the real table: persons are sampled again (Poisson, since the
     number of persons is not public), the same integer noise is added, and the same estimate is made of it.
 
     Args:
