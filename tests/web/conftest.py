@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -59,6 +60,14 @@ def _database() -> Iterator[None]:
     yield
     teardown_databases(old, verbosity=0)
     teardown_test_environment()
+
+
+@pytest.fixture(autouse=True)
+def _no_refusals_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget who was refused in earlier tests: after many refusals the log counts them instead of writing each down."""
+    refusals = sys.modules.get("pydplib.web.auditlog.refusals")
+    if refusals is not None:
+        monkeypatch.setattr(refusals, "_counts", {})
 
 
 @pytest.fixture
