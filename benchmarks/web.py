@@ -6,7 +6,8 @@ A real `pydplib serve` on loopback, pressed as fast as the clients can (no time 
 * different questions, each debited in the ledger and answered: no error, at least 3 a second; the same question again,
   free: at least 10 a second;
 * a dashboard with the paper's figures under 20 readers: 95 of 100 within 3 s;
-* a private question on the imported reports costs at most 0.5 s more than the same query on DuckDB without privacy.
+* a private question on the imported reports costs at most one step of time (0.5 s, which hides how long it took) and
+  0.1 s more than the same query on DuckDB without privacy.
 
     python benchmarks/web.py [--quick] [--json PATH] [--database SQLite|PostgreSQL] [--rows 100000]
 """
@@ -213,7 +214,7 @@ class Bench:
                 raise RuntimeError(f"The question was answered with {status}.")
         mine, theirs = median(private), median(raw)
         note = f"private {mine:.3f} s through the server, raw {theirs:.4f} s"
-        yield self.row("private question: more time than raw DuckDB", mine - theirs, "s", bar=0.5, note=note)
+        yield self.row("private question: more time than raw DuckDB", mine - theirs, "s", bar=0.6, note=note)
         claim = "private question: times the raw DuckDB query"
         yield self.row(claim, mine, "s", peer=theirs, ratio=mine / theirs)
 
