@@ -198,6 +198,11 @@ class Bench:
         status, _, _ = owner.post(f"/snapshots?project={self.people['large']}", {"publish": "1"})
         if status != 302:
             raise RuntimeError(f"No snapshot could be made: {status}")
+        waited = time.monotonic() + 300  # it is published in the background
+        while b"Nothing can be asked now" in partner.get(f"/analyses/new?project={self.people['large']}")[2]:
+            if time.monotonic() > waited:
+                raise RuntimeError("The snapshot was not published within 300 s.")
+            time.sleep(0.5)
         newest = max((self.server.served.home / "snapshots").glob("*.parquet"), key=lambda path: path.stat().st_mtime)
         raw, private = [], []
         for number in range(1, 4 if self.sizes.requests < 100 else 16):
