@@ -45,8 +45,8 @@ def same_noise(name: str) -> Iterator[None]:
     """Draw the noise of this thread from a stream that the name decides: what a test sees is the same in every run.
 
     Unlike ``pydplib.noise.testing.seeded`` this is no tap and no ledger knows of it. Other threads, and servers and
-    commands in processes of their own, draw real noise: of them, tests assert exit codes, costs, names and what is left
-    behind, never how large the noise is.
+    commands in processes of their own, draw real noise: tests of them must not assert
+    how large it is.
     """
     from pydplib.noise import randomness
     from pydplib.noise.testing import SeededSource
