@@ -16,6 +16,7 @@ urlpatterns = [
     path("", include("pydplib.web.analyses.urls")),
     path("", include("pydplib.web.dashboards.urls")),
     path("", include("pydplib.web.exports.urls")),
+    path("", include("pydplib.web.synthetic.urls")),
     path("", include("pydplib.web.attacks.urls")),
     path("", include("pydplib.web.auditlog.urls")),
     path("", include("pydplib.web.api.urls")),

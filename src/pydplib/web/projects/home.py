@@ -187,11 +187,17 @@ def _concerns(request: AccessRequest, place: Place, user: Any) -> bool:
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
-def recalls_of(user: Any) -> list[Any]:
-    """Return anonymized tables that their owner has withdrawn and of which the user has a copy."""
-    from pydplib.web.exports.releasing import recalls_for
+def recalls_of(user: Any) -> list[tuple[str, Any, str]]:
+    """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
 
-    return recalls_for(user)
+    Each comes with the address where the user says that the copies are deleted.
+    """
+    from pydplib.web.exports.releasing import recalls_for
+    from pydplib.web.synthetic import tables
+
+    exports = [(export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)]
+    drawn = [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
+    return exports + drawn
 
 
 def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
