@@ -9,11 +9,14 @@ from typing import Any, Literal
 
 from django.conf import settings
 
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, ParameterError, PolicyError, QuestionError
 from pydplib.release import Price, Session
+from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.purchase import Design, design
+from pydplib.synthesis.table import MECHANISM
 from pydplib.web.analyses.sessions import open_session
+from pydplib.web.design.values import epsilon_left
 
 Noise = Literal["auto", "gaussian", "laplace"]
 
@@ -110,7 +113,7 @@ class Variant:
     def left(self) -> str:
         """What it leaves of the budget: the largest question that could still be paid; empty if it cannot be paid."""
         after = self.price.after
-        return "" if after is None else show_nano(after.nano_epsilon)
+        return "" if after is None else epsilon_left(after.epsilon)
 
     @property
     def fidelity(self) -> str:
@@ -203,7 +206,17 @@ def _variant(session: Session, asked: Asked) -> Variant:
     made, _ = design(session, buy=False, **asked.options)
     price = price_of(session, asked)
     margin = 1.96 * math.sqrt(_variance(made)) + 1
-    return Variant(asked=asked, price=price, margin=margin, distance=made.distance(session.size))
+    return Variant(asked=asked, price=price, margin=margin, distance=made.distance(known_size(session)))
+
+
+def known_size(session: Session) -> float | None:
+    """Return how many persons there are, as far as this recipient knows: declared, bought, or of an earlier table."""
+    if session.size is not None:
+        return session.size
+    stored = session.ledger.received(
+        lineage=session.lineage, snapshot=session.snapshot, recipient=session.recipient, mechanism=MECHANISM
+    )
+    return SyntheticTable.from_json(stored[-1]).total if stored else None
 
 
 def price_of(session: Session, asked: Asked) -> Price:

@@ -14,6 +14,7 @@ from pydplib.budget.units import NANO, ceil_units, exact
 from pydplib.errors import BudgetError, DataError, LedgerError, ParameterError, PolicyError
 from pydplib.receipt import Receipt
 from pydplib.release import Session
+from pydplib.schema import Schema
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.purchase import buy_synthetic, design, key_of, pay_synthetic
 from pydplib.web import jobs
@@ -25,6 +26,7 @@ from pydplib.web.analyses.asking import (
     noting_refusals,
     stored_payload,
 )
+from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.writing import recorded
@@ -117,10 +119,16 @@ def _row(
                 snapshot=snapshot.key,
                 asked=asked.to_dict(),
                 nano_epsilon=ceil_units(exact(loss), NANO),
-                title=title,
+                title=title or _words(snapshot, asked),
             ), True
     except IntegrityError:  # bought twice at once: one row, one payment
         return SyntheticPurchase.objects.get(**own), False
+
+
+def _words(snapshot: Snapshot, asked: Asked) -> str:
+    titles = titles_of(Schema.from_json(snapshot.schema))
+    words = f"Synthetic table of {', '.join(titles.get(name, name) for name in asked.columns)}"
+    return words if len(words) <= 120 else f"{words[:119]}…"
 
 
 def _pay(row: SyntheticPurchase, session: Session, user: Any, place: Any, *, drop: bool) -> None:
