@@ -91,6 +91,7 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         starting.start_django(configuration)
         starting.check_database()
         changes = starting.migrate(step)
+        starting.collect_static(step)
         step("Loading the pages")
         application = starting.application()
         if configuration.demo:

@@ -107,6 +107,14 @@ def migrate(step: Step) -> int:
     return len(plan)
 
 
+def collect_static(step: Step) -> None:
+    """Hash and compress the static files into the home directory, where that was not done for this version."""
+    from pydplib.web.design import storage
+
+    if storage.collect():
+        step("Compressed the static files")
+
+
 def end_claims() -> None:
     """End the claims of workers that went with the last server: what they worked on says so at once."""
     from pydplib.web import jobs
