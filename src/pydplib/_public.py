@@ -70,7 +70,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sum",
         "variance",
     ),
-    "pydplib.synthesis": ("SyntheticTable", "synthesize"),
+    "pydplib.synthesis": ("Impossible", "SyntheticTable", "synthesize"),
     "pydplib.engine": ("Bins", "Person", "Table", "Where", "load"),
     "pydplib.anonymity": (
         "AlphaK",

@@ -59,6 +59,7 @@ class Mutant:
 
 _RELEASE = "tests/unit/release/"
 _SYNTHESIS = "tests/privacy/test_synthesis_replay.py::"
+_RULES = "tests/unit/synthesis/test_impossible_combinations.py::"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
 _MEASURED = _RELEASE + "test_measured_tables.py"
 _CLINIC = "tests/privacy/test_clinic_replay.py"
@@ -135,6 +136,18 @@ MUTANTS = (
            "reach = self.unit.reach", "reach = self.unit.scale",
            _SYNTHESIS + "test_replay_of_a_synthesis_keeps_every_sensitivity_and_the_whole_budget",
            "a person with several rows would get the noise of one"),
+    Mutant("synthesis-rule-breakers-dropped", "pydplib.synthesis.rules.keep_rules",
+           "found[tuple(last)] += broken.sum(axis=axis, keepdims=True)", "found[tuple(last)] += 0 * broken.sum()",
+           _RULES + "test_tables_with_rules_agree_in_their_totals_and_their_shared_columns",
+           "people who break a rule would be in no cell: totals tell how many"),
+    Mutant("synthesis-rule-breakers-twice", "pydplib.synthesis.rules.keep_rules",
+           "found -= broken", "found -= 0 * broken",
+           _RULES + "test_every_person_has_one_cell_of_every_table_and_counts_as_the_row_that_keeps_the_rules",
+           "a person who breaks a rule would be in two cells"),
+    Mutant("synthesis-rules-of-one-table", "pydplib.synthesis.counting.EngineCounter.prepare",
+           "counted = [with_deciding(self._rules, columns) for columns in some]", "counted = list(some)",
+           _RULES + "test_tables_with_rules_agree_in_their_totals_and_their_shared_columns",
+           "the columns of one person would be read in two ways"),
     # -- sensitivities and scales -----------------------------------------------------------------
     Mutant("count of one row per person", "pydplib.release.statistics.count.CountNoise.sensitivity",
            "self.rows * self.per_row", "self.per_row", _WORST,
