@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "pydplib.web.projects",
     "pydplib.web.reporting",
     "pydplib.web.intake",
+    "pydplib.web.tables",
     "pydplib.web.ledger",
     "pydplib.web.analyses",
     "pydplib.web.dashboards",

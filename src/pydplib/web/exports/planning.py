@@ -165,11 +165,11 @@ def _in_bands(tree: Hierarchy) -> Hierarchy:
 def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:
     """Return every field that may leave at all, with the treatments that its label allows.
 
-    Identifiers, free text and the person's own column never leave.
+    Identifiers, free text, computed columns and the person's own column never leave.
     """
     return {
         name: ALLOWED[column.label]
-        for name, column in schema.columns.items()
+        for name, column in schema.stored.items()
         if name != schema.person and column.label in ALLOWED and column.can_be_asked
     }
 

@@ -23,6 +23,7 @@ from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
+from pydplib.web.tables.models import PersonTable
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
@@ -75,11 +76,12 @@ def _begin(request: Any, pinned: Any, title: str, rows: str) -> Export:
 
 
 def _groups(project: Any) -> dict[str, str]:
-    """Return the repeating groups of the current template -> their titles."""
+    """Return the tables next to the reports -> their titles: repeating groups, and those that the owner added."""
     version = project.template_version
     if version is None:
         return {}
-    return {group: group_title(version.template, group) for group in groups_of(version.template)}
+    groups = {group: group_title(version.template, group) for group in groups_of(version.template)}
+    return groups | {table.name: table.title for table in PersonTable.objects.filter(project=project)}
 
 
 @door("manage_data", of=Export)

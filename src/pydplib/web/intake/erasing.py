@@ -18,6 +18,8 @@ from pydplib.web.intake.recording import CHUNK, new_data_version
 from pydplib.web.intake.snapshots import forget, without_people
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
+from pydplib.web.tables.files import remove_uploads
+from pydplib.web.tables.models import TableUpload
 
 _ERASED = "The person of this row was erased: it is left out."
 
@@ -114,6 +116,7 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
         ImportRow.objects.filter(batch__project=project).delete()
         ImportBatch.objects.filter(project=project).update(groups=[], replacements={})
         ImportMemory.objects.filter(project=project).delete()
+        remove_uploads(TableUpload.objects.filter(project=project))
         patients = Patient.objects.filter(project=project)
         gone = 0
         while part := list(patients.values_list("pk", flat=True)[:CHUNK]):
@@ -127,7 +130,8 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
 
 def open_imports(project: Any) -> int:
     """Return how many uploads are waiting: they may hold rows of a person who is erased now."""
-    return ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
+    batches = ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
+    return batches + TableUpload.objects.filter(project=project).count()
 
 
 def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:
