@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded, Frame
-from pydplib.anonymity.resolved import Floats, Ints
-from pydplib.anonymity.verification import person_codes
-from pydplib.anonymity.view import number_rows, one_of_each
+from pydplib.anonymity.assessment.verification import person_codes
+from pydplib.anonymity.tables.columns import Floats, Ints
+from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.view import number_rows, one_of_each
 from pydplib.attack._cases import Cases
 from pydplib.attack._join import TooManyPairs, join_classes
 from pydplib.attack._lists import expand, starts_of

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Bools, Floats, Ints
+from pydplib.anonymity.tables.columns import Bools, Floats, Ints
 from pydplib.attack._lists import find_sorted
 from pydplib.attack._released import Entries
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Bools, Ints
+from pydplib.anonymity.tables.columns import Bools, Ints
 from pydplib.attack._clock import check_time
 from pydplib.attack._lists import expand, find_sorted, starts_of
 from pydplib.attack._relation import Relation

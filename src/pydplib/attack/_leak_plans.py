@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame, with_labels
+from pydplib.anonymity.assessment.unnamed_columns import ColumnFinding, check_roles, find_unnamed, row_numbers
+from pydplib.anonymity.assessment.verification import names_of, person_codes
 from pydplib.anonymity.models import AlphaK, KAnonymity
-from pydplib.anonymity.resolved import Floats
 from pydplib.anonymity.result import AnonymizationResult
-from pydplib.anonymity.unnamed import ColumnFinding, check_roles, find_unnamed, row_numbers
-from pydplib.anonymity.verification import names_of, person_codes
+from pydplib.anonymity.tables.columns import Floats
+from pydplib.anonymity.tables.frames import Frame, with_labels
 from pydplib.attack._candidates import Candidates, as_shown, match, person_of
 from pydplib.attack._clock import TimeUp, until
 from pydplib.attack._leak_tasks import Outcome, Shared, Task, run_tasks

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame
+from pydplib.anonymity.tables.frames import Frame
 from pydplib.attack._candidates import match
 from pydplib.attack._clock import TimeUp, until
 from pydplib.attack._leak_plans import column_tasks, give_verdicts, kinds_of_columns, secret_tasks

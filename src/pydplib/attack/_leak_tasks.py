@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded
-from pydplib.anonymity.resolved import Floats, Ints
-from pydplib.anonymity.view import number_rows
+from pydplib.anonymity.tables.columns import Floats, Ints
+from pydplib.anonymity.tables.frames import Coded
+from pydplib.anonymity.tables.view import number_rows
 from pydplib.attack._candidates import Candidates, match_columns
 from pydplib.attack._cases import Cases
 from pydplib.attack._clock import TimeUp, until

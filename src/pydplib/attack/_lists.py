@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Bools, Ints
+from pydplib.anonymity.tables.columns import Bools, Ints
 
 
 def starts_of(owner: Ints, number: int) -> Ints:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Floats
+from pydplib.anonymity.tables.columns import Floats
 from pydplib.attack._words import percent
 from pydplib.attack.averaging import averaging, judge_answers
 from pydplib.attack.cells import as_day, as_number, text_of

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded
-from pydplib.anonymity.resolved import Ints
-from pydplib.anonymity.view import view_of
+from pydplib.anonymity.tables.columns import Ints
+from pydplib.anonymity.tables.frames import Coded
+from pydplib.anonymity.tables.view import view_of
 from pydplib.attack._join import MOST_PAIRS, TooManyPairs
 from pydplib.attack._lists import expand
 from pydplib.attack._released import Classes, Entries, count_people, distinct_pairs

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.hierarchies import Hierarchy
-from pydplib.anonymity.resolved import ROOT, Floats, Ints
+from pydplib.anonymity.hierarchies.base import Hierarchy
+from pydplib.anonymity.tables.columns import ROOT, Floats, Ints
 from pydplib.attack._clock import check_time
 from pydplib.attack._lists import expand_spans, starts_of
 from pydplib.attack.cells import MISSING, Cell, as_day, end_of, hierarchy_labels, read_cell, spell, text_of

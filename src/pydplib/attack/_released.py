@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Coded, Frame
-from pydplib.anonymity.hierarchies import Hierarchy
-from pydplib.anonymity.resolved import ROOT, Floats, Ints
+from pydplib.anonymity.assessment.verification import names_of, person_codes
+from pydplib.anonymity.hierarchies.base import Hierarchy
 from pydplib.anonymity.result import AnonymizationResult
-from pydplib.anonymity.verification import names_of, person_codes
-from pydplib.anonymity.view import number_rows, one_of_each
+from pydplib.anonymity.tables.columns import ROOT, Floats, Ints
+from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.view import number_rows, one_of_each
 from pydplib.attack.cells import text_of
 from pydplib.errors import DataError, ParameterError, did_you_mean
 

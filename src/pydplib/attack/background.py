@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Bools, Floats
+from pydplib.anonymity.tables.columns import Bools, Floats
 from pydplib.attack._candidates import find_cases
 from pydplib.attack._cases import Cases
 from pydplib.attack._checks import at_least

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.hierarchies import Hierarchy, TableHierarchy
-from pydplib.anonymity.resolved import ROOT
+from pydplib.anonymity.hierarchies.base import Hierarchy, TableHierarchy
+from pydplib.anonymity.tables.columns import ROOT
 from pydplib.errors import HierarchyError
 
 MISSING = "\x00missing"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame
-from pydplib.anonymity.resolved import Floats, Ints
+from pydplib.anonymity.tables.columns import Floats, Ints
+from pydplib.anonymity.tables.frames import Frame
 from pydplib.attack._candidates import Candidates, match, one_column, person_of, regroup
 from pydplib.attack._lists import expand_spans, find_sorted, starts_of
 from pydplib.attack._released import Entries, columns_of, count_entries, join_domains, read_release

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydplib._shown import Shown
-from pydplib.anonymity.unnamed import ColumnFinding
-from pydplib.anonymity.verification import names_of
+from pydplib.anonymity.assessment.unnamed_columns import ColumnFinding
+from pydplib.anonymity.assessment.verification import names_of
 from pydplib.attack._leak_plans import Beside, attack_table
 from pydplib.attack._leak_proofs import attack_column, attack_counts
 from pydplib.attack._leak_tasks import Outcome, Progress

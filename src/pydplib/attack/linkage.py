@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Floats
+from pydplib.anonymity.tables.columns import Floats
 from pydplib.attack._candidates import Candidates, find_candidates
 from pydplib.attack._words import listed, percent
 from pydplib.attack.result import AttackResult

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame
-from pydplib.anonymity.resolved import Bools, Ints
+from pydplib.anonymity.tables.columns import Bools, Ints
+from pydplib.anonymity.tables.frames import Frame
 from pydplib.attack._candidates import Candidates, match
 from pydplib.attack._clock import check_time
 from pydplib.attack._lists import expand, find_sorted

@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame
-from pydplib.anonymity.resolved import Bools, Floats, Ints
-from pydplib.anonymity.view import number_rows
+from pydplib.anonymity.tables.columns import Bools, Floats, Ints
+from pydplib.anonymity.tables.frames import Frame
+from pydplib.anonymity.tables.view import number_rows
 from pydplib.attack._candidates import Candidates, find_candidates, one_column
 from pydplib.attack._clock import check_time
 from pydplib.attack._words import percent

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.hierarchies import Hierarchy
-from pydplib.anonymity.resolved import Ints
+from pydplib.anonymity.hierarchies.base import Hierarchy
+from pydplib.anonymity.tables.columns import Ints
 from pydplib.attack._candidates import find_cases
 from pydplib.attack._cases import Cases
 from pydplib.attack._checks import at_least

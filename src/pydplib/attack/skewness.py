@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.anonymity.resolved import Floats
+from pydplib.anonymity.tables.columns import Floats
 from pydplib.attack._binomial import share_interval
 from pydplib.attack._candidates import find_cases
 from pydplib.attack._cases import Cases

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pydplib.anonymity.frames import Frame
-from pydplib.anonymity.resolved import Ints
+from pydplib.anonymity.tables.columns import Ints
+from pydplib.anonymity.tables.frames import Frame
 from pydplib.attack._candidates import Candidates, match, one_column, person_of, regroup
 from pydplib.attack._join import TooManyPairs, join_classes
 from pydplib.attack._relation import relate
