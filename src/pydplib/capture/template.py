@@ -1,20 +1,124 @@
-"""Templates in files: plain values, JSON and TOML, both ways; errors name the entry that is wrong."""
+"""The template: a versioned decision tree of groups and questions, its files, and the ones that come with pydplib."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
-from functools import partial
+from dataclasses import MISSING, dataclass, fields
+from functools import cache, cached_property, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydplib.capture._toml import write_toml
-from pydplib.capture.model import Check, Code, Computed, Condition, Group, Item, Option, Question, Template
-from pydplib.capture.problems import shorten
-from pydplib.capture.structure import MOST_LEVELS
+from pydplib._toml import toml_key, toml_value
+from pydplib.capture.model import Check, Code, Computed, Condition, Group, Item, Option, Question, shorten
+from pydplib.capture.plan import Plan, build_plan
+from pydplib.capture.structure import MOST_LEVELS, Index, build_index
 from pydplib.errors import TemplateError, did_you_mean
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """A versioned decision tree from which forms, checks, report texts, FHIR and the public schema are made.
+
+    Args:
+        id: Short name: letters, digits, ``-`` and ``.``.
+        version: The version's name; a change of the tree is a new version.
+        title: What people read.
+        items: Questions and groups, in the order in which they are asked.
+        description: What the template is for.
+        url: Its canonical address in FHIR; by default one made from the id.
+        publisher: Who answers for it.
+        person: The question that says whose report it is.
+        max_reports_per_person: Most reports of one person that count in releases.
+        checks: Warnings that are looked for in the whole report.
+        report_title: What stands over a patient's report; by default the title.
+
+    Examples:
+        >>> age = Question(id="age", kind="integer", title="Age", unit="years", low=18, high=100, label="quasi")
+        >>> template = Template(id="visit", version="1", title="Visit", items=(age,))
+        >>> template.question("age").high
+        100
+    """
+
+    id: str
+    version: str
+    title: str
+    items: tuple[Item, ...]
+    description: str = ""
+    url: str = ""
+    publisher: str = ""
+    person: str = ""
+    max_reports_per_person: int = 1
+    checks: tuple[Check, ...] = ()
+    report_title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", tuple(self.items))
+        object.__setattr__(self, "checks", tuple(self.checks))
+
+    @property
+    def heading(self) -> str:
+        """What stands over a patient's report.
+
+        A template that came with pydplib takes it from today's version, where an earlier one had only a working title.
+        """
+        if not self.report_title and self.id in builtin_names():
+            return builtin(self.id).report_title or self.title
+        return self.report_title or self.title
+
+    @cached_property
+    def index(self) -> Index:
+        """Where each item stands."""
+        return build_index(self)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The tree made ready for evaluation; raises ``TemplateError`` if the linter finds errors."""
+        return build_plan(self)
+
+    def item(self, item_id: str) -> Item:
+        """Return an item, or raise ``TemplateError`` with a suggestion."""
+        place = self.index.by_id.get(item_id)
+        if place is None:
+            raise TemplateError(f"The template has no item '{item_id}'.{did_you_mean(item_id, self.index.by_id)}")
+        return place.item
+
+    def question(self, item_id: str) -> Question:
+        """Return a question, or raise ``TemplateError``."""
+        item = self.item(item_id)
+        if isinstance(item, Group):
+            raise TemplateError(f"'{item_id}' is a group, not a question.")
+        return item
+
+    def to_json(self) -> str:
+        """Return the template as JSON text."""
+        return to_json(self)
+
+    def to_toml(self) -> str:
+        """Return the template as TOML text, the form in which people write it."""
+        return to_toml(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Template:
+        """Read a template from JSON text."""
+        return from_json(text)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Template:
+        """Read a template from TOML text."""
+        return from_toml(text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Template:
+        """Read a template from a ``.toml`` or ``.json`` file."""
+        return load(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the template to a ``.toml`` or ``.json`` file."""
+        save(self, path)
+
 
 T = TypeVar("T")
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -225,3 +329,67 @@ def save(template: Template, path: str | Path) -> None:
     if suffix not in (".json", ".toml"):
         raise TemplateError(f"A template is saved as .toml or .json. Got '{path}'.")
     Path(path).write_text(template.to_json() if suffix == ".json" else template.to_toml(), encoding="utf-8")
+
+
+_WIDTH = 110
+
+
+def write_toml(table: Mapping[str, Any]) -> str:
+    """Return a table as TOML: items as nested ``[[items]]``, everything else in place.
+
+    Examples:
+        >>> print(write_toml({"id": "visit", "items": [{"id": "age", "low": 18}]}), end="")
+        id = "visit"
+        <BLANKLINE>
+        [[items]]
+        id = "age"
+        low = 18
+    """
+    return "\n".join(_table(table, "items")) + "\n"
+
+
+def _table(table: Mapping[str, Any], name: str) -> list[str]:
+    lines = [f"{toml_key(key)} = {_entry(value)}" for key, value in table.items() if key != "items"]
+    items = table.get("items")
+    if items is None:
+        return lines
+    if not items:
+        return [*lines, "items = []"]
+    for item in items:
+        lines += ["", f"[[{name}]]", *_table(item, f"{name}.items")]
+    return lines
+
+
+def _entry(value: Any) -> str:
+    """Write a value; a long list goes on several lines."""
+    line = toml_value(value)
+    if isinstance(value, list) and value and len(line) > _WIDTH:
+        return "[\n" + "".join(f"  {toml_value(each)},\n" for each in value) + "]"
+    return line
+
+
+_NAMES = ("pirads-2.1", "pirads-paper")
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Return the names of the built-in templates.
+
+    Examples:
+        >>> builtin_names()
+        ('pirads-2.1', 'pirads-paper')
+    """
+    return _NAMES
+
+
+@cache
+def builtin(name: str) -> Template:
+    """Return a built-in template: ``pirads-2.1`` or ``pirads-paper``.
+
+    Examples:
+        >>> builtin("pirads-2.1").title
+        'MRI of the prostate, PI-RADS 2.1'
+    """
+    if name not in _NAMES:
+        raise TemplateError(f"There is no built-in template '{name}'.{did_you_mean(name, _NAMES)}")
+    text = (files("pydplib.capture") / "templates" / f"{name}.toml").read_text(encoding="utf-8")
+    return Template.from_toml(text)

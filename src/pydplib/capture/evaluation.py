@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydplib.capture.checks import run_check
-from pydplib.capture.functions import compute
-from pydplib.capture.model import Group, Question, Template, Value
+from pydplib.capture.functions import compute, run_check
+from pydplib.capture.model import Group, Path, Problem, Question, Value, errors_of, shorten
 from pydplib.capture.plan import Node, Plan, Scope, is_shown
-from pydplib.capture.problems import Path, Problem, errors_of, shorten
+from pydplib.capture.template import Template
 from pydplib.capture.values import Unreadable, is_empty, read_value
 
 Purpose: TypeAlias = Literal["draft", "save", "import"]
