@@ -237,7 +237,7 @@ def _bar(quiet: bool) -> Iterator[Callable[[int, int, str], None] | None]:
 
 
 def _print(found: LeakReport) -> None:
-    from pydplib.attack.audiences import kind_of
+    from pydplib.attack.leaks.audiences import kind_of
 
     rows = [
         [

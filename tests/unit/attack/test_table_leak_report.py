@@ -14,9 +14,9 @@ import pydplib as dp
 from pydplib import attack
 from pydplib.anonymity import AlphaK, Hierarchy, Intervals, KAnonymity, LDiversity, Masking, TCloseness, anonymize
 from pydplib.attack import AUDIENCES, AttackResult, background_knowledge, leak_report
-from pydplib.attack._leak_tasks import LATE, RUNS, Shared, Task, run_tasks
-from pydplib.attack._noisy_column import judge_asking_again, judge_extremes, judge_noisy_order, rank_correlation
-from pydplib.attack.audiences import judge_audience
+from pydplib.attack.answers.noisy_column import judge_asking_again, judge_extremes, judge_noisy_order, rank_correlation
+from pydplib.attack.leaks.audiences import judge_audience
+from pydplib.attack.leaks.tasks import LATE, RUNS, Shared, Task, run_tasks
 from pydplib.errors import DataError, ParameterError
 
 STEPS = {"age": Intervals(0, 100, [10, 20]), "zip": Masking(3)}

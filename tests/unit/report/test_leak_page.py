@@ -10,7 +10,7 @@ import pytest
 
 import pydplib as dp
 from pydplib.attack import leak_report
-from pydplib.attack._leak_tasks import Outcome, Task
+from pydplib.attack.leaks.tasks import Outcome, Task
 from pydplib.plot import attacks as figures
 from pydplib.report.leak import EXPLAINED, leak_page
 
