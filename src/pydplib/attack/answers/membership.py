@@ -14,6 +14,7 @@ from pydplib.attack._arguments import as_column, at_least
 from pydplib.attack.answers.games import play
 from pydplib.attack.answers.targets import Floats, Generator, RecordTarget, Target
 from pydplib.attack.bounds import most_success
+from pydplib.attack.kinds import AttackKind
 from pydplib.attack.result import AttackResult, proven_advantage
 from pydplib.errors import DataError, ParameterError, did_you_mean
 
@@ -211,3 +212,11 @@ def _sentence(result: AttackResult, what: str) -> str:
     if result.beats_baseline:
         return f"The release tells in {result.success:.0%} of the cases whether a person {what}{allowed}."
     return f"The release does not tell whether a person {what}{allowed}."
+
+
+MEMBERSHIP = AttackKind(
+    name="membership",
+    does="Guesses whether a person is in the data at all. The number is the most that any attack can reach.",
+    helps="a smaller epsilon",
+)
+"""Membership, as a leak report explains it; it is bounded by the guarantee, not run."""

@@ -10,6 +10,7 @@ import numpy as np
 from pydplib.anonymity.tables.columns import Floats
 from pydplib.attack.answers.averaging import averaging, judge_answers
 from pydplib.attack.answers.targets import PaperMode
+from pydplib.attack.kinds import AttackKind
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.cells import as_day, as_number, text_of
 from pydplib.errors import DataError
@@ -153,3 +154,29 @@ def estimate_scale(x: Floats, y: Floats, *, flags: bool, fitted: bool) -> float:
     # Fitting moves and squeezes, which leaves the correlation as it was: its square is var / (var + 2 b^2).
     kept = min(max(float(np.corrcoef(x, y)[0, 1]) ** 2, 1e-6), 1.0)
     return float(np.std(x) * np.sqrt(max(1 / kept - 1, 0.0) / 2)) if (x != y).any() else 0.0
+
+
+COLUMN_ATTACKS: tuple[AttackKind, ...] = (
+    AttackKind(
+        name="averaging",
+        does="Asks for the same noisy column again and again.",
+        helps="answering once; a ledger",
+        tried={"averaging": "near"},
+        runs={
+            "asking again": lambda s, column, **how: judge_asking_again(
+                s.columns[column][0], s.columns[column][1], column, **how
+            )
+        },
+    ),
+    AttackKind(
+        name="extremes",
+        does="Reads the smallest and the largest value.",
+        helps="public bounds",
+        tried={"extremes": "near"},
+        runs={
+            "extremes": lambda s, column: judge_extremes(s.columns[column][0], s.columns[column][1], column),
+            "noisy order": lambda s, column: judge_noisy_order(s.columns[column][0], s.columns[column][1], column),
+        },
+    ),
+)
+"""The attacks on a noisy column, as a leak report explains and runs them."""

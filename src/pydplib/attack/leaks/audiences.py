@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydplib.attack.bounds import surer
+from pydplib.attack.kinds import Reach
+from pydplib.attack.leaks.tasks import KINDS
 from pydplib.attack.result import AttackResult, percent
 from pydplib.policy import DEFAULT_BUDGETS
 
@@ -45,8 +47,12 @@ class Audience:
     why: str
 
 
-_NEAR = frozenset({"linkage", "homogeneity", "unsorted matching", "extremes", "averaging"})
-_FAR = _NEAR | {"complementary release", "temporal", "background knowledge", "skewness", "similarity"}
+def _tried_by(reach: Reach) -> frozenset[str]:
+    """Return the kinds of attack that somebody of this reach may try: its own, and those of nearer ones."""
+    distance: tuple[Reach, ...] = get_args(Reach)
+    near = distance[: distance.index(reach) + 1]
+    return frozenset(variant for kind in KINDS for variant, least in kind.tried.items() if least in near)
+
 
 AUDIENCES: dict[str, Audience] = {
     audience.name: audience
@@ -55,7 +61,7 @@ AUDIENCES: dict[str, Audience] = {
         Audience(
             "collaborator",
             "Collaborator",
-            _NEAR,
+            _tried_by("near"),
             0.2,
             0.05,
             DEFAULT_BUDGETS["collaborator"].total,
@@ -64,7 +70,7 @@ AUDIENCES: dict[str, Audience] = {
         Audience(
             "third_party",
             "Third party",
-            _FAR | {"linkage, journalist", "linkage, marketer"},
+            _tried_by("far"),
             0.09,
             0.01,
             DEFAULT_BUDGETS["third_party"].total,
@@ -73,7 +79,7 @@ AUDIENCES: dict[str, Audience] = {
         Audience(
             "public",
             "Public",
-            _FAR | {"linkage, journalist", "linkage, marketer", "background knowledge, 2 pieces", "minimality"},
+            _tried_by("anybody"),
             0.05,
             0.0,
             DEFAULT_BUDGETS["public"].total,

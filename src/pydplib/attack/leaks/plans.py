@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pydplib.anonymity.assessment.unnamed_columns import ColumnFinding, check_roles, find_unnamed, row_numbers
 from pydplib.anonymity.assessment.verification import names_of, person_codes
-from pydplib.anonymity.models import AlphaK, KAnonymity
 from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.tables.columns import Floats
 from pydplib.anonymity.tables.frames import Frame, with_labels
 from pydplib.attack._arguments import TimeUp, until
 from pydplib.attack.answers.noisy_column import as_numbers, is_flags
 from pydplib.attack.bounds import most_advantage, most_success
+from pydplib.attack.kinds import Beside, LeakTask, Shared, TableFacts, plan_column, plan_table
 from pydplib.attack.leaks.audiences import Audience, AudienceVerdict, judge_audience
-from pydplib.attack.leaks.tasks import Outcome, Shared, Task, run_tasks
+from pydplib.attack.leaks.tasks import TABLE_ATTACKS, Outcome, run_tasks
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import Candidates, as_shown, match, person_of
 from pydplib.attack.tables.cells import relate
@@ -93,23 +93,6 @@ def _with_columns(verdict: AudienceVerdict, columns: Sequence[ColumnFinding], wa
     )
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What attackers may hold beside a release; see ``leak_report``.
-
-    Attributes:
-        population: A table of everybody.
-        previous: Earlier releases of the same people, oldest first.
-        inserted: People who came since the last of them.
-        deleted: People who left since.
-    """
-
-    population: Any = None
-    previous: Sequence[Any] = ()
-    inserted: Any = None
-    deleted: Any = None
-
-
 def attack_table(
     table: Any,
     released: Any,
@@ -134,7 +117,7 @@ def attack_table(
     if not len(original):
         raise DataError("The original has no rows: there is nobody on whose behalf a release could be attacked.")
     shared = Shared(people=len(original))
-    tasks: list[Task] = []
+    tasks: list[LeakTask] = []
     notes: list[str] = []
     names: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
@@ -169,7 +152,7 @@ def attack_table(
             if readable or watched:
                 notes.append(_BY_ORDER.format(", ".join((*readable, *watched))))
             elif not isinstance(released, AnonymizationResult):  # its rows are shuffled as they are made
-                lost.append(Outcome(Task("unsorted matching", "order of rows", "order"), None, 0.0, _NO_ORDER))
+                lost.append(Outcome(LeakTask("unsorted matching", "order of rows", "order"), None, 0.0, _NO_ORDER))
         if readable or watched:
             shared.in_order = read_release(data, (*readable, *watched), (), known=original.columns)
         if unwatched:
@@ -273,23 +256,12 @@ def _as_row_numbers(found: ColumnFinding, linked: float) -> ColumnFinding:
 def _table_tasks(
     released: Any, classes: Classes, watched: Sequence[str], kinds: Mapping[str, Mapping[str, Any]],
     beside: Beside, shared: Shared, margin: float, person: str | None, late: bool,
-) -> list[Task]:  # fmt: skip
+) -> list[LeakTask]:  # fmt: skip
     """Plan the attacks on a released table, and lay ready in ``shared`` what they compare it with."""
-    tasks = [Task("linkage", "released table", "linkage", {"attacker": "prosecutor"})]
     if beside.population is not None:
         crowd = Frame(beside.population)
         crowd.check_columns(classes.names, "quasi-identifier, in the population")
         shared.population = (len(crowd), {name: crowd.coded(name) for name in classes.names})
-        tasks += [
-            Task(f"linkage, {who}", "released table", "linkage", {"attacker": who})
-            for who in ("journalist", "marketer")
-        ]
-    if shared.in_order is not None:
-        tasks.append(Task("unsorted matching", "order of rows", "order"))
-    for column in watched:
-        tasks += secret_tasks(column, margin, kinds, pieces=(1, 2))
-        if isinstance(released, AnonymizationResult) and shared.candidates.given and person is None:
-            tasks += _minimality_tasks(released, column)
     if beside.previous and not shared.candidates.given and not late:
         raise DataError(
             "The cells do not say what they cover, so releases cannot be compared. Give the hierarchies of the "
@@ -299,7 +271,6 @@ def _table_tasks(
         shared.previous = [
             read_release(release, classes.names, watched, person, tuple(shared.known)) for release in beside.previous
         ]
-        tasks += [Task("complementary release", column, "complementary", {"column": column}) for column in watched]
     for change in ("inserted", "deleted"):
         if getattr(beside, change) is None:
             continue
@@ -313,37 +284,10 @@ def _table_tasks(
         }
         if person is not None and person in people.columns:
             shared.changed_person = {**shared.changed_person, change: person_codes(people.coded(person))}
-        tasks += [Task("temporal", column, "temporal", {"column": column, "change": change}) for column in watched]
-    return tasks
-
-
-def secret_tasks(
-    column: str, margin: float, kinds: Mapping[str, Mapping[str, Any]], *, pieces: Sequence[int]
-) -> list[Task]:
-    """Plan the attacks on what those who look alike have in common, in one sensitive column."""
-    about = {"column": column}
-    tasks = [Task("homogeneity", column, "homogeneity", about)]
-    for number in pieces:
-        name = "background knowledge" if number == 1 else f"background knowledge, {number} pieces"
-        tasks.append(Task(name, column, "background", {**about, "pieces": number}))
-    tasks.append(Task("skewness", column, "skewness", {**about, "margin": margin}))
-    if column in kinds:
-        tasks.append(Task("similarity", column, "similarity", {**about, **kinds[column]}))
-    return tasks
-
-
-def _minimality_tasks(released: AnonymizationResult, column: str) -> list[Task]:
-    """Where a rule on shares drove the search; other rules leave too many reasons for coarse cells."""
-    smallest = max(
-        [rule.model.k for rule in released.recipe.models if isinstance(rule.model, KAnonymity | AlphaK)] or [1]
+    facts = TableFacts(
+        released=released, watched=watched, beside=beside, shared=shared, alike=kinds, margin=margin, person=person
     )
-    recoding = "local" if released.method in ("local", "mondrian") else "global"
-    return [
-        Task("minimality", column, "minimality",
-             {"column": column, "most": rule.model.alpha, "k": smallest, "recoding": recoding})
-        for rule in released.recipe.models
-        if isinstance(rule.model, AlphaK) and rule.sensitive in (None, column) and rule.model.alpha < 1
-    ]  # fmt: skip
+    return plan_table(TABLE_ATTACKS, facts)
 
 
 def kinds_of_columns(released: Any, kinds: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
@@ -381,14 +325,14 @@ def _column(frame: Frame, name: str) -> Floats:
     return numbers[coded.codes]
 
 
-def column_tasks(name: str, factor: str | None, scale: float | None, both: tuple[Floats, Floats]) -> list[Task]:
+def column_tasks(name: str, factor: str | None, scale: float | None, both: tuple[Floats, Floats]) -> list[LeakTask]:
     """Plan the attacks on a noisy column: one value has no order, and yes and no have no ends."""
     good = np.isfinite(both[0]) & np.isfinite(both[1])
-    tasks = [Task("averaging", name, "asking again", {"column": name, "factor": factor, "scale": scale})]
+    tasks = [LeakTask("averaging", name, "asking again", {"column": name, "factor": factor, "scale": scale})]
     if good.sum() > 1:
-        tasks.append(Task("unsorted matching", f"order of {name}", "noisy order", {"column": name}))
+        tasks.append(LeakTask("unsorted matching", f"order of {name}", "noisy order", {"column": name}))
     if good.sum() > 1 and not is_flags(both[0][good], both[1][good]):
-        tasks.append(Task("extremes", name, "extremes", {"column": name}))
+        tasks.append(LeakTask("extremes", name, "extremes", {"column": name}))
     return tasks
 
 
@@ -448,7 +392,7 @@ def attack_counts(
 ) -> dict[str, Any]:
     """Attack a differentially private release: its guarantee, and its table where it has one."""
     proven = isinstance(release.guarantee, PureDP | ApproxDP)
-    outcomes = [Outcome(Task("membership", "presence of a person", ""), _presence(release), 0.0)] if proven else []
+    outcomes = [Outcome(LeakTask("membership", "presence of a person", ""), _presence(release), 0.0)] if proven else []
     names: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     people = 0
@@ -465,7 +409,8 @@ def attack_counts(
             found = None
         shared = Shared(trees, people, found=found, classes=classes)
         alike = kinds_of_columns(None, kinds)
-        tasks = [task for column in watched for task in secret_tasks(column, margin, alike, pieces=(1,))]
+        facts = TableFacts(watched=watched, shared=shared, alike=alike, margin=margin, pieces=(1,))
+        tasks = [task for column in watched for task in plan_column(TABLE_ATTACKS, facts, column)]
         outcomes += run_tasks(tasks, shared, **options)
     verdicts = give_verdicts(
         audiences, outcomes, epsilon=release.epsilon, delta=release.delta or 0.0, guaranteed=proven

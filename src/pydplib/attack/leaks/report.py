@@ -10,8 +10,9 @@ from typing import Any
 from pydplib._shown import Shown
 from pydplib.anonymity.assessment.unnamed_columns import ColumnFinding
 from pydplib.anonymity.assessment.verification import names_of
+from pydplib.attack.kinds import Beside
 from pydplib.attack.leaks.audiences import AUDIENCES, Audience, AudienceVerdict, kind_of
-from pydplib.attack.leaks.plans import Beside, attack_column, attack_counts, attack_table
+from pydplib.attack.leaks.plans import attack_column, attack_counts, attack_table
 from pydplib.attack.leaks.tasks import Outcome, Progress
 from pydplib.attack.result import AttackResult
 from pydplib.errors import ParameterError

@@ -9,6 +9,7 @@ import numpy as np
 
 from pydplib.anonymity.tables.columns import Bools, Floats
 from pydplib.attack._arguments import at_least
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
 from pydplib.attack.tables.homogeneity import known_anyway, visible
@@ -114,3 +115,30 @@ def _blind(cases: Cases, classes: Classes, pieces: int) -> tuple[Bools, Floats]:
     gone = (use & (rank[np.maximum(mine, 0)] < better[:, np.newaxis])).sum(axis=1)
     out = (use * cases.prior[np.maximum(mine, 0)]).sum(axis=1)
     return np.asarray(gone == better), cases.prior[cases.truth] / np.maximum(1 - out, 1e-9)
+
+
+def _run(shared: Shared, column: str, pieces: int) -> AttackResult:
+    return judge_background(shared.cases(column), shared.candidates.classes, column, pieces=pieces)
+
+
+def _plan(facts: TableFacts, column: str) -> list[LeakTask]:
+    return [
+        LeakTask(
+            "background knowledge" if number == 1 else f"background knowledge, {number} pieces",
+            column,
+            "background",
+            {"column": column, "pieces": number},
+        )
+        for number in facts.pieces
+    ]
+
+
+KIND = AttackKind(
+    name="background knowledge",
+    does="Knows of every person one or two values that she certainly does not have; what is left may be one.",
+    helps="a larger l; differential privacy",
+    tried={"background knowledge": "far", "background knowledge, 2 pieces": "anybody"},
+    runs={"background": _run},
+    of_column=_plan,
+)
+"""Background knowledge, as a leak report plans and explains it."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from pydplib.anonymity.tables.columns import Floats, Ints
 from pydplib.anonymity.tables.frames import Frame
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, listed, percent
 from pydplib.attack.tables.candidates import Candidates, match, one_column, person_of, regroup
 from pydplib.attack.tables.cells import expand_spans, find_sorted, starts_of
@@ -145,3 +146,26 @@ def _spread(pools: Ints, entries: Entries, value: Ints, width: int) -> tuple[Int
     keys = owner * width + value[at]
     order = np.argsort(keys, kind="stable")
     return keys[order], entries.count[at][order]
+
+
+def _run(shared: Shared, column: str) -> AttackResult:
+    earlier = (shared.match(classes, column=column, person=shared.person) for classes in shared.previous)
+    parts = [shared.candidates, *earlier]
+    return judge_complementary(parts, column, shared.candidates.classes.names)
+
+
+def _plan(facts: TableFacts) -> list[LeakTask]:
+    watched = facts.watched if facts.beside.previous else ()
+    return [LeakTask("complementary release", column, "complementary", {"column": column}) for column in watched]
+
+
+KIND = AttackKind(
+    name="complementary release",
+    does="Keeps only what all releases of the same people allow.",
+    helps="anonymizing with earlier releases in view; differential privacy with a ledger",
+    tried={"complementary release": "far"},
+    runs={"complementary": _run},
+    of_table=_plan,
+    compares=True,
+)
+"""Complementary release, as a leak report plans and explains it."""

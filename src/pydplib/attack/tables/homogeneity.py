@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.tables.columns import Bools, Ints
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared
 from pydplib.attack.result import AttackResult, listed, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
 from pydplib.attack.tables.released import Classes, Entries
@@ -139,3 +140,18 @@ def known_anyway(exposed: float, gained: float) -> str:
         return ""
     who = f"all but {percent(gained)} of the people" if gained else "all of them"
     return f" For {who} it could be guessed almost as well without the release."
+
+
+def _run(shared: Shared, column: str) -> AttackResult:
+    return judge_homogeneity(shared.cases(column), shared.candidates.classes, column)
+
+
+KIND = AttackKind(
+    name="homogeneity",
+    does="Finds people whose look-alikes all have the same sensitive value.",
+    helps="l-diversity",
+    tried={"homogeneity": "near"},
+    runs={"homogeneity": _run},
+    of_column=lambda facts, column: [LeakTask("homogeneity", column, "homogeneity", {"column": column})],
+)
+"""Homogeneity, as a leak report plans and explains it."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from pydplib.anonymity.tables.columns import Floats
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, listed, percent
 from pydplib.attack.tables.candidates import Candidates, find_candidates
 from pydplib.errors import DataError, ParameterError, did_you_mean
@@ -144,3 +145,35 @@ def _sentence(attacker: Attacker, names: Sequence[str], mean: float, top: float,
         return f"Nobody is found by {what}: no released row fits a person who is known."
     tail = f"{percent(risky)} of the people are found with a chance above {percent(tau)}"
     return f"{start}, for some people in {percent(top)}; {tail}." if top > mean + 1e-9 else f"{start}; {tail}."
+
+
+def _run(shared: Shared, attacker: Attacker) -> AttackResult:
+    if attacker == "prosecutor" or shared.population is None:
+        return judge_linkage(shared.candidates, attacker=attacker)
+    assert shared.classes is not None
+    outside = shared.match(shared.classes, shared.population)
+    return judge_linkage(outside, attacker=attacker)
+
+
+def _plan(facts: TableFacts) -> list[LeakTask]:
+    tasks = [LeakTask("linkage", "released table", "linkage", {"attacker": "prosecutor"})]
+    if facts.shared.population is not None:
+        tasks += [
+            LeakTask(f"linkage, {who}", "released table", "linkage", {"attacker": who})
+            for who in ("journalist", "marketer")
+        ]
+    return tasks
+
+
+KIND = AttackKind(
+    name="linkage",
+    does=(
+        "Looks for a known person among the rows and picks one that fits. The prosecutor knows that the person is in "
+        "the table, the journalist does not, the marketer links everybody."
+    ),
+    helps="k-anonymity",
+    tried={"linkage": "near", "linkage, journalist": "far", "linkage, marketer": "far"},
+    runs={"linkage": _run},
+    of_table=_plan,
+)
+"""Linkage, as a leak report plans and explains it."""

@@ -12,6 +12,7 @@ import numpy as np
 from pydplib.anonymity.tables.columns import Bools, Ints
 from pydplib.anonymity.tables.frames import Frame
 from pydplib.attack._arguments import check_time
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, advantage_over, percent
 from pydplib.attack.tables.candidates import Candidates, match
 from pydplib.attack.tables.cells import expand, find_sorted
@@ -153,3 +154,24 @@ def _in_order(places: Sequence[Sequence[int]], of_row: Ints) -> int:
             last = there[at]
             hits += 1
     return hits
+
+
+def _run(shared: Shared) -> AttackResult:
+    assert shared.in_order is not None and shared.in_order.of_row is not None
+    return judge_order(shared.match(shared.in_order), shared.in_order.of_row)
+
+
+def _plan(facts: TableFacts) -> list[LeakTask]:
+    ordered = facts.shared.in_order is not None
+    return [LeakTask("unsorted matching", "order of rows", "order")] if ordered else []
+
+
+KIND = AttackKind(
+    name="unsorted matching",
+    does="Compares the order of the rows with the order of a list.",
+    helps="shuffling",
+    tried={"unsorted matching": "near"},
+    runs={"order": _run},
+    of_table=_plan,
+)
+"""Unsorted matching, as a leak report plans and explains it."""

@@ -8,10 +8,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pydplib.anonymity.models import AlphaK, KAnonymity
+from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints
 from pydplib.anonymity.tables.frames import Frame
 from pydplib.anonymity.tables.view import number_rows
 from pydplib.attack._arguments import check_time
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import Candidates, find_candidates, one_column
 from pydplib.attack.tables.cells import text_of
@@ -191,3 +194,43 @@ def _unbroken(sizes: Ints, ill: int, most: float) -> tuple[float, Floats]:
         expected[i] = float((x[reach] * way[reach] * rest[ill - x[reach]]).sum()) / total
     whole = before[-1]
     return (float(whole[ill]) / total if ill < len(whole) else 0.0), expected
+
+
+def _run(shared: Shared, column: str, most: float, k: int, recoding: Recoding) -> AttackResult:
+    cases, found = shared.cases(column), shared.candidates
+    # The rule guards every value alike; the one that is most common in some class is the one that drove it.
+    share = cases.entries.count / np.maximum(cases.size[cases.entries.owner], 1e-9)
+    top = cases.entries.domain[int(cases.entries.value[share.argmax()])] if len(share) else ""
+    groups = number_rows([shared.known[name] for name in found.classes.names], shared.people)
+    return judge_minimality(found, column, groups, value=top, most=most, k=k, recoding=recoding)
+
+
+def _plan(facts: TableFacts, column: str) -> list[LeakTask]:
+    """Plan it where a rule on shares drove the search; other rules leave too many reasons for coarse cells."""
+    released = facts.released
+    if not isinstance(released, AnonymizationResult) or not facts.shared.candidates.given or facts.person is not None:
+        return []
+    models = released.recipe.models
+    smallest = max([rule.model.k for rule in models if isinstance(rule.model, KAnonymity | AlphaK)] or [1])
+    recoding = "local" if released.method in ("local", "mondrian") else "global"
+    return [
+        LeakTask(
+            "minimality",
+            column,
+            "minimality",
+            {"column": column, "most": rule.model.alpha, "k": smallest, "recoding": recoding},
+        )
+        for rule in models
+        if isinstance(rule.model, AlphaK) and rule.sensitive in (None, column) and rule.model.alpha < 1
+    ]
+
+
+KIND = AttackKind(
+    name="minimality",
+    does="Asks why the cells had to be made so coarse.",
+    helps="differential privacy",
+    tried={"minimality": "anybody"},
+    runs={"minimality": _run},
+    of_column=_plan,
+)
+"""Minimality, as a leak report plans and explains it."""

@@ -10,6 +10,7 @@ import numpy as np
 from pydplib.anonymity.hierarchies.base import Hierarchy
 from pydplib.anonymity.tables.columns import Ints
 from pydplib.attack._arguments import at_least
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, listed, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
 from pydplib.attack.tables.cells import MISSING, as_number, text_of
@@ -164,3 +165,23 @@ def _best_window(cases: Cases, numbers: Any, within: float) -> tuple[float, floa
     held = upto[np.searchsorted(sorted_, sorted_ + within, side="right")] - upto[:-1]
     best = int(held.argmax())
     return float(sorted_[best]), float(held[best])
+
+
+def _run(shared: Shared, column: str, **how: Any) -> AttackResult:
+    return judge_similarity(shared.cases(column), shared.candidates.classes, column, **how)
+
+
+def _plan(facts: TableFacts, column: str) -> list[LeakTask]:
+    how = facts.alike.get(column)
+    return [] if how is None else [LeakTask("similarity", column, "similarity", {"column": column, **how})]
+
+
+KIND = AttackKind(
+    name="similarity",
+    does="Counts values that mean the same as one.",
+    helps="t-closeness over the hierarchy",
+    tried={"similarity": "far"},
+    runs={"similarity": _run},
+    of_column=_plan,
+)
+"""Similarity, as a leak report plans and explains it."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from pydplib.anonymity.tables.columns import Floats
 from pydplib.attack.bounds import share_interval
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
 from pydplib.attack.tables.released import Classes
@@ -106,3 +107,22 @@ def distances(cases: Cases) -> Floats:
     moved = np.bincount(entries.owner, weights=np.abs(inside - usual), minlength=pools)
     covered = np.bincount(entries.owner, weights=usual, minlength=pools)
     return np.asarray((moved + np.maximum(1 - covered, 0.0)) / 2)
+
+
+def _run(shared: Shared, column: str, margin: float) -> AttackResult:
+    return judge_skewness(shared.cases(column), shared.candidates.classes, column, margin=margin)
+
+
+def _plan(facts: TableFacts, column: str) -> list[LeakTask]:
+    return [LeakTask("skewness", column, "skewness", {"column": column, "margin": facts.margin})]
+
+
+KIND = AttackKind(
+    name="skewness",
+    does="Believes in a value as strongly as it is frequent among look-alikes.",
+    helps="t-closeness",
+    tried={"skewness": "far"},
+    runs={"skewness": _run},
+    of_column=_plan,
+)
+"""Skewness, as a leak report plans and explains it."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from pydplib.anonymity.tables.columns import Ints
 from pydplib.anonymity.tables.frames import Frame
+from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import (
     Candidates,
@@ -161,3 +162,31 @@ def _difference(plus: Entries, part_plus: Ints, minus: Entries, part_minus: Ints
     )
     more = total.count > 1e-9
     return Entries(total.owner[more], total.value[more], total.count[more], total.domain)
+
+
+def _run(shared: Shared, column: str, change: Change) -> AttackResult:
+    assert shared.classes is not None
+    before, after = shared.previous[-1], shared.classes
+    present = replace(after if change == "inserted" else before, person_of_row=None)
+    people = shared.match(present, shared.changed[change], column, shared.changed_person.get(change))
+    return judge_temporal(before, after, people, column, shared.trees, change=change)
+
+
+def _plan(facts: TableFacts) -> list[LeakTask]:
+    return [
+        LeakTask("temporal", column, "temporal", {"column": column, "change": change})
+        for change in facts.shared.changed
+        for column in facts.watched
+    ]
+
+
+KIND = AttackKind(
+    name="temporal",
+    does="Subtracts an earlier release: what is new belongs to those who came.",
+    helps="anonymizing with earlier releases in view; differential privacy with a ledger",
+    tried={"temporal": "far"},
+    runs={"temporal": _run},
+    of_table=_plan,
+    compares=True,
+)
+"""Temporal, as a leak report plans and explains it."""
