@@ -21,7 +21,7 @@ def _lanes() -> list[list[list[str]]]:
     """Return the words of every box; lists of names come from the code."""
     from pydplib._public import PUBLIC_NAMES
     from pydplib.anonymity import models
-    from pydplib.anonymity.api import METHODS
+    from pydplib.anonymity.anonymization import METHODS
     from pydplib.paper.words import DATA_TYPES, QueryType
     from pydplib.policy import NOISE_FACTORS
     from pydplib.release.statistics import offered_statistics

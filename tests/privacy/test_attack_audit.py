@@ -24,8 +24,8 @@ from pydplib.attack import (
     subjects,
     table_strategy,
 )
-from pydplib.attack.neighbours import mechanism_neighbours
-from pydplib.attack.protocols import as_mechanism
+from pydplib.attack.audits.neighbours import mechanism_neighbours
+from pydplib.attack.audits.protocols import as_mechanism
 from pydplib.errors import DataError, ParameterError
 from pydplib.mechanisms import Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip
 from pydplib.noise.tap import add_laplace

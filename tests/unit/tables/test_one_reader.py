@@ -91,8 +91,7 @@ def test_load_counts_the_same_values(file: Path) -> None:
 
 
 def test_anonymize_and_verify_take_the_same_table_by_its_path(file: Path) -> None:
-    from pydplib.anonymity.frames import Frame
-    from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.anonymity.tables.frames import Frame, SeenFrame
 
     for frame in (Frame(file), SeenFrame(file)):
         assert frame.columns == ["id", "psa", "visit", "bph", "point", "note"]

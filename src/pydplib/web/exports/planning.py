@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib.anonymity import Hierarchy, Intervals, KAnonymity, LDiversity
-from pydplib.anonymity.automatic import hierarchy_of
-from pydplib.anonymity.models import Model
-from pydplib.anonymity.recipe import model_from_dict
+from pydplib.anonymity.hierarchies.base import hierarchy_of
+from pydplib.anonymity.models import Model, model_from_dict
 from pydplib.errors import ParameterError
 from pydplib.schema import Column, Schema
 
