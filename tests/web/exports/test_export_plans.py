@@ -304,7 +304,7 @@ def test_erased_person_stops_an_export_that_was_not_released(study: Any) -> None
     from pydplib.errors import DataError
     from pydplib.web.exports.releasing import release
     from pydplib.web.intake.erasing import erase
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
 
     open_to(study.project, "third_party")
     export = make_export(study.project, study.owner)

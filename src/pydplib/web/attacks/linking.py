@@ -7,6 +7,7 @@ from typing import Any
 
 from pydplib.attack import AUDIENCES, LeakReport, leak_report
 from pydplib.errors import PydplibError
+from pydplib.policy import NEW_MEMBER
 from pydplib.schema import Schema
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Export
@@ -40,7 +41,7 @@ def attack_export(
         "insensitive": list(plan.named("keep")),
         "person": schema.person if plan.rows == "all" else None,
         "hierarchies": plan.hierarchies_for(schema, bands=False),
-        "audiences": [AUDIENCES[role if role in AUDIENCES else "third_party"]],
+        "audiences": [AUDIENCES[role if role in AUDIENCES else NEW_MEMBER]],
         "time_limit": seconds,
         "progress": lambda done, total, name: tell(round(100 * done / max(total, 1)), str(name)),
     }

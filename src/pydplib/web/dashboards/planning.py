@@ -21,11 +21,11 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.seeing import question_of
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.projects.door import flow_for
 from pydplib.web.projects.fields import current_template
+from pydplib.web.projects.models import Member
 
 PAPER_FIELDS = {name: spec.fields for name, spec in CATALOGUE.items() if spec.query_type != 4}
 """The figures in paper mode, and the columns that each reads."""
@@ -83,7 +83,7 @@ def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[Choic
     for name, fields in PAPER_FIELDS.items():
         spec = CATALOGUE[name]
         opened = set(fields) <= set(schema.columns) and flow_for(
-            project, Place(audience), paper_output(audience), purpose=project.purpose, fields=fields
+            project, Member.as_role(audience), paper_output(audience), purpose=project.purpose, fields=fields
         )
         if opened and factor.name in spec.levels:
             found.append(Choice(name, spec.label, f"{spec.title}, paper mode", "No guarantee."))

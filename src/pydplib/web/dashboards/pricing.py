@@ -28,11 +28,11 @@ from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import follow_policy, public_facts
 from pydplib.web.dashboards.models import Dashboard, Figure, Kind
 from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.door import flow_for
+from pydplib.web.projects.models import Member
 from pydplib.web.projects.words import plain
 
 OWNER_SIZE = Fraction(1, 10)
@@ -349,7 +349,7 @@ def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
     fields = PAPER_FIELDS[figure.name]
     if not set(fields) <= set(schema.columns):
         return f"{title_for(figure, schema)}: the snapshot has not its fields."
-    place = Place(dashboard.audience)
+    place = Member.as_role(dashboard.audience)
     decision = flow_for(
         dashboard.project, place, paper_output(dashboard.audience), purpose=dashboard.project.purpose, fields=fields
     )

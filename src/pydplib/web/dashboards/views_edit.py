@@ -21,9 +21,9 @@ from pydplib.web.dashboards.pricing import bill_for, noise_words, title_for
 from pydplib.web.dashboards.publishing import count_records, publish
 from pydplib.web.dashboards.showing import audience_title
 from pydplib.web.design.forms import seen
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.changing import noting_refusals
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.requesting import propose_budget
 from pydplib.web.projects.ruling import is_raise, lower_dashboard_budget
 from pydplib.web.projects.words import DASHBOARD

@@ -141,7 +141,7 @@ def earlier_exports(export: Export) -> list[Export]:
     return [
         each
         for each in found.order_by("released", "id")
-        if each.state == _State.RELEASED or each.downloads.exclude(role="owner").exists()
+        if each.state == _State.RELEASED or each.partner_copies().exists()
     ]
 
 

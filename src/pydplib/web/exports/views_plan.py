@@ -14,7 +14,6 @@ from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.doors import door
 from pydplib.web.exports import running, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
@@ -23,6 +22,7 @@ from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
+from pydplib.web.projects.permissions import door
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State

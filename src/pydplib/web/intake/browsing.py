@@ -11,8 +11,8 @@ from django.db.models.fields.json import KeyTransform
 
 from pydplib.capture import Question, Template, show_value
 from pydplib.capture.values import Unreadable, read_value
-from pydplib.web.intake.recording import value_columns
 from pydplib.web.reporting.models import Report
+from pydplib.web.reporting.templating import value_columns
 
 PER_PAGE = 50
 FIRST_COLUMNS = 8

@@ -12,8 +12,8 @@ from pydplib.capture.evaluate import Walk
 from pydplib.capture.plan import Node, Scope
 from pydplib.capture.problems import Path
 from pydplib.web.intake.duplicates import day_field
-from pydplib.web.intake.recording import value_columns
 from pydplib.web.reporting.models import Report, TemplateVersion
+from pydplib.web.reporting.templating import value_columns
 
 
 @dataclass(slots=True)

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import F
 from django.http import HttpRequest
 
 from pydplib.errors import PolicyError
 from pydplib.web.auditlog.writing import Log, recorded
-from pydplib.web.doors import note_refusal
+from pydplib.web.people.permissions import note_refusal
 from pydplib.web.projects.models import Member, Project
 
 
@@ -44,6 +45,13 @@ def role_now(project: Project, user: Any) -> str:
     if member is None:
         raise PolicyError("You are not a member of this project any more.")
     return str(member.role)
+
+
+def new_data_version(project: Project) -> int:
+    """Count one accepted change of the project's data; must run in the transaction of the change."""
+    Project.objects.filter(pk=project.pk).update(data_version=F("data_version") + 1)
+    project.refresh_from_db(fields=["data_version"])
+    return int(project.data_version)
 
 
 def tell_hospital(log: Log, user: Any | None, action: str, subject: str, project: Project) -> None:

@@ -9,13 +9,12 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import GROUP, NEW_MEMBER, ROLES, check_edit_rights, parse_role
+from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, check_edit_rights, parse_role
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Raise, Seat, raise_by
 from pydplib.web.projects.changing import Change, changing, tell_hospital
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project
 
-PARTNER_ROLES = ("collaborator", "third_party")
 """What somebody of another hospital or company can be: roles that see statistics alone."""
 
 
@@ -202,7 +201,7 @@ def _rights(member: Member) -> dict[str, Any]:
 def give_role(change: Change, member: Member, role: str) -> None:
     """Set the role of a member within an open change; the caller saves and logs."""
     check_have_role(change.project, member.user, role)
-    if member.role == "owner":
+    if member.can("edit_policy"):
         _check_not_last_owner(change, member)
     member.role, member.role_since = role, timezone.now()
 
@@ -223,7 +222,7 @@ def leave_project(user: Any, project: Project) -> None:
 
 
 def _end_membership(change: Change, subject: Member, action: str, *, because: str) -> None:
-    if subject.role == "owner":
+    if subject.can("edit_policy"):
         _check_not_last_owner(change, subject)
     open_requests = AccessRequest.objects.filter(
         project=change.project, by=subject.user, state=AccessRequest.State.OPEN
@@ -244,7 +243,7 @@ def _fresh(member: Member, change: Change) -> Member:
 
 
 def _check_not_last_owner(change: Change, member: Member) -> None:
-    others = Member.objects.filter(project=change.project, role="owner", user__is_active=True).exclude(pk=member.pk)
+    others = change.project.active_owners().exclude(pk=member.pk)
     if not others.exists():
         raise PolicyError("A project needs an owner: name another one before this one goes.")
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
-from pydplib.web.doors import door
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.answering import form_state
 from pydplib.web.reporting.example import example_answers
 from pydplib.web.reporting.models import TemplateVersion

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pydplib.errors import ParameterError
 from pydplib.schema import Schema
-from pydplib.web.api.doors import entry
+from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply
 from pydplib.web.auditlog.writing import record
 from pydplib.web.exports import releasing, running, storing

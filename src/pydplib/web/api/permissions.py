@@ -30,8 +30,10 @@ from pydplib.web.api.models import ApiToken
 from pydplib.web.api.parsing import check_length
 from pydplib.web.api.problems import answer, problem
 from pydplib.web.auditlog.writing import through_token
-from pydplib.web.doors import Door, Place, find, note_refusal, note_stranger
+from pydplib.web.people.permissions import Door, note_refusal
 from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.projects.models import Member
+from pydplib.web.projects.permissions import find, note_stranger
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def enter(
     if rule.of is not None:
         request.target = find(rule.of, kwargs["key"])  # type: ignore[attr-defined]
         request.project = getattr(request.target, "project", request.target)  # type: ignore[attr-defined]
-        request.member = place_in(token.user, request.project)  # type: ignore[attr-defined]
+        request.member = member_of(token.user, request.project)  # type: ignore[attr-defined]
         if request.member is None:
             note_stranger(request, request.project)
             raise Http404
@@ -157,12 +159,9 @@ def enter(
         raise
 
 
-def place_in(user: Any, project: Any) -> Place | None:
+def member_of(user: Any, project: Any) -> Member | None:
     """Return a user's place in a project as it is in the database now; there is no preview by token."""
-    from pydplib.web.projects.models import Member
-
-    member = Member.objects.filter(project=project, user=user).first()
-    return None if member is None else Place.of(member)
+    return Member.objects.filter(project=project, user=user).first()
 
 
 def _check_scope(token: ApiToken, scope: tokens.Scope | None) -> None:
