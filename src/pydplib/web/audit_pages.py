@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pydplib.web.auditlog.alerts import repeated_refusals
 from pydplib.web.auditlog.exporting import head_to_json, to_csv, to_json
 from pydplib.web.auditlog.models import Line
-from pydplib.web.auditlog.reading import HOSPITAL, KEY, PROJECT, Filter, keys_named, lines_of, narrow, show
+from pydplib.web.auditlog.reading import HOSPITAL, KEY, PROJECT, LineFilter, keys_named, lines_of, narrow, show
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.words import words_of
 from pydplib.web.auditlog.writing import record
@@ -66,7 +66,7 @@ class FilterForm(forms.Form):
         if not with_hospital:
             del self.fields["scope"]
 
-    def wanted(self, project: Any = None) -> Filter:
+    def wanted(self, project: Any = None) -> LineFilter:
         """Return the filter; of a faulty form, what is valid of it.
 
         Args:
@@ -74,7 +74,7 @@ class FilterForm(forms.Form):
         """
         values = self.cleaned_data if self.is_valid() else getattr(self, "cleaned_data", {})
         word = (values.get("on") or "").strip()
-        return Filter(
+        return LineFilter(
             about=_about(project, word) if word else (),
             action=values.get("action") or "",
             actor=(values.get("actor") or "").strip(),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from pydplib.errors import LedgerError
 from pydplib.policy import GROUP, roles_with
-from pydplib.web.analyses.budgets import WORRY, Purse, all_purses, own_purse
+from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
 from pydplib.web.exports.releasing import recalls_for
 from pydplib.web.people.permissions import signed_in
@@ -30,7 +30,7 @@ NEWS_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """One thing to do next."""
 
     text: str
@@ -63,8 +63,8 @@ class Card:
     project: Project
     place: Member
     open_requests: int
-    steps: list[Step]
-    setup: list[Step] = field(default_factory=list)
+    steps: list[NextStep]
+    setup: list[NextStep] = field(default_factory=list)
     budget: Budget | None = None
 
     @property
@@ -118,13 +118,13 @@ def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
                 continue
             found += [(card, purse) for purse in (whole, *purses) if purse.is_low]
         elif card.budget is not None and card.budget.spent >= WORRY * card.budget.total:
-            found.append((card, Purse("Your organisation", card.budget.spent, card.budget.total)))
+            found.append((card, BudgetState("Your organisation", card.budget.spent, card.budget.total)))
     return found
 
 
-def _next_steps(project: Project, place: Member, open_requests: int) -> Iterator[Step]:
-    def step(text: str, name: str, icon: str) -> Step:
-        return Step(text, f"{reverse(name)}?project={project.key}", icon)
+def _next_steps(project: Project, place: Member, open_requests: int) -> Iterator[NextStep]:
+    def step(text: str, name: str, icon: str) -> NextStep:
+        return NextStep(text, f"{reverse(name)}?project={project.key}", icon)
 
     if place.can("decide_requests") and open_requests:
         words = "Decide one request" if open_requests == 1 else f"Decide {open_requests} requests"
@@ -145,16 +145,16 @@ def _next_steps(project: Project, place: Member, open_requests: int) -> Iterator
         yield step("Privacy rights of patients", "privacy_rights", "scale")
 
 
-def _setup(project: Project) -> list[Step]:
+def _setup(project: Project) -> list[NextStep]:
     where = f"?project={project.key}"
     members = reverse("members", kwargs={"key": project.key})
     owners = Member.objects.filter(project=project, role__in=roles_with("edit_policy")).count()
     return [
-        Step("Choose a report template", reverse("templates") + where, "list-tree", project.templates.exists()),
-        Step("Add the people who take part", members, "users", project.members.count() > 1),
-        Step("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
-        Step("Bring in records, by form or import", reverse("import") + where, "upload", project.data_version > 0),
-        Step("Publish a snapshot for partners", reverse("snapshots") + where, "layers", _has_snapshot(project)),
+        NextStep("Choose a report template", reverse("templates") + where, "list-tree", project.templates.exists()),
+        NextStep("Add the people who take part", members, "users", project.members.count() > 1),
+        NextStep("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
+        NextStep("Bring in records, by form or import", reverse("import") + where, "upload", project.data_version > 0),
+        NextStep("Publish a snapshot for partners", reverse("snapshots") + where, "layers", _has_snapshot(project)),
     ]
 
 

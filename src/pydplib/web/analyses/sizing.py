@@ -16,7 +16,7 @@ from pydplib.web.projects.models import Project
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class SizesBought:
     """How many organisations have paid for the number, of how many."""
 
     paid: int
@@ -28,7 +28,7 @@ class Bought:
         return self.all - self.paid
 
 
-def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
+def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> SizesBought:
     """Let every organisation that may ask pay for the noisy numbers that the owner chose, at the owner's epsilon.
 
     The number of records makes prices; the histogram of rows per person lets answers say what the limit leaves out.
@@ -54,7 +54,7 @@ def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
     epsilons = {"epsilon": snapshot.size_epsilon, "limit_epsilon": snapshot.limit_epsilon}
     said = {name: epsilon for name, epsilon in epsilons.items() if epsilon is not None}
     record(actor, "snapshot.count", snapshot.key, project=project, organisations=paid, **said)
-    return Bought(paid, len(first))
+    return SizesBought(paid, len(first))
 
 
 @hooks.snapshot_published.register

@@ -37,7 +37,7 @@ from pydplib.web.projects.permissions import find, note_stranger
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OperationRule:
     """Who may call an operation.
 
     Args:
@@ -59,12 +59,12 @@ def entry(
     """Let those in whose token has ``scope`` and whose role in the object's project has ``power``."""
     if (power is None) != (of is None):
         raise ImproperlyConfigured("A power is asked of the project of an object: give both or none.")
-    return lambda operation: _hang(operation, Entry(power, scope, of))
+    return lambda operation: _hang(operation, OperationRule(power, scope, of))
 
 
 def open_to_all(operation: Any) -> Any:
     """Let anybody in, without a token."""
-    return _hang(operation, Entry(public=True))
+    return _hang(operation, OperationRule(public=True))
 
 
 def guarded_urls(api: Any) -> Iterator[URLPattern]:
@@ -77,7 +77,7 @@ def guarded_urls(api: Any) -> Iterator[URLPattern]:
 
 def guard(path_view: Any) -> Callable[..., HttpResponse]:
     """Return the view of one path: token, object, place, power and scope first, then the operation."""
-    entries: dict[str, Entry | None] = {
+    entries: dict[str, OperationRule | None] = {
         method: getattr(operation.view_func, "entry", None)
         for operation in path_view.operations
         for method in operation.methods
@@ -130,7 +130,7 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
 
 def enter(
     request: HttpRequest,
-    rule: Entry,
+    rule: OperationRule,
     kwargs: dict[str, Any],
     *,
     scope: tokens.Scope | None,
@@ -180,6 +180,6 @@ def _not_allowed(entries: dict[str, Any]) -> HttpResponse:
     return problem(405, f"This address takes {allowed}.", kind="ParameterError", headers={"Allow": allowed})
 
 
-def _hang(operation: Any, rule: Entry) -> Any:
+def _hang(operation: Any, rule: OperationRule) -> Any:
     operation.entry = rule
     return operation

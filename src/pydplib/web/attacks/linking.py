@@ -11,7 +11,7 @@ from pydplib.policy import NEW_MEMBER
 from pydplib.schema import Schema
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.exports.running import read_rows
 
 _KEPT = ("column", "pieces", "attacker", "maximum", "smallest_class", "gained")
@@ -32,7 +32,7 @@ def attack_export(
     Raises:
         DataError: The original or the table is gone.
     """
-    plan, schema = Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
+    plan, schema = ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
     original, released = read_rows(export, plan, schema), storing.load_table(export)
     quasi, sensitive = list(plan.named("quasi")), list(plan.named("sensitive"))
     words: dict[str, Any] = {

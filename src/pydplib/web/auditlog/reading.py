@@ -20,7 +20,7 @@ PROJECT, HOSPITAL = "project", "hospital"
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class LineFilter:
     """What to show.
 
     Args:
@@ -55,7 +55,7 @@ def naming(keys: Collection[str]) -> Q:
     return about
 
 
-def narrow(lines: Any, wanted: Filter) -> Any:
+def narrow(lines: Any, wanted: LineFilter) -> Any:
     """Return the lines that fit a filter, newest first."""
     if wanted.action:
         lines = lines.filter(action=wanted.action)
@@ -71,7 +71,7 @@ def narrow(lines: Any, wanted: Filter) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownLine:
     """A line for readers.
 
     Args:
@@ -100,7 +100,7 @@ _LONGEST = 200
 """How many characters of the details a reader sees; the exports have them all."""
 
 
-def show(line: Line, urls: Mapping[str, str] = MappingProxyType({})) -> Shown:
+def show(line: Line, urls: Mapping[str, str] = MappingProxyType({})) -> ShownLine:
     """Return a line in words.
 
     Args:
@@ -108,7 +108,7 @@ def show(line: Line, urls: Mapping[str, str] = MappingProxyType({})) -> Shown:
         urls: Key -> where its object is shown, see ``urls_of``.
     """
     is_key = bool(KEY.fullmatch(line.subject))
-    return Shown(
+    return ShownLine(
         number=line.number,
         time=dt.datetime.fromisoformat(line.time),
         actor=line.actor,

@@ -34,7 +34,7 @@ MOST_FIGURES = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FigureChoice:
     """A figure that can be put on a dashboard."""
 
     name: str
@@ -57,11 +57,11 @@ def schema_of(project: Any) -> Schema | None:
     return None if template is None else snapshot_schema(template, lineage=project.key)
 
 
-def ready_made(schema: Schema | None) -> list[Choice]:
+def ready_made(schema: Schema | None) -> list[FigureChoice]:
     """Return the ready-made figures whose fields the schema has."""
     if schema is None:
         return []
-    return [Choice(f.name, f.label, f.title, f.hint) for f in SOUND_FIGURES.values() if f.ask(schema)]
+    return [FigureChoice(f.name, f.label, f.title, f.hint) for f in SOUND_FIGURES.values() if f.ask(schema)]
 
 
 def paper_output(audience: str) -> Output:
@@ -71,7 +71,7 @@ def paper_output(audience: str) -> Output:
     return Output(label_of_noise_factor(factor), paper_mode=True)
 
 
-def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[Choice]:
+def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[FigureChoice]:
     """Return the paper-mode figures that the owner has switched on for an audience: none by default.
 
     The paper shows some figures at high noise only: audiences with less noise are not offered these.
@@ -86,7 +86,7 @@ def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[Choic
             project, Member.as_role(audience), paper_output(audience), purpose=project.purpose, fields=fields
         )
         if opened and factor.name in spec.levels:
-            found.append(Choice(name, spec.label, f"{spec.title}, paper mode", "No guarantee."))
+            found.append(FigureChoice(name, spec.label, f"{spec.title}, paper mode", "No guarantee."))
     return found
 
 

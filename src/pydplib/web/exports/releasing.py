@@ -15,7 +15,7 @@ from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Download, Export
-from pydplib.web.exports.planning import Plan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.exports.running import earlier_exports
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.door import check_flow_for, flow_for
@@ -137,7 +137,10 @@ def release(actor: Any, export: Export, audiences: Iterable[str]) -> None:
         if not kept.update(state=_State.RELEASED, audiences=chosen, released=export.released or now):
             raise ParameterError("This export is not ready to be released. Look again.")
         log.add(
-            "export.release", export.key, audiences=chosen, models=[str(m) for m in Plan.from_dict(export.plan).rules]
+            "export.release",
+            export.key,
+            audiences=chosen,
+            models=[str(m) for m in ExportPlan.from_dict(export.plan).rules],
         )
     export.refresh_from_db()
 
@@ -164,7 +167,7 @@ def _enter(export: Export, *, recipient: str, role: str) -> None:
     entries = ledger.entries(lineage=export.project.key, recipient=recipient.lower())
     if any(entry.kind == "no_dp" and entry.details.get("note") == note for entry in entries):
         return
-    mechanism = "anonymize: " + ", ".join(str(model) for model in Plan.from_dict(export.plan).rules)
+    mechanism = "anonymize: " + ", ".join(str(model) for model in ExportPlan.from_dict(export.plan).rules)
     ledger.enter_no_dp(
         lineage=export.project.key, recipient=recipient, role=role, mechanism=mechanism[:200].strip(), note=note
     )

@@ -16,7 +16,7 @@ from pydplib.web.auditlog.writing import record
 from pydplib.web.exports import releasing, results, running, storing
 from pydplib.web.exports.forms import WithdrawForm
 from pydplib.web.exports.models import Download, Export
-from pydplib.web.exports.planning import ROWS, Plan
+from pydplib.web.exports.planning import ROWS, ExportPlan
 from pydplib.web.exports.views_plan import STEPS
 from pydplib.web.people.models import Hospital
 from pydplib.web.people.permissions import signed_in
@@ -45,7 +45,7 @@ def export(request: Any) -> HttpResponse:
     """Show one export: to owners where it stands and everything about it, to others what they get."""
     item = releasing.check_concerns(request)
     schema = Schema.from_json(item.snapshot.schema)
-    titles, plan = titles_of(schema), Plan.from_dict(item.plan)
+    titles, plan = titles_of(schema), ExportPlan.from_dict(item.plan)
     values: dict[str, Any] = {
         "export": item,
         "project": item.project,
@@ -65,7 +65,7 @@ def export(request: Any) -> HttpResponse:
     return render(request, "exports/export.html", values | _for_owner(item, plan, titles))
 
 
-def _for_owner(item: Export, plan: Plan, titles: dict[str, str]) -> dict[str, Any]:
+def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         "steps": STEPS,
         "step": 6 if item.has_left else 5,

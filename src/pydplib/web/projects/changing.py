@@ -17,7 +17,7 @@ from pydplib.web.projects.models import Member, Project
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ProjectChange:
     """What a change works with.
 
     Args:
@@ -32,11 +32,11 @@ class Change:
 
 
 @contextmanager
-def changing(actor: Any, project: Project) -> Iterator[Change]:
+def changing(actor: Any, project: Project) -> Iterator[ProjectChange]:
     """Open a change: lock first, then look who the actor is now, log last."""
     with recorded(actor, project=project) as log:
         locked = Project.objects.select_for_update().get(pk=project.pk)
-        yield Change(locked, role_now(locked, actor), log)
+        yield ProjectChange(locked, role_now(locked, actor), log)
 
 
 def role_now(project: Project, user: Any) -> str:
