@@ -23,10 +23,10 @@ def settings_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def study(db: None, hospital: Any, sign_in: Any) -> Any:
     """Reports and visits of the same patients, computed columns and a join as the demonstration has them, published."""
+    from pydplib.web.doors import Place
     from study_world import CANARY, make_partner
 
     from pydplib.web.demo import _add_follow_up, _synthetic_rows
-    from pydplib.web.doors import Place
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import User

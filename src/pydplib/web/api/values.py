@@ -19,7 +19,7 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import Offer
 
 
-class Problem(BaseModel):
+class ApiProblem(BaseModel):
     """Why something was not done. ``kind`` is the class of ``pydplib.errors``; asked and left are of a budget."""
 
     error: str
@@ -31,7 +31,7 @@ class Problem(BaseModel):
 def answers(good: Any, *, public: bool = False) -> dict[int, Any]:
     """Return the answers of an operation by status, for the OpenAPI document."""
     bad = (400, 404, 405, 413, 422, 500, 503) + (() if public else (401, 403, 429))
-    return {200: good} | dict.fromkeys(sorted(bad), Problem)
+    return {200: good} | dict.fromkeys(sorted(bad), ApiProblem)
 
 
 def reply(values: BaseModel | list[Any]) -> HttpResponse:

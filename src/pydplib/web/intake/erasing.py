@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from typing import Any
 
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.design.values import SHORT
 from pydplib.web.intake.accepting import check_not_busy
-from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow, Patient
-from pydplib.web.intake.pseudonyms import find_patient, pseudonyms_of
-from pydplib.web.intake.recording import CHUNK, new_data_version
+from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
+from pydplib.web.intake.recording import CHUNK
 from pydplib.web.intake.snapshots import forget, without_people
+from pydplib.web.patients.models import Patient
+from pydplib.web.patients.pseudonyms import by_short_id, find_patient, pseudonyms_of
+from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 from pydplib.web.tables.files import remove_uploads
@@ -39,18 +39,6 @@ def look_up(project: Any, text: str) -> Patient | None:
         or known.filter(identifiers__value=word).first()
         or known.filter(pseudonym=word).first()
     )
-
-
-def by_short_id(project: Any, text: str) -> Patient | None:
-    """Return the one patient whose id, or whose report's id, is or begins like this; none if there is none, or two."""
-    word = text.strip().lower()
-    if not re.fullmatch(f"[0-9a-f]{{{SHORT},16}}", word):
-        return None
-    known = Patient.objects.filter(project=project)
-    found = list(known.filter(key__startswith=word)[:2])
-    if not found:
-        found = list(known.filter(reports__key__startswith=word).distinct()[:2])
-    return found[0] if len(found) == 1 else None
 
 
 def erase(patient: Patient, *, actor: object) -> int:

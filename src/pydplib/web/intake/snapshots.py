@@ -34,10 +34,10 @@ from pydplib.engine.joins import Joined
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Column, Schema, Text
-from pydplib.web import room
+from pydplib.web import leftovers, room
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.backups import leftovers
-from pydplib.web.intake.models import Patient, Snapshot
+from pydplib.web.intake.models import Snapshot
+from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
