@@ -31,7 +31,7 @@ def loss(trace: Trace, *, pure: bool) -> float:
     return sum(each)
 
 
-def run(table: dp.Table, of: str, *, pure: bool, **more: Any) -> tuple[Measured, Spending]:
+def run(table: dp.engine.Table, of: str, *, pure: bool, **more: Any) -> tuple[Measured, Spending]:
     variables = variables_of(SCHEMA, {name: 4 if name == "age" else None for name in COLUMNS})
     bound = bound_of(SCHEMA, of, variables)
     spending = Spending(TOTAL, pure, Unit(bound.scale, bound.max_rows * bound.scale))
