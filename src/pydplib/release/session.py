@@ -461,8 +461,8 @@ class Session(Shown):
             delta: Of the guarantee; by default that of the budget. A pure budget refuses it: everything is pure then.
             noise_factor: The noise wanted in the columns.
             find: Whether relations are searched for beyond the declared ones.
-            impossible: Rules that rows never break: ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``, or the
-                report template as it was published. People who break one are counted with "missing or other".
+            impossible: Rules that rows never break, ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``,
+                or the report template as it was published. People who break one are counted with "missing or other".
             progress: Called with what is being done, the step and the number of steps.
 
         Raises:

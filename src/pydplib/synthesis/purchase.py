@@ -455,8 +455,8 @@ def synthesize(
         relations: Declared relations, pairs or triples of columns: always measured, and tests hold for them.
         of: ``"persons"``, ``"rows"``, or one row of each person: ``dp.Person("id").last_row(order="day")``.
         find: Whether further relations are searched for.
-        impossible: Rules that rows never break: ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``, or the report
-            template as it was published, whose hidden questions have no answer. Never learnt from the data.
+        impossible: Rules that rows never break, ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``, or a
+            report template as published, whose hidden questions have no answer. Never learnt from the data.
         progress: Called with what is being done, the step and the number of steps.
 
     Examples:

@@ -216,7 +216,8 @@ def _checked(impossible: Any) -> tuple[Impossible, ...]:
     given = tuple(impossible) if isinstance(impossible, Iterable) and not isinstance(impossible, str) else (impossible,)
     if not all(isinstance(rule, Impossible) for rule in given):
         raise QuestionError(
-            "impossible= is a list of rules, [dp.synthesis.Impossible('gleason', when={'tumour': False})], or a report template."
+            "impossible= is a list of rules, [dp.synthesis.Impossible('gleason', when={'tumour': False})], or a report "
+            "template."
         )
     return given
 
