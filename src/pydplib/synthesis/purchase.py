@@ -48,7 +48,7 @@ from pydplib.synthesis.tree import Columns, tree_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERSION = 1
+VERSION = 2
 """Counts up when the same purchase would be measured in another way."""
 
 WORTHLESS, POOR = 0.2, 0.1
