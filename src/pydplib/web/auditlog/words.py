@@ -112,6 +112,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "patient.find": "Searched a patient",
         "patient.identifiers": "Looked at a patient's identifiers",
         "patient.look": "Looked at a patient's records",
+        "data.count": "Looked at exact counts",
         "quality.look": "Looked at the data quality",
         "snapshot.count": "Bought a noisy number of records for prices",
         "snapshot.make": "Made a snapshot",
