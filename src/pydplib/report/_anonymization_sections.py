@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.anonymity.certificate import TOGETHER
 from pydplib.plot import anonymity as figures
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, percent
+from pydplib.plot.tables import Table
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Text, percent
 
 if TYPE_CHECKING:
     from pydplib.anonymity import (

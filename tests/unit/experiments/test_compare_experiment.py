@@ -10,7 +10,7 @@ pytest.importorskip("pandas")
 
 from pydplib.attack import most_success
 from pydplib.errors import MissingExtraError, ParameterError
-from pydplib.experiments.compare import _share, estimate, run_compare
+from pydplib.experiments.compare import estimate, run_compare, share_of
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,9 @@ def test_private_error_is_that_of_geometric_noise(result):
 def test_reader_weighs_cells_by_how_much_of_them_is_asked_for():
     import pandas as pd
 
-    assert (_share("65-69"), _share("72-76"), _share("63")) == (1.0, 0.0, 1.0)
-    assert _share("60-79") == pytest.approx(0.5)
-    assert _share("*") == pytest.approx(10 / 120)
+    assert (share_of("65-69"), share_of("72-76"), share_of("63")) == (1.0, 0.0, 1.0)
+    assert share_of("60-79") == pytest.approx(0.5)
+    assert share_of("*") == pytest.approx(10 / 120)
     table = pd.DataFrame({"age": ["60-79", "60-79"], "year": [2018, 2017], "prostatitis": ["chr", "chr"]})
     assert estimate(table) == pytest.approx(0.5)
 
