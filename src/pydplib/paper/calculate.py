@@ -12,18 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import ParameterError
 from pydplib.guarantee import NoGuarantee
-from pydplib.paper.choose import Chosen, choose_by_search, closed_form_of
-from pydplib.paper.coded import Coded
-from pydplib.paper.coding import encode, public_type
+from pydplib.paper.codes import Coded, encode, public_type
 from pydplib.paper.containers import Column, Mask, open_column
-from pydplib.paper.fitting import Range
-from pydplib.paper.limits import declared_bounds, metric_for, patients, public_origin, range_for, span_of
-from pydplib.paper.measure import noise_percent, reference
-from pydplib.paper.mechanism import add_noise, add_noise_at, check_scale
+from pydplib.paper.mechanism import add_noise, add_noise_at, check_scale, noise_percent, reference
 from pydplib.paper.plan import REPETITIONS, Plan, make_plan
-from pydplib.paper.public import public_scale, randomize_categories
+from pydplib.paper.ranges import Range, declared_bounds, metric_for, patients, public_origin, range_for, span_of
 from pydplib.paper.records import Records
 from pydplib.paper.result import DPResult
+from pydplib.paper.scales import Chosen, choose_by_search, closed_form_of, public_scale, randomize_categories
 from pydplib.paper.sensitivity import sensitivity
 from pydplib.paper.words import NoiseMetric, OnMissing, Selector, check_flags
 from pydplib.paper.worth import guarantee_from_data, guarantee_from_public, notes_for

@@ -1,20 +1,207 @@
-"""Values to numbers and back: every data type of the paper as codes that noise can be added to."""
+"""Values to numbers and back: every data type of the paper, text as ordered categories, as codes for the noise."""
 
 from __future__ import annotations
 
 import datetime
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import DataError, ParameterError
-from pydplib.paper.categories import check_categories, encode_categories
-from pydplib.paper.coded import Coded, check_finite
+from pydplib.noise import uniform_below
 from pydplib.paper.containers import Column, Mask, either
 from pydplib.paper.words import Kind, OnMissing, kind_of
+
+_CALENDAR = (-719_162, 2_932_896)  # 0001-01-01 and 9999-12-31 in days since 1970
+
+LARGEST = 1e300
+"""Numbers beyond this leave no room for noise in a 64-bit float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """One column as numbers.
+
+    Attributes:
+        codes: Booleans, whole numbers or decimals, one per record.
+        data_type: The paper's name of the data type.
+        kind: How the values are treated.
+        members: The categories in their order; a code is a position in it.
+        declared: Whether the caller gave them, so that they are public.
+        occurring: Whether they are those of the data; else some of them may not occur.
+        origin: What the codes of large whole numbers are counted from: a float holds 53 bits of them.
+    """
+
+    codes: NDArray[Any]
+    data_type: str
+    kind: Kind
+    members: tuple[Any, ...] = ()
+    declared: bool = False
+    occurring: bool = True
+    origin: int = 0
+
+    def __repr__(self) -> str:
+        return f"Coded({self.data_type}, {len(self.codes)} values)"  # never the values: they are private
+
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the column's own kind for codes; exactly the values that were encoded."""
+        if self.kind == "category":
+            members = np.empty(len(self.members), dtype=object)
+            members[:] = self.members
+            return members[codes.astype(np.int64)]
+        if self.kind == "bool":
+            return codes.astype(np.bool_)
+        if self.kind == "int":
+            return _as_whole(codes) if not self.origin else _counted_from(self.origin, _as_whole(codes))
+        if self.kind == "date":
+            # Noise can pass the calendar's ends, and a date beyond them has no name in Python.
+            days: NDArray[Any] = np.clip(codes, *_CALENDAR).astype(np.int64).astype("datetime64[D]")
+            return days
+        return codes.astype(np.float64, copy=False)
+
+
+def _counted_from(origin: int, codes: NDArray[Any]) -> NDArray[Any]:
+    listed = [origin + int(code) for code in codes.tolist()]
+    try:
+        return np.array(listed, dtype=np.int64)
+    except OverflowError:
+        out = np.empty(len(listed), dtype=object)
+        out[:] = listed
+        return out
+
+
+def _as_whole(codes: NDArray[Any]) -> NDArray[Any]:
+    if codes.dtype.kind != "f" or not len(codes):
+        return codes.astype(np.int64, copy=False)
+    if max(abs(float(codes.min())), abs(float(codes.max()))) < 2.0**63:
+        return codes.astype(np.int64)
+    out = np.empty(len(codes), dtype=object)
+    out[:] = [int(code) for code in codes]
+    return out
+
+
+def check_finite(codes: NDArray[Any], *, infinite: bool = False) -> None:
+    """Raise if a number is infinite or too large for noise (unless it is going to be clamped), or not a number."""
+    if not len(codes):
+        return
+    lowest, highest = float(codes.min()), float(codes.max())
+    if np.isnan(lowest):
+        raise DataError("Some values are written as NaN, which is no number. Leave them empty, or correct them.")
+    if infinite:
+        return
+    if not (np.isfinite(lowest) and np.isfinite(highest)):
+        raise DataError("Some values are infinite. No noise hides an infinite value: remove or correct them.")
+    if max(abs(lowest), abs(highest)) > LARGEST:
+        raise DataError(f"Some values are larger than {LARGEST:g}, too large for any noise. Use another unit.")
+
+
+OTHER = "other"
+"""Where it is a declared category, values that are none of the others count as it."""
+
+
+def encode_categories(
+    column: Column,
+    values: NDArray[Any],
+    missing: Mask | None,
+    *,
+    name: str,
+    categories: Sequence[Any] | None,
+    with_missing: bool,
+    public: bool = False,
+) -> Coded:
+    """Return text (or anything countable) as positions in an ordered list of categories.
+
+    Args:
+        column: The opened column.
+        values: Its values that were kept.
+        missing: Where a value is missing.
+        name: ``"char"`` or ``"string"``.
+        categories: The order; else that of the column's type, else the sorted values.
+        with_missing: Whether 'missing' is a category of its own.
+        public: Whether a value that is no declared category must not fail: see ``encode``.
+    """
+    if column.family == "float" and not public:
+        check_finite(values if missing is None else values[~missing])
+    declared = None if categories is None else check_categories(categories)
+    gap = _gap(column, declared)  # of declared categories no value decides it
+    listed: list[Any] = values.tolist()
+    if missing is not None:
+        listed = [gap if absent else v for v, absent in zip(listed, missing.tolist(), strict=True)]
+    unique = set(listed)
+    if declared is None:
+        members = _from_data(unique, column, gap, missing)
+    else:
+        # Appended whether or not a value is missing: the number of categories decides the noise, and must be public.
+        members = (*declared, gap) if with_missing and gap not in declared else declared
+        if public:
+            listed = _known(listed, members)
+            unique = set(listed)
+        elif not unique <= set(members):
+            raise DataError(
+                f"Some values are not among the {len(declared)} categories given. Correct them, "
+                "or add what is missing to categories=."
+            )
+    if name == "char" and any(len(str(v)) != 1 for v in unique if v != gap):
+        raise DataError("data_type='char' needs single characters; some values are longer. Use data_type='string'.")
+    position = {member: i for i, member in enumerate(members)}
+    codes = np.fromiter((position[v] for v in listed), dtype=np.int64, count=len(listed))
+    occurring = declared is None and column.categories is None
+    return Coded(codes, name, "category", members, declared=declared is not None, occurring=occurring)
+
+
+def _known(listed: list[Any], members: tuple[Any, ...]) -> list[Any]:
+    """Return values among the members: others become "other", or a member at random, which says nothing of them.
+
+    An error would tell that such a record is there. Randomised response of a random member is a random member, which
+    no more than e^epsilon separates from the response of any value.
+    """
+    known = set(members)
+    gone = [place for place, value in enumerate(listed) if value not in known]
+    if not gone:
+        return listed
+    drawn = [OTHER] * len(gone) if OTHER in known else [members[i] for i in uniform_below(len(members), len(gone))]
+    out = list(listed)
+    for place, value in zip(gone, drawn, strict=True):
+        out[place] = value
+    return out
+
+
+def check_categories(categories: Sequence[Any]) -> tuple[Any, ...]:
+    """Return declared categories, or say what they must be."""
+    try:
+        members = () if isinstance(categories, str) else tuple(categories)
+        different = len(set(members)) == len(members)
+    except TypeError:  # no list, or a list of lists
+        members, different = (), False
+    if not different or len(members) < 2:
+        raise ParameterError("categories= must be a list of at least two different values, in their order.")
+    return members
+
+
+def _gap(column: Column, declared: tuple[Any, ...] | None) -> Any:
+    """Return what stands for 'missing': what the caller declared, '' beside declared text, else as it came."""
+    if declared is not None:
+        known = [member for member in declared if member is None or member == ""]
+        return known[0] if known else "" if all(isinstance(member, str) for member in declared) else None
+    return "" if column.family == "text" and column.missing is None else None
+
+
+def _from_data(unique: set[Any], column: Column, gap: Any, missing: Mask | None) -> tuple[Any, ...]:
+    """Return the categories in the order of the column's own type, else sorted; 'missing' comes last."""
+    present = unique - {gap} if missing is not None else unique
+    if column.categories is not None:
+        members = column.categories
+    else:
+        try:
+            members = tuple(sorted(present))
+        except TypeError:  # an int/string column: numbers before words
+            members = tuple(sorted(present, key=lambda v: (isinstance(v, str), str(v))))
+    return members if missing is None else (*members, gap)
+
 
 _EXACT = 2**53
 """A float holds every whole number up to this."""
