@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydplib.engine import duckdb_engine
 from pydplib.engine.polars_engine import PolarsEngine
 from pydplib.engine.protocol import Engine, guarded
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import DataError, SchemaError, did_you_mean
 from pydplib.schema import Column, Schema, Storage
@@ -124,7 +124,7 @@ class Joined:
             raise DataError(f"The tables are in two {left.name} databases. A join needs both in one.")
         text, storages = self._source(left, right)
         pinned = left.compiler.source.is_pinned and right.compiler.source.is_pinned
-        return left.over(self.schema, Source(text, storages, is_pinned=pinned))
+        return left.over(self.schema, SqlSource(text, storages, is_pinned=pinned))
 
     def _columns(self, left: SqlEngine | PolarsEngine) -> list[str]:
         """Return the columns of the first table that are kept, the person among them."""

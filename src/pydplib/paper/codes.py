@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.noise import uniform_below
-from pydplib.paper.containers import Column, Mask, either
+from pydplib.paper.containers import Mask, OpenColumn, either
 from pydplib.paper.words import Kind, OnMissing, kind_of
 
 _CALENDAR = (-719_162, 2_932_896)  # 0001-01-01 and 9999-12-31 in days since 1970
@@ -23,7 +23,7 @@ LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedColumn:
     """One column as numbers.
 
     Attributes:
@@ -104,7 +104,7 @@ OTHER = "other"
 
 
 def encode_categories(
-    column: Column,
+    column: OpenColumn,
     values: NDArray[Any],
     missing: Mask | None,
     *,
@@ -112,7 +112,7 @@ def encode_categories(
     categories: Sequence[Any] | None,
     with_missing: bool,
     public: bool = False,
-) -> Coded:
+) -> CodedColumn:
     """Return text (or anything countable) as positions in an ordered list of categories.
 
     Args:
@@ -150,7 +150,7 @@ def encode_categories(
     position = {member: i for i, member in enumerate(members)}
     codes = np.fromiter((position[v] for v in listed), dtype=np.int64, count=len(listed))
     occurring = declared is None and column.categories is None
-    return Coded(codes, name, "category", members, declared=declared is not None, occurring=occurring)
+    return CodedColumn(codes, name, "category", members, declared=declared is not None, occurring=occurring)
 
 
 def _known(listed: list[Any], members: tuple[Any, ...]) -> list[Any]:
@@ -182,7 +182,7 @@ def check_categories(categories: Sequence[Any]) -> tuple[Any, ...]:
     return members
 
 
-def _gap(column: Column, declared: tuple[Any, ...] | None) -> Any:
+def _gap(column: OpenColumn, declared: tuple[Any, ...] | None) -> Any:
     """Return what stands for 'missing': what the caller declared, '' beside declared text, else as it came."""
     if declared is not None:
         known = [member for member in declared if member is None or member == ""]
@@ -190,7 +190,7 @@ def _gap(column: Column, declared: tuple[Any, ...] | None) -> Any:
     return "" if column.family == "text" and column.missing is None else None
 
 
-def _from_data(unique: set[Any], column: Column, gap: Any, missing: Mask | None) -> tuple[Any, ...]:
+def _from_data(unique: set[Any], column: OpenColumn, gap: Any, missing: Mask | None) -> tuple[Any, ...]:
     """Return the categories in the order of the column's own type, else sorted; 'missing' comes last."""
     present = unique - {gap} if missing is not None else unique
     if column.categories is not None:
@@ -211,14 +211,14 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def encode(
-    column: Column,
+    column: OpenColumn,
     *,
     data_type: str | None,
     on_missing: OnMissing,
     categories: Sequence[Any] | None = None,
     public: bool = False,
     origin: int | None = None,
-) -> tuple[Coded, Mask | None]:
+) -> tuple[CodedColumn, Mask | None]:
     """Return a column as numbers, and which rows were kept (None: all of them).
 
     Args:
@@ -278,7 +278,7 @@ def encode(
         codes, counted = codes.astype(np.float64) if codes.dtype.kind in "Ou" else codes, 0
     if codes.dtype.kind == "f":
         check_finite(codes, infinite=public)
-    return Coded(codes, name, kind, origin=counted), keep
+    return CodedColumn(codes, name, kind, origin=counted), keep
 
 
 def _origin(codes: NDArray[Any]) -> int | None:
@@ -295,7 +295,7 @@ def _count_from(origin: int, codes: NDArray[Any]) -> NDArray[Any]:
     return codes.astype(np.int64) - origin
 
 
-def missing_values(column: Column) -> Mask | None:
+def missing_values(column: OpenColumn) -> Mask | None:
     """Return where values are missing: None, NaN, not-a-time, and text without a letter in it."""
     missing = column.missing
     if column.family == "float":
@@ -310,7 +310,7 @@ def missing_values(column: Column) -> Mask | None:
     return either(missing, gaps)
 
 
-def _infer(column: Column, values: NDArray[Any], missing: Mask | None, categories: Sequence[Any] | None) -> str:
+def _infer(column: OpenColumn, values: NDArray[Any], missing: Mask | None, categories: Sequence[Any] | None) -> str:
     if categories is not None:
         return "char" if all(len(str(member)) == 1 for member in categories) else "string"
     if column.family == "text":
@@ -328,7 +328,7 @@ def _infer(column: Column, values: NDArray[Any], missing: Mask | None, categorie
     return {"bool": "numpy bool", "int": "numpy integer", "float": "numpy float"}[column.family]
 
 
-def public_type(column: Column, *, bounds: tuple[Any, Any] | None, categories: Sequence[Any] | None) -> str | None:
+def public_type(column: OpenColumn, *, bounds: tuple[Any, Any] | None, categories: Sequence[Any] | None) -> str | None:
     """Return the data type by public facts alone, or None where the column's own dtype says it.
 
     A list with one decimal in it, or text that happens to be whole numbers, would let one record choose the type
@@ -354,7 +354,7 @@ def _parse_text(values: NDArray[Any], what: str, parse: Callable[[str], Any]) ->
     return [table[v] for v in values]
 
 
-def _code_int(column: Column, values: NDArray[Any]) -> NDArray[Any]:
+def _code_int(column: OpenColumn, values: NDArray[Any]) -> NDArray[Any]:
     if column.family == "text":
         return np.array(_parse_text(values, "a whole number", _parse_whole), dtype=np.int64)
     if column.family == "int":
@@ -372,7 +372,7 @@ def _parse_whole(text: str) -> int:
     return int(text)
 
 
-def _code_float(column: Column, values: NDArray[Any]) -> NDArray[Any]:
+def _code_float(column: OpenColumn, values: NDArray[Any]) -> NDArray[Any]:
     if column.family == "text":
         return np.array(_parse_text(values, "a number", float), dtype=np.float64)
     if column.family in ("float", "int"):
@@ -380,7 +380,7 @@ def _code_float(column: Column, values: NDArray[Any]) -> NDArray[Any]:
     raise _mismatch("float", column)
 
 
-def _code_bool(column: Column, values: NDArray[Any]) -> NDArray[Any]:
+def _code_bool(column: OpenColumn, values: NDArray[Any]) -> NDArray[Any]:
     if column.family == "bool":
         return values
     if column.family in ("int", "float"):
@@ -390,7 +390,7 @@ def _code_bool(column: Column, values: NDArray[Any]) -> NDArray[Any]:
     raise _mismatch("bool", column)
 
 
-def _code_date(column: Column, values: NDArray[Any]) -> NDArray[Any]:
+def _code_date(column: OpenColumn, values: NDArray[Any]) -> NDArray[Any]:
     if column.family == "text":
         parsed = _parse_text(values, "a date like 2024-01-31", lambda text: np.datetime64(text, "D"))
         values = np.array(parsed, dtype="datetime64[D]")
@@ -399,7 +399,7 @@ def _code_date(column: Column, values: NDArray[Any]) -> NDArray[Any]:
     return values.astype("datetime64[D]").astype(np.int64)
 
 
-def _mismatch(data_type: str, column: Column) -> DataError:
+def _mismatch(data_type: str, column: OpenColumn) -> DataError:
     family = {"bool": "true/false", "int": "whole numbers", "float": "numbers", "text": "text", "date": "dates"}
     return DataError(
         f"data_type='{data_type}' was asked for, but the values are {family[column.family]}. "
@@ -407,7 +407,7 @@ def _mismatch(data_type: str, column: Column) -> DataError:
     )
 
 
-_CODERS: dict[Kind, Callable[[Column, NDArray[Any]], NDArray[Any]]] = {
+_CODERS: dict[Kind, Callable[[OpenColumn, NDArray[Any]], NDArray[Any]]] = {
     "int": _code_int,
     "float": _code_float,
     "bool": _code_bool,

@@ -23,7 +23,7 @@ DAY = np.dtype("datetime64[D]")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class OpenColumn:
     """One column, opened: a clean array, where values are missing, and the way back.
 
     Attributes:
@@ -49,7 +49,7 @@ class Column:
         return f"Column({self.family}, {len(self.values)} values)"
 
 
-def open_column(data: object, *, public: bool = False) -> Column:
+def open_column(data: object, *, public: bool = False) -> OpenColumn:
     """Open a list, tuple, NumPy array, pandas or Polars Series, pandas array or Index, or PyArrow array.
 
     Args:
@@ -90,7 +90,7 @@ def _family_of(kind: type) -> str:
     return kind.__name__
 
 
-def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) -> Column:
+def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) -> OpenColumn:
     """Open Python objects of any one kind; if ``public``, moments come back as days like every other date."""
     kinds = set(map(type, data))
     families = {_family_of(kind) for kind in kinds}
@@ -118,8 +118,8 @@ def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) ->
     if family == "date":
         missing = either(missing, np.isnat(values))
         if not public and any(issubclass(kind, datetime.datetime) for kind in kinds):
-            return Column(values, family, missing, _as_stamps(restore), from_numpy)
-    return Column(values, family, missing, restore, from_numpy)
+            return OpenColumn(values, family, missing, _as_stamps(restore), from_numpy)
+    return OpenColumn(values, family, missing, restore, from_numpy)
 
 
 def _text(value: bytes) -> str:
@@ -213,7 +213,7 @@ def _restore_sequence(data: Sequence[Any], public: bool) -> Restore:
     return restore
 
 
-def _from_numpy(data: NDArray[Any], public: bool) -> Column:
+def _from_numpy(data: NDArray[Any], public: bool) -> OpenColumn:
     if data.ndim != 1:
         raise DataError(f"One column of values is needed. Got an array of {data.ndim} dimensions; pass one column.")
     mask = np.ma.getmaskarray(data) if isinstance(data, np.ma.MaskedArray) else None
@@ -225,26 +225,28 @@ def _from_numpy(data: NDArray[Any], public: bool) -> Column:
 
     kind = plain.dtype.kind
     if kind == "b":
-        return Column(plain, "bool", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(plain, "bool", missing, restore, from_numpy=True, typed=True)
     if kind in "iu":
-        return Column(plain, "int", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(plain, "int", missing, restore, from_numpy=True, typed=True)
     if kind == "f":
-        return Column(plain, "float", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(plain, "float", missing, restore, from_numpy=True, typed=True)
     if kind == "U":
-        return Column(plain.astype(object), "text", missing, restore, typed=True)
+        return OpenColumn(plain.astype(object), "text", missing, restore, typed=True)
     if kind == "S":  # char
         texts = np.empty(len(plain), dtype=object)
         texts[:] = [_text(value) for value in plain.tolist()]
-        return Column(texts, "text", missing, _as_bytes(restore), typed=True)
+        return OpenColumn(texts, "text", missing, _as_bytes(restore), typed=True)
     if kind == "M":
         days = plain.astype(DAY)
-        return Column(days, "date", either(missing, np.isnat(days)), restore, typed=True)
+        return OpenColumn(days, "date", either(missing, np.isnat(days)), restore, typed=True)
     if kind == "O":
         values: list[Any] = plain.tolist()
         if missing is not None:
             values = [None if gap else v for v, gap in zip(values, missing.tolist(), strict=True)]
         column = from_sequence(values, restore, public=public)
-        return Column(column.values, column.family, either(missing, column.missing), column.restore, column.from_numpy)
+        return OpenColumn(
+            column.values, column.family, either(missing, column.missing), column.restore, column.from_numpy
+        )
     raise DataError(
         f"NumPy arrays of dtype {plain.dtype} are not supported. Use numbers, true/false, text or datetime64."
     )
@@ -292,7 +294,7 @@ def fit_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return values
 
 
-def open_series(data: Any, *, public: bool = False) -> Column:
+def open_series(data: Any, *, public: bool = False) -> OpenColumn:
     """Open a series through narwhals; the native library is already loaded, since its object was handed in.
 
     Args:
@@ -324,7 +326,7 @@ def open_series(data: Any, *, public: bool = False) -> Column:
     return opened
 
 
-def _open_pandas(data: Any, pandas: Any, public: bool) -> Column:
+def _open_pandas(data: Any, pandas: Any, public: bool) -> OpenColumn:
     """Open what pandas hands out besides a Series: the array behind one (``.values``, ``.array``), or an index."""
     if isinstance(data, pandas.MultiIndex):
         raise DataError("One column of values is needed. Got an index of several levels; pass one level of it.")
@@ -337,22 +339,22 @@ def _open_pandas(data: Any, pandas: Any, public: bool) -> Column:
     return replace(column, restore=restore)
 
 
-def _open_series(series: Any, nw: Any, public: bool, restore: Restore) -> Column:
+def _open_series(series: Any, nw: Any, public: bool, restore: Restore) -> OpenColumn:
     dtype = series.dtype
     nulls = np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
     missing = nulls if bool(nulls.any()) else None
     if dtype == nw.Boolean:
         values = np.asarray(series.fill_null(False).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values.astype(np.bool_, copy=False), "bool", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(values.astype(np.bool_, copy=False), "bool", missing, restore, from_numpy=True, typed=True)
     if dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
         column = from_sequence(series.to_list(), restore)
         return replace(column, missing=either(missing, column.missing), typed=True)
     if dtype.is_integer():
         values = np.asarray(series.fill_null(0).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values, "int", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(values, "int", missing, restore, from_numpy=True, typed=True)
     if dtype.is_float():
         values = np.asarray(series.fill_null(0.0).to_numpy() if missing is not None else series.to_numpy())
-        return Column(values, "float", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(values, "float", missing, restore, from_numpy=True, typed=True)
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         raise DataError(
             "Dates with a time zone are not supported, since their day depends on it. Turn them into dates first."
@@ -360,7 +362,7 @@ def _open_series(series: Any, nw: Any, public: bool, restore: Restore) -> Column
     if dtype in (nw.Date, nw.Datetime):
         stamps = np.asarray(series.to_numpy())
         if stamps.dtype.kind == "M":
-            return Column(stamps.astype(DAY), "date", missing, restore, typed=True)
+            return OpenColumn(stamps.astype(DAY), "date", missing, restore, typed=True)
     if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object, nw.Unknown):
         listed: list[Any] = series.to_list()
         if missing is not None:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import DataError, ParameterError
-from pydplib.paper.codes import LARGEST, Coded, encode
+from pydplib.paper.codes import LARGEST, CodedColumn, encode
 from pydplib.paper.containers import open_column
-from pydplib.paper.plan import Plan
+from pydplib.paper.plan import PaperPlan
 from pydplib.paper.records import Records
 from pydplib.paper.sensitivity import smallest_group
 from pydplib.paper.words import Kind, NoiseMetric, kind_of, parse_data_type
@@ -96,7 +96,7 @@ class Range:
         return self.members[np.searchsorted((self.members[:-1] + self.members[1:]) / 2, halves, side="left")]
 
 
-def range_from_records(records: Records, coded: Coded) -> Range:
+def range_from_records(records: Records, coded: CodedColumn) -> Range:
     """Return the range of a column: its declared categories or bounds, else the values that occur in it."""
     if coded.kind == "category":
         return Range(0.0, float(len(coded.members) - 1), stretch=coded.occurring)
@@ -108,7 +108,7 @@ def range_from_records(records: Records, coded: Coded) -> Range:
     return Range(float(members[0]), float(members[-1]), members)
 
 
-def parse_range(range_values: Any, coded: Coded, *, stretch: bool = False) -> Range:
+def parse_range(range_values: Any, coded: CodedColumn, *, stretch: bool = False) -> Range:
     """Return the range for what a caller gave: ``(low, high)``, or a list of the values that may occur."""
     if coded.kind == "category":
         members = _listed(range_values)
@@ -145,7 +145,7 @@ def _listed(range_values: Any) -> list[Any]:
     return list(range_values)
 
 
-def _range_codes(listed: list[Any], coded: Coded) -> NDArray[np.float64]:
+def _range_codes(listed: list[Any], coded: CodedColumn) -> NDArray[np.float64]:
     if not listed:
         return np.empty(0)
     try:
@@ -212,15 +212,15 @@ def fit_data_to_range(data: Any, range_values: Any, data_type: Any) -> Any:
         members = tuple(_listed(range_values))
         if not members:
             raise ParameterError("Text needs range_values: its categories, in order.")
-        coded = Coded(noisy, name, kind, members)
+        coded = CodedColumn(noisy, name, kind, members)
         fitted = Range(0.0, float(len(members) - 1)).fit(noisy, kind)
     else:
-        coded = Coded(noisy, name, kind)
+        coded = CodedColumn(noisy, name, kind)
         fitted = parse_range(range_values, coded, stretch=True).fit(noisy, kind)
     return column.restore(coded.decode(fitted), None)
 
 
-def declared_bounds(bounds: tuple[Any, Any] | None, coded: Coded, plan: Plan) -> tuple[float, float] | None:
+def declared_bounds(bounds: tuple[Any, Any] | None, coded: CodedColumn, plan: PaperPlan) -> tuple[float, float] | None:
     """Return public bounds as numbers, or say that they are needed (or out of place)."""
     if coded.kind in ("bool", "category"):
         if bounds is not None:
@@ -264,7 +264,7 @@ def public_origin(bounds: Any) -> int:
     return int(low) if whole and abs(int(low)) > 2**53 else 0
 
 
-def range_for(plan: Plan, records: Records, coded: Coded, range_values: Any) -> Range | None:
+def range_for(plan: PaperPlan, records: Records, coded: CodedColumn, range_values: Any) -> Range | None:
     """Return the range that noisy values are fitted to, or None where they are not."""
     if coded.kind == "category" and plan.public:
         return None  # randomised response never leaves the categories
@@ -278,7 +278,7 @@ def range_for(plan: Plan, records: Records, coded: Coded, range_values: Any) -> 
     return range_from_records(records, coded) if range_values is None else parse_range(range_values, coded)
 
 
-def span_of(records: Records, coded: Coded, declared: tuple[float, float] | None) -> tuple[float, float]:
+def span_of(records: Records, coded: CodedColumn, declared: tuple[float, float] | None) -> tuple[float, float]:
     """Return [a, b] of the sensitivity, refusing columns whose width is zero."""
     if declared is not None:
         return declared
@@ -294,7 +294,7 @@ def span_of(records: Records, coded: Coded, declared: tuple[float, float] | None
     return span
 
 
-def patients(plan: Plan, values: int, group_sizes: Any) -> int:
+def patients(plan: PaperPlan, values: int, group_sizes: Any) -> int:
     """Return n of the sensitivity: records, or the patients of the smallest aggregate."""
     if not plan.aggregated or plan.query == "count":
         return values
@@ -306,7 +306,7 @@ def patients(plan: Plan, values: int, group_sizes: Any) -> int:
     return smallest_group(group_sizes, values=values)
 
 
-def metric_for(plan: Plan, records: Records) -> NoiseMetric:
+def metric_for(plan: PaperPlan, records: Records) -> NoiseMetric:
     """Return what noise is measured against: the range for dates, and where all values are equal.
 
     A date has no natural zero. The mean |x| of equal values is their value, which epsilon would show.

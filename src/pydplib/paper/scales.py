@@ -209,7 +209,7 @@ def check_epsilons(epsilons: ArrayLike) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundEpsilon:
     """What a search found.
 
     Attributes:
@@ -231,7 +231,7 @@ def search_epsilon(
     measure: Callable[[float], float],
     *,
     within: tuple[int, int] | None = None,
-) -> Found:
+) -> FoundEpsilon:
     """Return the first probed epsilon whose noise lies in the (closed) band.
 
     The paper recurses into ``[low, mid]`` or ``[mid, high]``, which never ends on an unreachable band. Here
@@ -251,12 +251,12 @@ def search_epsilon(
         percent = measure(float(epsilons[middle]))
         least, most, probes = min(least, percent), max(most, percent), probes + 1
         if band[0] <= percent <= band[1]:
-            return Found(float(epsilons[middle]), least, most, probes)
+            return FoundEpsilon(float(epsilons[middle]), least, most, probes)
         if percent > band[1]:
             low = middle + 1
         else:
             high = middle - 1
-    return Found(0.0, least, most, probes)
+    return FoundEpsilon(0.0, least, most, probes)
 
 
 def measured_noise(
@@ -462,7 +462,7 @@ def choose_by_search(
     )
     noise = None if fit_to is None else FittedNoise(records, fit_to, reference)
     least, most = math.inf, -math.inf
-    found: Found | None = None
+    found: FoundEpsilon | None = None
     percent = math.nan
     for _ in range(_SEARCHES if noise is not None else 1):
         attempt = search_epsilon(candidates, factor.band, measure)

@@ -25,19 +25,19 @@ from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibErro
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 from pydplib.policy import (
     ROLES,
-    Audience,
+    FlowAudience,
+    FlowSource,
     NoiseFactor,
     Output,
     OutputLabel,
     Policy,
-    Source,
     Terms,
     check_flow,
     check_spend,
     check_use,
     parse_role,
 )
-from pydplib.release.accounts import Purse, binding, find_account
+from pydplib.release.accounts import Allowance, binding, find_account
 from pydplib.release.facts import Facts, Purchase
 from pydplib.release.joint_purchases import Together, answer_from_tables, buy_tables, price_tables
 from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
@@ -612,8 +612,8 @@ class Session(Shown):
         """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
-        source = Source.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
-        audience, output = Audience(self.role, self.groups), Output(label, epsilon=epsilon)
+        source = FlowSource.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
+        audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon)
         check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
 
     def check_may_release(self) -> None:
@@ -744,7 +744,7 @@ class Session(Shown):
                 left="no budget",
             )
         own = budget if budget is not None or terms is None else terms.budget or terms.data_set_budget
-        self._purse = Purse(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
+        self._purse = Allowance(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
         if not self.has_account(None):

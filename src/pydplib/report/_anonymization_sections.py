@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Lattice,
         Risk,
     )
-    from pydplib.plot.anonymity import FrontierPoint
+    from pydplib.plot.anonymity import RiskLossPoint
 
 _KINDS = {
     "TableHierarchy": "listed values",
@@ -264,7 +264,7 @@ def utility_section(changes: Sequence[ColumnChange], found: Classification | Non
     return Section("What is still there", blocks)
 
 
-def found_section(result: AnonymizationResult, points: Sequence[FrontierPoint], lattice: Lattice | None) -> Section:
+def found_section(result: AnonymizationResult, points: Sequence[RiskLossPoint], lattice: Lattice | None) -> Section:
     """Return how the search went, with the frontier and the lattice where they are known."""
     search = result.search
     how = _METHODS.get(result.method, "")

@@ -81,12 +81,15 @@ def test_comparison_without_a_data_frame_library_says_what_to_install(monkeypatc
 def test_experiments_run_without_plotly(monkeypatch):
     import sys
 
-    from pydplib.experiments.inference import run_inference
+    import pydplib
 
-    for name in [name for name in sys.modules if name.endswith("_figures") or name.startswith("pydplib.plot")]:
+    for name in [name for name in sys.modules if name.startswith(("pydplib.plot", "pydplib.experiments"))]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(pydplib, "plot", raising=False)
     monkeypatch.setitem(sys.modules, "plotly", None)
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    from pydplib.experiments.inference import run_inference
+
     result = run_inference(sizes=[50], repetitions=2, seed=1, js_sizes=[])
     assert result.to_csv().count("\n") == 4
     with pytest.raises(MissingExtraError, match="plot"):
