@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydplib.capture.functions import compute, run_check
 from pydplib.capture.model import Group, Path, Problem, Question, Value, errors_of, shorten
-from pydplib.capture.plan import Node, Plan, Scope, is_shown
+from pydplib.capture.plan import Node, Scope, TemplatePlan, is_shown
 from pydplib.capture.template import Template
 from pydplib.capture.values import Unreadable, is_empty, read_value
 
@@ -222,7 +222,10 @@ class Walk:
     """One pass over the tree in the order of the form; conditions only look back, so one pass is enough."""
 
     def __init__(
-        self, plan: Plan, purpose: Purpose, reads: dict[tuple[str, str], Value | Unreadable | None] | None = None
+        self,
+        plan: TemplatePlan,
+        purpose: Purpose,
+        reads: dict[tuple[str, str], Value | Unreadable | None] | None = None,
     ) -> None:
         self.plan = plan
         self.reads = reads
