@@ -79,3 +79,6 @@ project_created: Hook[[Project, User, str, Log], None] = Hook()
 
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""
+
+signed_release: Hook[[str], object] = Hook()
+"""A release by its key: what an app above has signed a receipt of, with ``project``, ``snapshot`` and ``receipt``."""

@@ -15,7 +15,7 @@ from pydplib.web import jobs
 from pydplib.web.auditlog import writing
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.doors import Place
+from pydplib.web.projects.models import Member
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital, User
@@ -42,12 +42,12 @@ project = Project.objects.get(key=sys.argv[1])
 tara = project.members.get(role="third_party").user
 """
 
-BUY = "purchases.buy(project, tara, Place('third_party'), ASKED)"
+BUY = "purchases.buy(project, tara, Member.as_role('third_party'), ASKED)"
 
 GO_ON = """
 row = SyntheticPurchase.objects.get(project=project)
 assert purchases.is_stalled(row)
-purchases.go_on(row, tara, Place("third_party"))
+purchases.go_on(row, tara, Member.as_role("third_party"))
 """
 
 STATE = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +16,7 @@ from pydplib.release import Session
 from pydplib.schema import Schema
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.purchase import buy_synthetic, design, key_of, pay_synthetic
-from pydplib.web import jobs
+from pydplib.web import hooks, jobs
 from pydplib.web.analyses.asking import (
     TooManyQuestionsError,
     check_agreed,
@@ -30,9 +29,9 @@ from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.models import Member
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import Asked, offer_of, price_of
 
@@ -71,11 +70,12 @@ def buy(
         check_can_sign(project.hospital)
         with noting_refusals(user, project, place):
             session, snapshot = open_session(project, user, place)
+        rules = snapshot.template.template
         with session.table:
             with noting_refusals(user, project, place):
                 if asked.noise == "auto":
-                    asked = offer_of(session, asked).chosen.asked
-                price = price_of(session, asked)
+                    asked = offer_of(session, asked, rules).chosen.asked
+                price = price_of(session, asked, rules)
                 if not price.free:
                     check_tables_today(project, session.recipient)
             if at_most is not None:
@@ -103,7 +103,7 @@ def check_tables_today(project: Any, recipient: str) -> None:
 def _row(
     project: Any, user: Any, session: Session, snapshot: Snapshot, asked: Asked, title: str
 ) -> tuple[SyntheticPurchase, bool]:
-    made, _ = design(session, buy=True, **asked.options)
+    made, _ = design(session, buy=True, **asked.options(snapshot.template.template))
     own = {"project": project, "recipient": session.recipient, "digest": key_of(session, made).digest}
     found = SyntheticPurchase.objects.filter(**own).first()
     if found is not None:
@@ -135,7 +135,7 @@ def _pay(row: SyntheticPurchase, session: Session, user: Any, place: Any, *, dro
     """Debit, unless it was paid before; a refusal leaves no trace but its line in the log."""
     try:
         with noting_refusals(user, row.project, place):
-            paid = pay_synthetic(session, **Asked.from_dict(row.asked).options)
+            paid = pay_synthetic(session, **_options(row))
     except (BudgetError, PolicyError):
         if drop:
             SyntheticPurchase.objects.filter(pk=row.pk, state=_State.PAYING, worker="").delete()
@@ -155,7 +155,7 @@ def go_on(row: SyntheticPurchase, user: Any, place: Any) -> None:
         PolicyError: The policy has closed it since.
     """
     if row.state == _State.PAYING:
-        session = _session(row, place)
+        session = _session(row)
         with session.table:
             _pay(row, session, user, place, drop=False)
     start(row)
@@ -186,9 +186,9 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         claim.release(state=_State.PAYING, heartbeat=None, problem="This table is not paid yet.")
         return
     with claim.beating(most=MOST_SECONDS), in_whole_steps(settings.CONFIGURATION.answer_seconds):
-        session = _session(row, _place(row))
+        session = _session(row)
         with session.table:
-            table = buy_synthetic(session, progress=_teller(claim), **Asked.from_dict(row.asked).options)
+            table = buy_synthetic(session, progress=_teller(claim), **_options(row))
         if table.key != row.digest:
             raise LedgerError("What was made is another table than the one that was paid. Ask the operator.")
         receipt = _receipt(row, table)
@@ -198,16 +198,19 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         log.add("synthetic.make", row.key, relations=len(table.measured), found=len(table.measured) - table.declared)
 
 
-def _place(row: SyntheticPurchase) -> Place:
-    """Return the place in which it was bought; the groups are those of today."""
+def _session(row: SyntheticPurchase) -> Session:
+    """Return a session on the very snapshot that was agreed, which need not be the published one any more.
+
+    The role is the one in which it was bought; the groups are those of today.
+    """
     member = row.project.members.filter(user=row.asked_by).first()
-    return Place(row.role, groups=() if member is None else tuple(member.groups))
-
-
-def _session(row: SyntheticPurchase, place: Place) -> Session:
-    """Return a session on the very snapshot that was agreed, which need not be the published one any more."""
-    session, _ = open_session(row.project, row.asked_by, replace(place, role=row.role), snapshot=snapshot_of(row))
+    place = Member.as_role(row.role, groups=() if member is None else member.groups)
+    session, _ = open_session(row.project, row.asked_by, place, snapshot=snapshot_of(row))
     return session
+
+
+def _options(row: SyntheticPurchase) -> dict[str, Any]:
+    return Asked.from_dict(row.asked).options(snapshot_of(row).template.template)
 
 
 def snapshot_of(row: SyntheticPurchase) -> Snapshot:
@@ -256,3 +259,10 @@ def discard(actor: Any, row: SyntheticPurchase) -> None:
     with recorded(actor, project=row.project) as log:
         if SyntheticPurchase.objects.filter(jobs.is_free(), pk=row.pk, state=_State.PAYING).delete()[0]:
             log.add("synthetic.discard", row.key)
+
+
+@hooks.signed_release.register
+def signed_table(digest: str) -> SyntheticPurchase | None:
+    """Return a table with a receipt, for the public page of receipts."""
+    kept = SyntheticPurchase.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
+    return kept.order_by("id").first()
