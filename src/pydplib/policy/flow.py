@@ -265,7 +265,7 @@ def _identifying(names: frozenset[str], source: FlowSource, output: Output) -> f
     return frozenset[str]() if output.label in ("raw", "public") else names & source.identifiers
 
 
-def _beyond(names: frozenset[str], allowed: tuple[str, ...], source: Source, output: Output) -> frozenset[str]:
+def _beyond(names: frozenset[str], allowed: tuple[str, ...], source: FlowSource, output: Output) -> frozenset[str]:
     """Return those names that a row does not open to this output; what is public uses none that could be closed.
 
     A computed column is open where all that it is computed from is, and where the row names it.
