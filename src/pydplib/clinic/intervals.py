@@ -300,7 +300,7 @@ def bootstrap_p(
         shape = (min(_PART, replicates - start), *means.shape)
         chances = uniforms(("bootstrap", key, shape, start), 2 * int(np.prod(shape))).reshape(2, *shape)
         found = statistic(cells.draw(chances[0]) + laplace_draws(scale, chances[1]))
-        hits += np.count_nonzero(found >= observed - 1e-9 * abs(observed))
+        hits += int(np.count_nonzero(found >= observed - 1e-9 * abs(observed)))
         if (1 + hits) / (replicates + 1) > level:
             break
     return float((1 + hits) / (replicates + 1))
