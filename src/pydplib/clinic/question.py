@@ -40,7 +40,7 @@ class Result:
     notes: tuple[str, ...] = field(default=())
 
 
-class PersonTable(Question):
+class PersonCounts(Question):
     """What questions about persons share: noisy counts of one row of each, and estimates that follow from them.
 
     Proof: every person is in at most one cell of each table that is counted, because one row of each counts;
@@ -189,10 +189,10 @@ class PersonTable(Question):
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class Clinical(PersonTable, Binned):
+class Clinical(PersonCounts, Binned):
     """What clinical questions share: a column, what it is compared with, groups, and one row of each person.
 
-    Proof: ``PersonTable``, with one table.
+    Proof: ``PersonCounts``, with one table.
     """
 
     def __init__(
@@ -237,6 +237,14 @@ class Clinical(PersonTable, Binned):
         if len(groups) + (other is not None) < cls.api_groups[0]:
             words.fail(f"'{cls.ask}' reads: {cls.example}.")
         return cls(column, other, by=groups, where=words.where(), **own)
+
+    @classmethod
+    def headline(cls, plain: Mapping[str, Any], titles: Mapping[str, str], groups: list[str]) -> str:
+        """Return "Survival of Months until Recurrence by Arm"."""
+        words = f"{cls.noun[:1].upper()}{cls.noun[1:]} of {titles.get(plain['of'], plain['of'])}"
+        if cls.joint and groups:
+            words, groups = f"{words} {cls.joint[0]} {groups[0]}", groups[1:]
+        return words + (" by " + " and ".join(groups) if groups else "")
 
     @classmethod
     def from_form(

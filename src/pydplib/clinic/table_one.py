@@ -14,6 +14,7 @@ from pydplib.clinic.contrasts import standard_errors
 from pydplib.clinic.intervals import (
     Estimate,
     Floats,
+    around,
     holm,
     laplace_variance,
     noise_quantile,
@@ -22,7 +23,7 @@ from pydplib.clinic.intervals import (
     share,
 )
 from pydplib.clinic.printed_table import KNOWN, SPREADS, TEST, PrintedTable
-from pydplib.clinic.question import PersonTable, Result, declared_keys, key_values
+from pydplib.clinic.question import PersonCounts, Result, declared_keys, key_values
 from pydplib.engine import Bins, Condition, Measure, OneRow, Plan
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Release, Session
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 _MEAN_BINS = 10
 _MOST = 40  # variables
+_LARGE = 0.1  # of the smallest arm: a margin above that hides single numbers
 
 
 @statistic(
@@ -77,14 +79,14 @@ _MOST = 40  # variables
     ),
 )
 @dataclass(frozen=True, repr=False, init=False)
-class TableOne(PersonTable):
+class TableOne(PersonCounts):
     """Table 1: every variable by arm. Categories: n (%). Numbers: mean (SD) and median [quartiles]. Tests of all.
 
     Values are the persons of each arm, the mean of every number and the percentage of every value; findings hold the
     rest: standard deviations, quartiles, and a chi-squared test for each variable, corrected by Holm's method over all
     of them. ``release.printed`` is the table as journals print it.
 
-    Proof: ``PersonTable``: one person is in one cell of the table of each variable. All tables together are one
+    Proof: ``PersonCounts``: one person is in one cell of the table of each variable. All tables together are one
     vector of counts, of which one person moves at most one per variable by 1; discrete Laplace noise of scale
     variables / epsilon on all cells is epsilon-DP. Where all tables count the same row of each person, those of
     missing values included, the arms have the same persons in each: the noisy counts are made to agree, by least
@@ -305,29 +307,27 @@ class TableOne(PersonTable):
             column = facts.schema.column(name)
             title, values = column.title or name, slice(0, table.shape[1] - int(agree))
             known = table[arms, values]
-            findings += _each(f"{title}{KNOWN}", np.maximum(known.sum(axis=1), 0.0), labels)
+            real = at_least_0(known)  # what is shown: of at least 0, and percentages that sum to 100
+            findings += _each(f"{title}{KNOWN}", real.sum(axis=1), labels)
             if isinstance(keys, Bins):
                 middles = key_values(facts.schema, name, keys)
-                parts.append(standard_errors(known, middles, variance, confidence=confidence)[0])
-                # Far bins weigh most in a deviation, and are mostly empty: noise below 0 there must not count.
-                real = at_least_0(known)
-                deviations = standard_errors(real, middles, 0.0)[1]
+                shown, deviations, _ = standard_errors(real, middles, 0.0)
+                parts.append(_shown(standard_errors(known, middles, variance, confidence=confidence)[0], shown.value))
                 quartiles = np.array([_quartiles(row, np.asarray(keys.numbers)) for row in real]).T
                 unit = column_unit(column)
                 for word, numbers in zip(SPREADS, [deviations, *quartiles], strict=True):
                     findings += _each(f"{title}{word}", numbers, labels, unit=unit)
             else:
-                rest = known.sum(axis=1, keepdims=True) - known
+                rest, total = known.sum(axis=1, keepdims=True) - known, np.maximum(real.sum(axis=1), 1e-9)
                 others = variance * max(known.shape[1] - 1, 1)
-                parts += [
-                    _percent(share(known[:, at], rest[:, at], variance, others, confidence=confidence))
-                    for at in range(known.shape[1])
-                ]
+                for at in range(known.shape[1]):
+                    found = share(known[:, at], rest[:, at], variance, others, confidence=confidence)
+                    parts.append(_percent(_shown(found, np.minimum(real[:, at] / total, 1.0))))
             if len(labels) > 1 and known.shape[1] > 1:
-                found = independence_test(noisy[arms, values], scale)
-                tests.append((len(findings), found.p))
-                words = "1 degree of freedom" if found.freedom == 1 else f"{found.freedom} degrees of freedom"
-                findings.append(Finding(f"{title}{TEST}", found.statistic, p=found.p, words=words))
+                test = independence_test(noisy[arms, values], scale)
+                tests.append((len(findings), test.p))
+                words = "1 degree of freedom" if test.freedom == 1 else f"{test.freedom} degrees of freedom"
+                findings.append(Finding(f"{title}{TEST}", test.statistic, p=test.p, words=words))
         for (at, _), adjusted in zip(tests, holm([p for _, p in tests]), strict=True):
             one, corrected = findings[at], f"after Holm's correction over {len(tests)} tests: {p_text(adjusted)}"
             findings[at] = Finding(one.name, one.value, p=one.p, words=f"{one.words}; {corrected}")
@@ -347,6 +347,12 @@ class TableOne(PersonTable):
             "95 % of all tables. Percentages are of those with a declared value; means, SDs and quartiles are read off "
             "bins."
         ]
+        arms = len(facts.axes[1].keys) if len(facts.axes) > 1 else 1
+        if noise.margin(COVERAGE) > _LARGE * float(noisy.values[:arms].min()):
+            found.append(
+                "The noise is large against these persons: read the broad picture, and no single number. Fewer "
+                "variables, wider bins or more epsilon help."
+            )
         if not _agree(facts) and facts.bound.person is not None:
             found.append("One row of each person is picked for each variable by itself: numbers need not agree.")
         if tests == 1:
@@ -456,6 +462,12 @@ def _counted(persons: Floats, spread: float, variance: float, confidence: float)
     both = reach * np.sqrt(value + spread + reach**2 / 4)
     low, high = np.maximum(persons - both, 0.0), np.maximum(persons, 0.0) + both + reach**2 / 2
     return Estimate(value, low, high, np.maximum(persons - noise, 0.0), np.maximum(persons + noise, value))
+
+
+def _shown(found: Estimate, value: Floats) -> Estimate:
+    """Return an estimate with the value that is shown, and intervals that hold it."""
+    ends = (*around(value, found.low, found.high), *around(value, found.noise_low, found.noise_high))
+    return Estimate(value, *ends)
 
 
 def _percent(found: Estimate) -> Estimate:

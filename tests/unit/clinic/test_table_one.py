@@ -158,7 +158,8 @@ class Cells(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.open.append(tag)
+        if tag != "meta":  # it has no end
+            self.open.append(tag)
         if tag == "tr":
             self.rows.append([])
         if tag in ("td", "th"):

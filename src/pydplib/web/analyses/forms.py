@@ -80,6 +80,7 @@ class QuestionForm(forms.Form):
         if values.get("kind") not in known:
             values["kind"] = kinds[0] if kinds else "count"
         super().__init__(values)
+        self.has_one_kind = len(kinds) == 1
         if kinds:
             self.fields["kind"].choices = [choice for choice in kind_choices() if choice[0] in known]  # type: ignore[attr-defined]
         self.shape = known[self.data["kind"]]
@@ -130,7 +131,8 @@ class QuestionForm(forms.Form):
 
     def _add_columns(self, part: Part) -> None:
         """Add a choice of several fields; one that is not open any more is dropped."""
-        known = self._named(self.offer.fields)
+        fitting = [name for name, column in self.offer.fields.items() if column.holds_numbers or not column.is_binned]
+        known = self._named(fitting)
         self.data.setlist(part.form, [name for name in self.data.getlist(part.form) if name in dict(known)])
         self.fields[part.form] = forms.MultipleChoiceField(
             label=part.label,
@@ -388,10 +390,20 @@ class QuestionForm(forms.Form):
 
     @property
     def subject_fields(self) -> list[Any]:
-        """What and of which field, by which group, which bins."""
-        own = [part.form for part in own_parts(self.shape)]
-        names = [n for n in self.fields if n in ("table", "field", "by1", "by2", *own) or n.startswith("bins_")]
-        return [self[name] for name in names]
+        """What and of which field, by which group."""
+        own = [part.form for part in own_parts(self.shape) if part.kind != "columns"]
+        return [self[name] for name in self.fields if name in ("table", "field", "by1", "by2", *own)]
+
+    @property
+    def several_fields(self) -> list[Any]:
+        """Choices of several fields."""
+        own = [part.form for part in own_parts(self.shape) if part.kind == "columns"]
+        return [self[name] for name in self.fields if name in own]
+
+    @property
+    def bin_fields(self) -> list[Any]:
+        """Which bins."""
+        return [self[name] for name in self.fields if name.startswith("bins_")]
 
     @property
     def condition_rows(self) -> list[list[Any]]:
