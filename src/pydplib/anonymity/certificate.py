@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pydplib._shown import Shown
-from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
+from pydplib.anonymity.assessment.measures import SensitiveMeasures, measure_spread
 from pydplib.anonymity.models import (
     AlphaK,
     AverageRisk,
@@ -24,11 +24,11 @@ from pydplib.anonymity.models import (
     PopulationUniqueness,
     TCloseness,
 )
-from pydplib.anonymity.plain import as_text
-from pydplib.anonymity.problem import Rule
-from pydplib.anonymity.resolved import Ints
-from pydplib.anonymity.spellings import SeenFrame
-from pydplib.anonymity.view import Spread, View, look_at, one_of_each, spread_of
+from pydplib.anonymity.search.problem import Rule
+from pydplib.anonymity.tables.columns import Ints
+from pydplib.anonymity.tables.frames import SeenFrame
+from pydplib.anonymity.tables.values import as_text
+from pydplib.anonymity.tables.view import Spread, View, look_at, one_of_each, spread_of
 from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
 
 _SLACK = 1e-7

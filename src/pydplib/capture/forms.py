@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from pydplib.capture.evaluate import Answers, Purpose, Walk
-from pydplib.capture.model import Group, Question, Template
+from pydplib.capture.evaluation import Answers, Purpose, Walk
+from pydplib.capture.model import Group, Path, Problem, Question
 from pydplib.capture.plan import Node, Plan, Scope, is_shown
-from pydplib.capture.problems import Path, Problem
+from pydplib.capture.template import Template
 from pydplib.capture.values import find_option, is_empty
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydplib.capture.checks import CHECKS, CheckFunction
-from pydplib.capture.conditions import holds, join
-from pydplib.capture.functions import FUNCTIONS, Function
-from pydplib.capture.model import Check, Computed, Condition, Group, Item, Question, Template, Value
+from pydplib.capture.functions import CHECKS, FUNCTIONS, CheckFunction, Function
+from pydplib.capture.linter import check_template
+from pydplib.capture.model import Check, Computed, Condition, Group, Item, Question, Value, holds, join
+from pydplib.capture.patterns import parse_pattern
 from pydplib.capture.structure import Index, Place
+
+if TYPE_CHECKING:
+    from pydplib.capture.template import Template
 
 Scope: TypeAlias = list[dict[str, Any]]
 """The answers accepted so far: those of the report, then those of each repetition being walked, inwards."""
@@ -88,8 +91,6 @@ def refer(index: Index, asker_loops: tuple[str, ...], target: str) -> Reference:
 
 def build_plan(template: Template) -> Plan:
     """Check the template, then resolve it."""
-    from pydplib.capture.lint import check_template
-
     check_template(template)
     index = template.index
 
@@ -125,8 +126,6 @@ def build_plan(template: Template) -> Plan:
 
 
 def _referred(template: Template) -> frozenset[str]:
-    from pydplib.capture.patterns import parse_pattern
-
     found = {name for check in template.checks for name in check.inputs}
     for place in template.index.places:
         item = place.item

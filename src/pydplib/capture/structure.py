@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from pydplib.capture.model import Group, Item, Question, Template
+from pydplib.capture.model import Group, Item, Question
 from pydplib.errors import TemplateError
+
+if TYPE_CHECKING:
+    from pydplib.capture.template import Template
 
 MOST_LEVELS = 20
 """Deeper trees are refused: no report needs them, and a hostile file would have them."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pydplib.attack import homogeneity, most_success, skewness
-from pydplib.attack._games import play
+from pydplib.attack.answers.games import play
+from pydplib.attack.answers.targets import draw_seed
 from pydplib.attack.result import AttackResult
-from pydplib.attack.targets import draw_seed
 from pydplib.experiments._result import Row
 from pydplib.mechanisms import Geometric
 from pydplib.noise.testing import seeded

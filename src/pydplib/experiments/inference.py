@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.attack import NaiveGaussian, NaiveUniform, js_divergence
-from pydplib.attack.record_targets import RecordTarget
-from pydplib.attack.targets import draw_seed
+from pydplib.attack.answers.targets import RecordTarget, draw_seed
 from pydplib.errors import ParameterError
 from pydplib.experiments._result import Experiment, Row, Sheet
 from pydplib.experiments.inference_words import LABELS, PAPER_JS, PAPER_MSE, REMARKS, SHORT

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.attack import PaperMode, SoundMode, averaging, outlier_membership
-from pydplib.attack.targets import draw_seed
+from pydplib.attack.answers.targets import draw_seed
 from pydplib.datasets import pirads
 from pydplib.errors import ParameterError
 from pydplib.experiments._cohort import QUERIES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,8 @@ class Source:
         fields: The fields that the output speaks of.
         filters: The fields that its conditions use.
         identifiers: Those fields of the project that identify a person.
+        computed: Computed column -> the fields that it is computed from. A row that opens all of these opens the column
+            too; a row that names the column opens it alone.
 
     Examples:
         >>> Source("pirads", fields=["age"]).fields == frozenset(["age"])
@@ -34,6 +36,7 @@ class Source:
     fields: frozenset[str] = frozenset()
     filters: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
+    computed: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def __init__(
         self,
@@ -42,12 +45,14 @@ class Source:
         fields: Iterable[str] = (),
         filters: Iterable[str] = (),
         identifiers: Iterable[str] = (),
+        computed: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         for name, value in (
             ("project", project),
             ("fields", frozenset(fields)),
             ("filters", frozenset(filters)),
             ("identifiers", frozenset(identifiers)),
+            ("computed", tuple((name, frozenset(inputs)) for name, inputs in sorted((computed or {}).items()))),
         ):
             object.__setattr__(self, name, value)
 
@@ -57,7 +62,12 @@ class Source:
         identifiers = {name for name, column in schema.columns.items() if column.label == "identifier"}
         if schema.person:
             identifiers.add(schema.person)
-        return cls(project, fields=fields, filters=filters, identifiers=identifiers)
+        computed = {
+            name: column.formula.columns
+            for name, column in schema.columns.items()
+            if column.formula is not None and column.formula.columns
+        }
+        return cls(project, fields=fields, filters=filters, identifiers=identifiers, computed=computed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +197,7 @@ def open_names(
     ]
 
     def opened(names: frozenset[str], which: Literal["fields", "filters"]) -> frozenset[str]:
-        inside = (names - _beyond(names, getattr(rule, which), output) for rule in rules)
+        inside = (names - _beyond(names, getattr(rule, which), source, output) for rule in rules)
         return frozenset[str]().union(*inside) - _identifying(names, source, output)
 
     return opened(source.fields, "fields"), opened(source.filters, "filters")
@@ -237,7 +247,7 @@ def _field_checks(rule: PolicyRule, source: Source, output: Output, who: str) ->
         )
     ]
     for what, asked, allowed in (("fields", source.fields, rule.fields), ("filters", source.filters, rule.filters)):
-        beyond = _beyond(asked, allowed, output)
+        beyond = _beyond(asked, allowed, source, output)
         checks.append((not beyond, f"the rule for {who} does not open the {what} {_names(beyond)}."))
     return checks
 
@@ -247,9 +257,16 @@ def _identifying(names: frozenset[str], source: Source, output: Output) -> froze
     return frozenset[str]() if output.label in ("raw", "public") else names & source.identifiers
 
 
-def _beyond(names: frozenset[str], allowed: tuple[str, ...], output: Output) -> frozenset[str]:
-    """Return those names that a row does not open to this output; what is public uses none that could be closed."""
-    return frozenset[str]() if output.label == "public" or allowed == ALL else names - set(allowed)
+def _beyond(names: frozenset[str], allowed: tuple[str, ...], source: Source, output: Output) -> frozenset[str]:
+    """Return those names that a row does not open to this output; what is public uses none that could be closed.
+
+    A computed column is open where all that it is computed from is, and where the row names it.
+    """
+    if output.label == "public" or allowed == ALL:
+        return frozenset[str]()
+    opened = set(allowed)
+    opened |= {name for name, inputs in source.computed if inputs <= opened}
+    return names - opened
 
 
 def _epsilon_checks(rule: PolicyRule, output: Output, who: str) -> list[tuple[bool, str]]:

@@ -10,10 +10,12 @@ Examples:
 
 from pydplib.synthesis.disclosure import DisclosureReport, disclosure_report, next_to_original
 from pydplib.synthesis.purchase import synthesize
+from pydplib.synthesis.rules import Impossible
 from pydplib.synthesis.table import Margin, PopulationIntervals, Relation, SyntheticTable
 
 __all__ = [
     "DisclosureReport",
+    "Impossible",
     "Margin",
     "PopulationIntervals",
     "Relation",

@@ -18,6 +18,7 @@ import numpy as np
 
 from pydplib.noise.tap import add_gaussian, add_laplace, choose
 from pydplib.synthesis.model import Floats, Integers, Model, NoisyTable, combine, fit_model
+from pydplib.synthesis.rules import MOST_COUNTED
 from pydplib.synthesis.tree import Columns, tree_cells
 
 CELLS_CAP = 60_000
@@ -58,6 +59,10 @@ class Counter(Protocol):
 
     def prepare(self, tables: Sequence[Columns]) -> None:
         """Count several tables at once, where that is cheaper than one by one."""
+        ...
+
+    def cells(self, columns: Columns) -> int:
+        """Return how many cells have to be counted for a table: a public fact."""
         ...
 
     def merged(self, groups: Sequence[Integers]) -> Counter:
@@ -259,7 +264,8 @@ def measure(
             neighbouring bins of numbers may be merged there, too. By default all are.
         relations: Declared relations: always measured.
         settings: What else shapes the result.
-        possible: Combinations that can be (1) and cannot be (0); columns of rules are never merged.
+        possible: Combinations that can be (1) and cannot be (0), which the counter keeps as well; columns of rules are
+            never merged.
         progress: Called with what is being done, the step and the number of steps.
     """
     settings = Settings() if settings is None else settings
@@ -321,6 +327,7 @@ class _Run:
             # The model may grow as the budget is spent: the first choices cannot take all of its cells.
             cap = int(settings.cells_cap * min(1.0, 2 * (turn + 1) / rounds))
             open_ones = self._candidates(counter.shape, found, possible, part - pay, total, cap)
+            open_ones = [columns for columns in open_ones if counter.cells(columns) <= MOST_COUNTED]
             counter.prepare(open_ones)
             candidates.update(open_ones)
             chosen = self._choose(counter, model, open_ones, pay, part - pay, total)

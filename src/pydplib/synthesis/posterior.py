@@ -8,7 +8,7 @@ numbers; given x, the rate of the cell is Gamma(x + 1/2). Probabilities are the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -227,6 +227,7 @@ def draw_model(
     relations: Sequence[NoisyTable],
     *,
     pure: bool,
+    possible: Mapping[Columns, Floats] | None = None,
     source: Source | None = None,
     sweeps: int = 20,
 ) -> Model:
@@ -234,11 +235,18 @@ def draw_model(
 
     Every relation keeps the association of its own draw. The shares of a column come from one draw only, that of the
     most precise table that holds it, so that no table counts twice; the other draws are raked to them, which leaves
-    their odds ratios as they are. A few sweeps of proportional fitting over the tree join everything.
+    their odds ratios as they are. A few sweeps of proportional fitting over the tree join everything. Combinations that
+    cannot be have no share in any draw.
     """
+    possible = {} if possible is None else possible
+    held_by = [*(t.columns for t in one_ways), *(t.columns for t in relations), *possible]
+    tree = JunctionTree.of(shape, held_by)
+    bare = Model(tree, {}, possible)
     drawn = {}
     for table in relations:
         rates = draw_rates(table, 1, pure=pure, source=source)[0]
+        if possible:
+            rates = np.where(bare.probabilities(table.columns) > 0, rates, 0.0)
         drawn[table.columns] = rates / rates.sum()
     shares: dict[int, Floats] = {}
     for column, table in enumerate(one_ways):
@@ -252,18 +260,17 @@ def draw_model(
     aims: dict[Columns, Floats] = {(column,): share for column, share in shares.items()}
     for columns, table_drawn in drawn.items():
         aims[columns] = _raked(table_drawn, columns, shares)
-    tree = JunctionTree.of(shape, aims)
     weights = {columns: np.zeros(aim.shape) for columns, aim in aims.items()}
     weights |= {(column,): np.log(share + 1e-12) for column, share in shares.items()}
-    model = Model(tree, weights)
-    wide = [columns for columns in aims if len(columns) > 1]
-    for _ in range(sweeps if len(wide) > 1 else 1):
+    model = Model(tree, weights, possible)
+    wide = [columns for columns in aims if len(columns) > 1 or possible]
+    for _ in range(sweeps if len(wide) > 1 or possible else 1):
         worst = 0.0
         for columns in wide:
             held, aim = model.probabilities(columns), aims[columns]
             worst = max(worst, float(np.abs(held - aim).sum()))
-            weights[columns] = weights[columns] + np.log((aim + 1e-15) / (held + 1e-15))
-            model = Model(tree, weights)
+            weights[columns] = weights[columns] + np.where(held > 0, np.log((aim + 1e-15) / (held + 1e-15)), 0.0)
+            model = Model(tree, weights, possible)
         if worst < 1e-3:
             break
     return model

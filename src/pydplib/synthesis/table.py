@@ -41,6 +41,7 @@ from pydplib.synthesis.posterior import (
     interval_of,
     student_quantile,
 )
+from pydplib.synthesis.rules import CellRule, possible_cells
 from pydplib.synthesis.tree import Columns, JunctionTree
 
 FORMAT = "pydplib-synthetic/1"
@@ -179,6 +180,7 @@ class SyntheticTable(Shown):
         one_row: Whether everybody counts with one row, so that intervals for the population are valid.
         notes: What else a reader must know.
         key: The name of the release in the ledger.
+        rules: Combinations that cannot be: no row has one.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -212,6 +214,7 @@ class SyntheticTable(Shown):
     entry: int | None = field(default=None, compare=False)
     backend: str | None = field(default=None, compare=False)
     mechanism: str = MECHANISM
+    rules: tuple[CellRule, ...] = ()
 
     # -- rows ----------------------------------------------------------------------------------------
 
@@ -452,10 +455,11 @@ class SyntheticTable(Shown):
         """
         merged = [merge_table(table, self.groups) for table in self.one_ways]
         shape = [int(group.max()) + 1 for group in self.groups]
+        possible = possible_cells(self.rules)
         frames = []
         for number in range(check_rows(m)):
             source = self._source(f"copy {number}")
-            model = draw_model(shape, merged, self.relations, pure=self.pure, source=source)
+            model = draw_model(shape, merged, self.relations, pure=self.pure, possible=possible, source=source)
             codes = draw_codes(model.tree, whole_weights(model), len(self), source=source, spread=False)
             codes = expand_codes(codes, self.groups, self.one_ways, source=source, spread=False)
             frames.append(frame_of(self._decode(codes, source), backend or self.backend))
@@ -595,7 +599,8 @@ class SyntheticTable(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain values, ready for JSON: measurements and model; rows follow from them."""
-        return {
+        rules = {"impossible": [rule.to_dict(self.columns) for rule in self.rules]} if self.rules else {}
+        return rules | {
             "format": FORMAT,
             "question": json.loads(canonical_json(dict(self.question))),
             "columns": [v.to_dict() | {"declared": v.column.to_dict()} for v in self.variables],
@@ -672,6 +677,7 @@ class SyntheticTable(Shown):
                 one_row=bool(values["one_row"]),
                 notes=tuple(str(note) for note in values["notes"]),
                 key=values["key"],
+                rules=tuple(CellRule.from_dict(plain, variables) for plain in values.get("impossible", ())),
             )
             if {*found.tree.cliques} != {columns for columns, _ in found.cliques}:
                 raise ValueError

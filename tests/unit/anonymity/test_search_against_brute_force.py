@@ -24,12 +24,12 @@ from pydplib.anonymity import (
     TCloseness,
     anonymize,
 )
-from pydplib.anonymity.boxes import search_boxes
-from pydplib.anonymity.classes import Evaluator
-from pydplib.anonymity.losses import LOSSES, make_objective
-from pydplib.anonymity.prepare import prepare
+from pydplib.anonymity.preparation import prepare
 from pydplib.anonymity.recipe import Recipe
-from pydplib.anonymity.stats import ClassStats
+from pydplib.anonymity.search.classes import Evaluator
+from pydplib.anonymity.search.lattice import search_boxes
+from pydplib.anonymity.search.losses import LOSSES, make_objective
+from pydplib.anonymity.search.statistics import ClassStats
 from pydplib.errors import AnonymityError, ParameterError
 
 FIRST = Hierarchy.from_rows([[i, f"{i // 2}", f"{'low' if i < 4 else 'high'}", "*"] for i in range(7)])

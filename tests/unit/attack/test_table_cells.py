@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydplib.anonymity import Dates, Hierarchy, Intervals, Masking, TopBottom
-from pydplib.attack._join import join_classes
-from pydplib.attack._relation import Relation, relate
-from pydplib.attack.cells import text_of
+from pydplib.attack.tables.candidates import join_classes
+from pydplib.attack.tables.cells import Relation, relate, text_of
 
 
 def pairs(values, cells, hierarchy=None):

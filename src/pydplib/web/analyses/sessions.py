@@ -75,7 +75,7 @@ def open_session(
         groups=tuple(place.groups),
         size_epsilon=snapshot.size_epsilon,
         limit_epsilon=snapshot.limit_epsilon,
-        show_data_set=place.role == "owner",  # it depends on what others asked
+        show_data_set=place.can("read_all_ledgers"),  # it depends on what others asked
         preview=preview,
     )
     if session.lineage != project.key:

@@ -18,9 +18,9 @@ from pydplib.receipt import Receipt
 from pydplib.web.analyses.asking import part_name, public_receipt_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.signing import issuer_keys, keys_document
-from pydplib.web.doors import public
 from pydplib.web.ledger import models as rows
 from pydplib.web.people.models import Hospital
+from pydplib.web.people.permissions import public
 
 
 class ReceiptForm(forms.Form):
