@@ -42,7 +42,7 @@ class GroupIn(Strict):
     edges: Edges | None = None
 
 
-class Variable(Group):
+class VariableIn(GroupIn):
     """A variable of Table 1: a column, with a number of even bins where they are not the declared ones."""
 
     bins: Annotated[int, Field(ge=1, le=200)] | None = None
@@ -87,7 +87,7 @@ _TYPES: dict[str, Any] = {
     "whole": Annotated[int, Field(ge=1, le=10_000)],
     "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
     "edges": Edges,
-    "columns": Annotated[list[Variable], Field(min_length=1, max_length=40)],
+    "columns": Annotated[list[VariableIn], Field(min_length=1, max_length=40)],
 }
 
 
