@@ -94,11 +94,13 @@ class Output:
         label: How much it gives away.
         epsilon: What it costs, if it is differentially private.
         paper_mode: Whether it is paper-mode data, which carry no guarantee.
+        synthetic: Whether it is a synthetic table.
     """
 
     label: OutputLabel
     epsilon: float | None = None
     paper_mode: bool = False
+    synthetic: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", parse_label(self.label))
@@ -227,6 +229,10 @@ def _judge(
         (
             not output.paper_mode or rule.paper_mode,
             f"paper-mode data carry no guarantee, and the owner has not switched them on for {who}.",
+        ),
+        (
+            not output.synthetic or rule.synthetic,
+            f"the owner has not switched on synthetic tables for {who}.",
         ),
         *_field_checks(rule, source, output, who),
         *_epsilon_checks(rule, output, who),

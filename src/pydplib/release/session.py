@@ -458,7 +458,8 @@ class Session(Shown):
             of: ``"persons"`` (one row of each), ``"rows"`` (all rows, with weights), or a rule such as
                 ``dp.Person("patient_id").last_row(order="day")``.
             epsilon: The privacy loss; or give ``noise_factor``, by default the role's.
-            delta: Of the guarantee; by default that of the budget. A pure budget refuses it: everything is pure then.
+            delta: Of the guarantee; by default that of the budget, and 0 for a pure table (Laplace noise). A pure
+                budget refuses one: everything is pure then.
             noise_factor: The noise wanted in the columns.
             find: Whether relations are searched for beyond the declared ones.
             impossible: Rules that rows never break, ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``,
@@ -621,13 +622,19 @@ class Session(Shown):
         self.check_fields(question.fields, label, float(purchase.epsilon), question.filters)
 
     def check_fields(
-        self, fields: Iterable[str], label: OutputLabel, epsilon: float, filters: Iterable[str] = ()
+        self,
+        fields: Iterable[str],
+        label: OutputLabel,
+        epsilon: float,
+        filters: Iterable[str] = (),
+        *,
+        synthetic: bool = False,
     ) -> None:
         """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
         source = Source.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
-        audience, output = Audience(self.role, self.groups), Output(label, epsilon=epsilon)
+        audience, output = Audience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
         check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
 
     def check_may_release(self) -> None:

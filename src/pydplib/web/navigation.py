@@ -52,6 +52,7 @@ ITEMS: tuple[NavItem, ...] = (
     NavItem("Snapshots", "snapshots", "camera", "Data", "manage_data"),
     NavItem("Analyses", "analyses", "chart-column", "Analyses", "ask"),
     NavItem("Dashboards", "dashboards", "layout-dashboard", "Analyses", "ask"),
+    NavItem("Synthetic tables", "synthetic", "database", "Analyses", "ask"),
     NavItem("Anonymize", "anonymize", "users", "Analyses", "ask"),
     NavItem("Attacks", "attacks", "crosshair", "Analyses", "read_log"),
     NavItem("Policy", "policy", "shield", "Governance", "read_project"),

@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "pydplib.web.analyses",
     "pydplib.web.dashboards",
     "pydplib.web.exports",
+    "pydplib.web.synthetic",
     "pydplib.web.attacks",
     "pydplib.web.api",
 ]
