@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,13 +34,19 @@ def page(served: Any) -> Iterator[Any]:
         yield page
 
 
+def _settled(page: Any) -> None:
+    """Wait until the form has followed the last choice: it is exchanged for the server's."""
+    page.wait_for_timeout(100)
+    page.wait_for_load_state("networkidle")
+
+
 def _pay(page: Any) -> None:
     page.get_by_label("A privacy loss that I set").check()
+    _settled(page)
     page.locator("#id_epsilon").fill("0.5")
     page.locator("#price").get_by_text("Ask and pay").wait_for()
-    page.locator("#price", has_text=re.compile(r"Cost\s*0.5\b")).wait_for()
     page.get_by_role("button", name="Ask and pay").click()
-    page.get_by_role("heading", level=1).wait_for()
+    page.get_by_text("Paid and answered").wait_for()
 
 
 def test_table_one_is_a_table_and_is_copied_as_one(served: Any, page: Any) -> None:
@@ -50,7 +55,9 @@ def test_table_one_is_a_table_and_is_copied_as_one(served: Any, page: Any) -> No
     assert page.locator("h1").inner_text() == "Table 1"
     for name in ("Age", "Prostatitis"):
         page.get_by_label(name, exact=True).check()
+        _settled(page)
     page.select_option("#id_by1", label="BPH")
+    _settled(page)
     _pay(page)
     rows = page.locator("table.printed tr")
     assert rows.count() > 6 and page.locator("table.printed th", has_text="mean (SD)").count() == 1
@@ -72,6 +79,7 @@ def test_survival_has_curves_and_numbers_at_risk(served: Any, page: Any) -> None
     page.goto(base + "/analyses/ask/survival")
     assert page.get_by_label("Average", exact=True).count() == 0  # only what the page is for
     page.select_option("#id_field", label="Age")
+    _settled(page)
     page.select_option("#id_by1", label="BPH")
     page.locator("#id_bins_age").wait_for()
     _pay(page)
