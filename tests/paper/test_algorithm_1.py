@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pydplib as dp
 from pydplib.errors import CalibrationError, ParameterError, PydplibError
-from pydplib.paper.search import default_epsilons, search_epsilon
+from pydplib.paper.scales import default_epsilons, search_epsilon
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 EPSILONS = st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=40, unique=True).map(sorted)
@@ -145,10 +145,10 @@ def test_binary_search_when_an_argument_is_wrong_says_so(ages, wrong) -> None:
 
 
 def test_search_when_repetitions_are_asked_averages_over_that_many(ages, monkeypatch) -> None:
-    from pydplib.paper import search
+    from pydplib.paper import scales
 
     calls = []
-    honest = search.add_noise
-    monkeypatch.setattr(search, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
-    search.binary_search_epsilon([1.0], ages, "high", is_bool=False, is_range=False, sensitivity=1.0, repetitions=7)
+    honest = scales.add_noise
+    monkeypatch.setattr(scales, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
+    scales.binary_search_epsilon([1.0], ages, "high", is_bool=False, is_range=False, sensitivity=1.0, repetitions=7)
     assert len(calls) == 7

@@ -13,9 +13,8 @@ import pydplib as dp
 from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import LocalDP
 from pydplib.paper import default_epsilons
-from pydplib.paper.measure import expected_percent, scale_for
-from pydplib.paper.mechanism import flip_chance
-from pydplib.paper.search import search_epsilon
+from pydplib.paper.mechanism import expected_percent, flip_chance, scale_for
+from pydplib.paper.scales import search_epsilon
 
 
 def test_01_noise_of_numbers_is_wmape_after_rounding(ages) -> None:
@@ -314,7 +313,7 @@ def test_20_categories_without_a_range_are_an_error(selector) -> None:
 
 
 def test_21_categories_are_coded_in_the_order_given_else_sorted_with_an_exact_round_trip() -> None:
-    from pydplib.paper.coding import encode
+    from pydplib.paper.codes import encode
     from pydplib.paper.containers import open_column
 
     data = ["chr", "n", "y", "n"]

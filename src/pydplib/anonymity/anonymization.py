@@ -39,15 +39,15 @@ from pydplib.anonymity.search.local import recode_locally
 from pydplib.anonymity.search.losses import LOSSES, make_objective
 from pydplib.anonymity.search.microaggregation import recode_microaggregation
 from pydplib.anonymity.search.mondrian import recode_mondrian
-from pydplib.anonymity.search.problem import Pairs, Problem, describe_sensitive
+from pydplib.anonymity.search.problem import Pairs, SearchProblem, describe_sensitive
 from pydplib.anonymity.search.recodings import Recoding, measure_loss, recode_levels
 from pydplib.anonymity.tables.columns import Bools, Ints
-from pydplib.anonymity.tables.frames import Coded, Frame, SeenFrame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame, SeenFrame
 from pydplib.anonymity.tables.relations import (
+    ColumnRoles,
     Counts,
     Numbering,
     People,
-    Roles,
     certify_file,
     is_relation,
     one_spelling,
@@ -171,7 +171,7 @@ def anonymize(
 
 
 def find_recoding(
-    problem: Problem,
+    problem: SearchProblem,
     method: str,
     loss: str,
     labels: str,
@@ -209,7 +209,7 @@ def find_recoding(
     return recode_microaggregation(problem)
 
 
-def no_solution(problem: Problem, info: SearchInfo) -> AnonymityError:
+def no_solution(problem: SearchProblem, info: SearchInfo) -> AnonymityError:
     """Say what was asked and what can be done."""
     share = problem.limit / problem.rows if problem.rows else 0.0
     when = "" if info.optimal else " before the time limit"
@@ -276,7 +276,7 @@ def finish(
     )
 
 
-def sizes_before(problem: Problem) -> Ints:
+def sizes_before(problem: SearchProblem) -> Ints:
     """Return how many people have every combination of quasi-identifiers as it is."""
     if problem.persons is None:
         return problem.weight
@@ -313,7 +313,7 @@ def _pseudonyms(task: Task, name: str, order: Ints) -> Any:
     return task.frame.column_of(name, pseudonym.names(name, column.values), column.codes[order])
 
 
-def population_labels(problem: Problem, recoding: Recoding) -> dict[int, Counter[tuple[Any, ...]]]:
+def population_labels(problem: SearchProblem, recoding: Recoding) -> dict[int, Counter[tuple[Any, ...]]]:
     """Return, per model with a population, how many of its people have each combination of labels."""
     out: dict[int, Counter[tuple[Any, ...]]] = {}
     if recoding.levels is None:
@@ -361,7 +361,7 @@ def anonymize_relation(
         relation = _open(table, folder) if isinstance(table, str | Path) else table
         quasi = names_of(quasi_identifiers, "quasi-identifiers")
         rules, watched = read_rules(sensitive, models)
-        roles = Roles(
+        roles = ColumnRoles(
             quasi, watched, names_of(insensitive, "insensitive columns"), read_identifiers(identifiers), person
         )
         _check(relation, roles, previous)
@@ -378,7 +378,7 @@ def anonymize_relation(
         try:
             numbering = Numbering(own, relation, counts, folder)
             people = None if person is None else People.find(relation, numbering, counts, person)
-            problem = Problem(
+            problem = SearchProblem(
                 resolved, [c.codes for c in counts.columns], counts.weight, rules, row_limit(suppression, rows),
                 persons=None if people is None else people.persons, reference=reference,
             )  # fmt: skip
@@ -463,7 +463,7 @@ def _hand_over(own: Any, full: Path, number: str | None, target: Path | None) ->
     return _read(fresh, target)
 
 
-def _check(relation: Any, roles: Roles, previous: Sequence[Any]) -> None:
+def _check(relation: Any, roles: ColumnRoles, previous: Sequence[Any]) -> None:
     if not roles.quasi:
         raise ParameterError("Name at least one quasi-identifier: anonymize(..., quasi_identifiers=['age', ...]).")
     named = {
@@ -482,7 +482,7 @@ def _check(relation: Any, roles: Roles, previous: Sequence[Any]) -> None:
 
 
 def _add_sensitive(
-    problem: Problem, relation: Any, counts: Counts, roles: Roles, people: People | None
+    problem: SearchProblem, relation: Any, counts: Counts, roles: ColumnRoles, people: People | None
 ) -> dict[str, dict[Any, float]]:
     """Fetch the sensitive values of every combination and tie them to the combinations' numbers."""
     reference: dict[str, dict[Any, float]] = {}
@@ -497,7 +497,7 @@ def _add_sensitive(
     return reference
 
 
-def _counted_values(relation: Any, counts: Counts, quasi: Sequence[str], name: str) -> tuple[Coded, Pairs, Ints]:
+def _counted_values(relation: Any, counts: Counts, quasi: Sequence[str], name: str) -> tuple[ColumnCodes, Pairs, Ints]:
     cards = [max(len(c.values), 1) for c in counts.columns]
     more = Counts(relation, [*quasi, name]).merged()
     codes = [renumber(c, places(mine)) for c, mine in zip(more.columns[:-1], counts.columns, strict=True)]

@@ -15,10 +15,10 @@ from pydplib.anonymity.models import KAnonymity, LDiversity
 from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.search.classes import Classes
 from pydplib.anonymity.search.groups import group
-from pydplib.anonymity.search.problem import Problem, Rule
-from pydplib.anonymity.search.statistics import ClassStats, Histogram, Sensitive
+from pydplib.anonymity.search.problem import ModelRule, SearchProblem
+from pydplib.anonymity.search.statistics import ClassHistogram, ClassStats, Sensitive
 from pydplib.anonymity.tables.columns import Bools, Ints
-from pydplib.anonymity.tables.frames import Coded, Frame, SeenFrame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame, SeenFrame
 from pydplib.anonymity.tables.view import spread_of, view_of
 from pydplib.anonymity.traces import LazyTrace, Trace, hash_values, is_trace, people_of, told_by
 from pydplib.errors import DataError, ParameterError
@@ -50,7 +50,7 @@ class History:
     def __repr__(self) -> str:
         return "History(private)"
 
-    def settle(self, problem: Problem, classes: Classes, fine: Bools) -> Bools:
+    def settle(self, problem: SearchProblem, classes: Classes, fine: Bools) -> Bools:
         """Suppress more classes until those who vanish from an earlier class satisfy the models too.
 
         Somebody who was visible in an earlier class and is not released now, deleted or suppressed, hides only
@@ -71,7 +71,9 @@ class History:
         exposed = open_ & ~hidden
         return fine & ~exposed[signature]
 
-    def _groups_pass(self, problem: Problem, classes: Classes, lost: Bools, vanished: Ints, open_: Bools) -> Bools:
+    def _groups_pass(
+        self, problem: SearchProblem, classes: Classes, lost: Bools, vanished: Ints, open_: Bools
+    ) -> Bools:
         place = np.cumsum(open_) - 1
         out = np.ones(int(open_.sum()), dtype=bool)
         for rule in problem.rules:
@@ -85,8 +87,8 @@ class History:
         return out
 
     def _histogram(
-        self, problem: Problem, classes: Classes, lost: Bools, name: str, open_: Bools, place: Ints
-    ) -> tuple[Histogram, Sensitive]:
+        self, problem: SearchProblem, classes: Classes, lost: Bools, name: str, open_: Bools, place: Ints
+    ) -> tuple[ClassHistogram, Sensitive]:
         column = problem.sensitive[name]
         width = len(column.share)
         owners, values, counts = [], [], []
@@ -115,7 +117,7 @@ class History:
             np.append(level, np.arange(extra) + (int(level.max(initial=-1)) + 1 if i < len(column.tree) - 1 else 0))
             for i, level in enumerate(column.tree)
         )
-        out = Histogram(start, entry, groups.keys % top, groups.sums(np.concatenate(counts)))
+        out = ClassHistogram(start, entry, groups.keys % top, groups.sums(np.concatenate(counts)))
         return out, Sensitive(name, share, rank, column.ranks + extra, tree)
 
     def _codes(self, name: str, raw: Sequence[bytes], width: int) -> Ints:
@@ -143,7 +145,7 @@ def sort_previous(previous: Sequence[Any]) -> tuple[list[Trace | LazyTrace], lis
     return traces, tables
 
 
-def check_tables(tables: Sequence[Any], rules: Sequence[Rule]) -> None:
+def check_tables(tables: Sequence[Any], rules: Sequence[ModelRule]) -> None:
     """Say which models can be held across a release of which only the table is known."""
     for rule in rules if tables else ():
         model = rule.model
@@ -154,7 +156,7 @@ def check_tables(tables: Sequence[Any], rules: Sequence[Rule]) -> None:
             )
 
 
-def check_rules(traces: Sequence[Any], rules: Sequence[Rule]) -> None:
+def check_rules(traces: Sequence[Any], rules: Sequence[ModelRule]) -> None:
     """Say which models cannot be held across releases."""
     for rule in rules if traces else ():
         if getattr(rule.model, "population", None) is not None:
@@ -269,7 +271,7 @@ def certify_together(
 def _with_traces(task: Task, released: SeenFrame, signatures: Ints) -> list[Statement]:
     """Measure the models on classes that are alike here and were alike in every earlier release."""
     numbers, codes = np.unique(signatures, return_inverse=True)
-    earlier = Coded("earlier classes", codes.astype(np.int64), tuple(numbers.tolist()))
+    earlier = ColumnCodes("earlier classes", codes.astype(np.int64), tuple(numbers.tolist()))
     view = view_of([*(released.seen(name) for name in task.quasi), earlier], len(released))
     found = certify_view(
         view, task.rules, task.reference, lambda name, against: spread_of(view, released.coded(name), against),

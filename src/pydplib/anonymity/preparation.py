@@ -16,9 +16,16 @@ from pydplib.anonymity.hierarchies.rules import hierarchy_from_values
 from pydplib.anonymity.models import DeltaPresence, KMap, Model
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.anonymity.search.groups import combine, group
-from pydplib.anonymity.search.problem import Persons, Problem, Rule, describe_sensitive, distinct_tuples, make_pairs
+from pydplib.anonymity.search.problem import (
+    ModelRule,
+    Persons,
+    SearchProblem,
+    describe_sensitive,
+    distinct_tuples,
+    make_pairs,
+)
 from pydplib.anonymity.tables.columns import Ints, Resolved, cell_key
-from pydplib.anonymity.tables.frames import Coded, Frame, check_names
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame, check_names
 from pydplib.anonymity.tables.relations import Counts, is_relation, one_spelling, quoted
 from pydplib.errors import DataError, ParameterError, shown
 from pydplib.schema import Column, Schema
@@ -50,15 +57,15 @@ class Task:
     frame: Frame
     quasi: tuple[str, ...]
     hierarchies: dict[str, Hierarchy]
-    rules: tuple[Rule, ...]
+    rules: tuple[ModelRule, ...]
     sensitive: tuple[str, ...]
     identifiers: dict[str, Pseudonym | None]
     insensitive: tuple[str, ...]
     suppression: float
     person: str | None
     linked: bool
-    problem: Problem
-    coded: dict[str, Coded]
+    problem: SearchProblem
+    coded: dict[str, ColumnCodes]
     reference: dict[str, dict[Any, float]]
     person_of_row: Ints | None = None
     notes: list[str] = field(default_factory=list)
@@ -67,7 +74,7 @@ class Task:
         return f"Task(quasi={self.quasi})"
 
 
-def read_rules(sensitive: Any, models: Sequence[Model]) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+def read_rules(sensitive: Any, models: Sequence[Model]) -> tuple[tuple[ModelRule, ...], tuple[str, ...]]:
     """Tie models to sensitive columns: general ones to each column, a mapping's ones to their own."""
     if isinstance(models, Model):
         models = [models]
@@ -80,19 +87,19 @@ def read_rules(sensitive: Any, models: Sequence[Model]) -> tuple[tuple[Rule, ...
         names = names_of(list(sensitive), "sensitive columns")
     else:
         names = names_of(sensitive, "sensitive columns")
-    rules: list[Rule] = []
+    rules: list[ModelRule] = []
     for model in models:
         _check_model(model)
         if not model.needs_sensitive:
-            rules.append(Rule(model))
+            rules.append(ModelRule(model))
             continue
         if not names:
             raise ParameterError(f"{model} needs a sensitive column: anonymize(..., sensitive='diagnosis').")
-        rules.extend(Rule(model, name) for name in names)
+        rules.extend(ModelRule(model, name) for name in names)
     for name, given in own.items():
         for model in given:
             _check_model(model)
-            rules.append(Rule(model, name if model.needs_sensitive else None))
+            rules.append(ModelRule(model, name if model.needs_sensitive else None))
     if not rules:
         raise ParameterError("Name at least one model: anonymize(..., models=[KAnonymity(5)]).")
     return tuple(rules), names
@@ -248,15 +255,15 @@ def data_notes(hierarchies: Mapping[str, Hierarchy], columns: Sequence[Resolved]
 def build_problem(
     rows: int,
     columns: Sequence[Resolved],
-    coded: Mapping[str, Coded],
+    coded: Mapping[str, ColumnCodes],
     quasi: Sequence[str],
     watched: Sequence[str],
-    rules: Sequence[Rule],
+    rules: Sequence[ModelRule],
     limit: int,
     owner: Ints | None,
     linked: bool,
     history: Any,
-) -> Problem:
+) -> SearchProblem:
     """Reduce the table to distinct tuples with counts."""
     codes = [coded[name].codes for name in quasi]
     cards = [max(len(coded[name].values), 1) for name in quasi]
@@ -270,7 +277,9 @@ def build_problem(
         number = int(owner.max(initial=-1)) + 1
         pairs = group(of_row * max(number, 1) + owner).first
         persons = Persons(number, of_row[pairs], owner[pairs], of_row, owner, linked)
-    problem = Problem(columns, tuples, weight, rules, limit, of_row, persons=persons, history=history, fixed=fixed)
+    problem = SearchProblem(
+        columns, tuples, weight, rules, limit, of_row, persons=persons, history=history, fixed=fixed
+    )
     for name in watched:
         column = coded[name]
         found = make_pairs(of_row, column.codes, len(column.values), owner, persons.number if persons else 0)
@@ -281,7 +290,7 @@ def build_problem(
     return problem
 
 
-def _people_per_value(column: Coded, owner: Ints | None) -> Ints:
+def _people_per_value(column: ColumnCodes, owner: Ints | None) -> Ints:
     if owner is None or not len(owner):
         return np.bincount(column.codes, minlength=len(column.values)).astype(np.int64)
     values = max(len(column.values), 1)
@@ -290,7 +299,7 @@ def _people_per_value(column: Coded, owner: Ints | None) -> Ints:
 
 
 def add_populations(
-    problem: Problem, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy], person: str | None = None
+    problem: SearchProblem, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy], person: str | None = None
 ) -> None:
     """Code population tables with the same hierarchies; their new values extend the columns' codes.
 
@@ -326,7 +335,7 @@ def add_populations(
     _check_population(problem)
 
 
-def read_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[Coded], Ints]:
+def read_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[ColumnCodes], Ints]:
     """Return the distinct combinations of a population and how many people have each; files stay in DuckDB."""
     if is_relation(table):
         return _count_population(table, quasi, person)
@@ -337,10 +346,10 @@ def read_population(table: Any, quasi: Sequence[str], person: str | None) -> tup
     tuples, of_row, weight = distinct_tuples([column.codes for column in columns], cards, len(frame))
     if person is not None and person in frame.columns:
         weight = _people_per_tuple(person_codes(frame.coded(person)), of_row, len(weight))
-    return [Coded(c.name, codes, c.values) for c, codes in zip(columns, tuples, strict=True)], weight
+    return [ColumnCodes(c.name, codes, c.values) for c, codes in zip(columns, tuples, strict=True)], weight
 
 
-def _count_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[Coded], Ints]:
+def _count_population(table: Any, quasi: Sequence[str], person: str | None) -> tuple[list[ColumnCodes], Ints]:
     import duckdb
 
     relation = open_relation(table) if isinstance(table, str | Path) else table
@@ -374,7 +383,7 @@ def _people_per_tuple(owner: Ints, of_row: Ints, tuples: int) -> Ints:
     return np.bincount(of_row[pairs], minlength=tuples).astype(np.int64)
 
 
-def _check_population(problem: Problem) -> None:
+def _check_population(problem: SearchProblem) -> None:
     cards = [max(len(c.values), 1) for c in problem.columns]
     people = problem.weight
     if problem.persons is not None:

@@ -16,11 +16,11 @@ from pydplib.anonymity.assessment.verification import person_codes
 from pydplib.anonymity.hierarchies.base import Hierarchy, TableHierarchy
 from pydplib.anonymity.models import model_from_dict, model_to_dict
 from pydplib.anonymity.preparation import build_problem, read_population
-from pydplib.anonymity.search.problem import Problem, Rule
+from pydplib.anonymity.search.problem import ModelRule, SearchProblem
 from pydplib.anonymity.search.recodings import Recoding, distinct_texts
 from pydplib.anonymity.search.verdicts import Judge
 from pydplib.anonymity.tables.columns import ROOT, Bools, Ints, Resolved, cell_key
-from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame
 from pydplib.anonymity.tables.values import as_text, from_plain, to_plain, write_whole
 from pydplib.anonymity.tables.view import dense
 from pydplib.errors import AnonymityError, ParameterError
@@ -63,7 +63,7 @@ class Recipe(Shown):
     method: str
     hierarchies: Mapping[str, Hierarchy]
     levels: Mapping[str, int] | None
-    models: tuple[Rule, ...]
+    models: tuple[ModelRule, ...]
     sensitive: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
     insensitive: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ class Recipe(Shown):
                     # Kept in the file only as a remark; the model cannot be rebuilt without its table.
                     lacking.append(str(entry.get("model")))
                     continue
-                rules.append(Rule(model_from_dict(entry, population=population), column))
+                rules.append(ModelRule(model_from_dict(entry, population=population), column))
             return cls(
                 method=values["method"],
                 hierarchies={name: Hierarchy.from_dict(h) for name, h in values["hierarchies"].items()},
@@ -241,14 +241,14 @@ def apply_recipe(recipe: Recipe, frame: Frame) -> Any:
     return frame.build(out)
 
 
-def _at_level(column: Resolved, coded: Coded, level: int) -> tuple[list[Any], Ints]:
+def _at_level(column: Resolved, coded: ColumnCodes, level: int) -> tuple[list[Any], Ints]:
     if not 0 <= level <= column.height:
         raise ParameterError(f"The recipe's level {level} of column '{column.name}' is not in its hierarchy.")
     return list(column.labels[level]), column.levels[level][coded.codes] if len(coded.codes) else coded.codes
 
 
 def _by_stages(
-    recipe: Recipe, columns: dict[str, Resolved], coded: dict[str, Coded], rows: int
+    recipe: Recipe, columns: dict[str, Resolved], coded: dict[str, ColumnCodes], rows: int
 ) -> tuple[dict[str, tuple[list[Any], Ints]], Bools]:
     """Send every row to the first stage that released a class with its labels."""
     names = list(columns)
@@ -283,7 +283,9 @@ def _by_stages(
     return {name: (distinct_texts(labels[name]), ids[name]) for name in names}, ~open_rows
 
 
-def _by_cuts(recipe: Recipe, coded: dict[str, Coded], rows: int) -> tuple[dict[str, tuple[list[Any], Ints]], Bools]:
+def _by_cuts(
+    recipe: Recipe, coded: dict[str, ColumnCodes], rows: int
+) -> tuple[dict[str, tuple[list[Any], Ints]], Bools]:
     """Replay the cuts of a Mondrian partition; rows with values it has not seen are left out."""
     names = list(coded)
     ranks = np.zeros((len(names), rows), dtype=np.int64)
@@ -333,14 +335,14 @@ def enforce_models(recipe: Recipe, frame: Frame, labels: Labels, keep: Bools) ->
         keep[rows[lost]] = False
 
 
-def _problem(recipe: Recipe, frame: Frame, labels: Labels, rows: Ints) -> Problem:
+def _problem(recipe: Recipe, frame: Frame, labels: Labels, rows: Ints) -> SearchProblem:
     """Return some rows of a table, with their labels as they are, as a search sees them."""
-    coded = {name: Coded(name, ids, tuple(texts)) for name, (texts, ids) in labels.items()}
+    coded = {name: ColumnCodes(name, ids, tuple(texts)) for name, (texts, ids) in labels.items()}
     columns = [_as_it_is(name, texts) for name, (texts, _) in labels.items()]
     for name in recipe.sensitive:
         column = frame.coded(name)
         used, codes = np.unique(column.codes[rows], return_inverse=True)
-        coded[name] = Coded(name, codes.astype(np.int64), tuple(column.values[i] for i in used.tolist()))
+        coded[name] = ColumnCodes(name, codes.astype(np.int64), tuple(column.values[i] for i in used.tolist()))
     owner = None
     if recipe.person is not None:
         owner = dense(person_codes(frame.coded(recipe.person))[rows])
@@ -386,7 +388,7 @@ def _populations(recipe: Recipe, labels: Labels) -> tuple[dict[int, tuple[list[I
 
 
 def released_hierarchies(
-    hierarchies: Mapping[str, Hierarchy], problem: Problem, recoding: Recoding
+    hierarchies: Mapping[str, Hierarchy], problem: SearchProblem, recoding: Recoding
 ) -> dict[str, Hierarchy]:
     """Return the hierarchies for a recipe, without values of the data that no released row shows."""
     out: dict[str, Hierarchy] = {}
@@ -400,7 +402,7 @@ def released_hierarchies(
     return out
 
 
-def _shown(place: int, column: Resolved, problem: Problem, recoding: Recoding) -> set[Any]:
+def _shown(place: int, column: Resolved, problem: SearchProblem, recoding: Recoding) -> set[Any]:
     if recoding.stages:
         return {cell_key(cells[place]) for node, classes in recoding.stages if node[place] == 0 for cells in classes}
     if recoding.levels is not None and recoding.levels[column.name] > 0:
@@ -409,7 +411,7 @@ def _shown(place: int, column: Resolved, problem: Problem, recoding: Recoding) -
     return {cell_key(column.values[code]) for code in np.unique(codes).tolist()}
 
 
-def _gone(problem: Problem, recoding: Recoding) -> Bools:
+def _gone(problem: SearchProblem, recoding: Recoding) -> Bools:
     if recoding.suppressed_rows is None:
         return recoding.suppressed
     assert problem.of_row is not None

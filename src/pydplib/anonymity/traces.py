@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pydplib.anonymity.search.groups import combine, group
-from pydplib.anonymity.search.problem import Problem
+from pydplib.anonymity.search.problem import SearchProblem
 from pydplib.anonymity.tables.columns import Bools, Ints
 from pydplib.anonymity.tables.frames import Frame
 from pydplib.anonymity.tables.values import show, write_whole
@@ -228,7 +228,7 @@ class LazyTrace:
         return "Trace(private)"
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> SearchProblem:
         """The table as the search saw it."""
         return self._parts[0].problem
 

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from pydplib.anonymity.tables.columns import Floats, Ints
-from pydplib.anonymity.tables.frames import Coded
+from pydplib.anonymity.tables.frames import ColumnCodes
 from pydplib.attack.result import AttackResult
 from pydplib.attack.tables.candidates import Candidates, Cases, match_columns
-from pydplib.attack.tables.released import Classes, plain_column
+from pydplib.attack.tables.released import ReleasedClasses, plain_column
 
 Reach: TypeAlias = Literal["near", "far", "anybody"]
 """Who may try an attack: already those bound by an agreement, only those without one, or only the public."""
@@ -58,13 +58,13 @@ class Shared:
 
     trees: Mapping[str, Any] = field(default_factory=dict)
     people: int = 0
-    known: Mapping[str, Coded] = field(default_factory=dict)
+    known: Mapping[str, ColumnCodes] = field(default_factory=dict)
     found: Candidates | None = None
-    classes: Classes | None = None
-    in_order: Classes | None = None
-    population: tuple[int, Mapping[str, Coded]] | None = None
-    previous: Sequence[Classes] = ()
-    changed: Mapping[str, tuple[int, Mapping[str, Coded]]] = field(default_factory=dict)
+    classes: ReleasedClasses | None = None
+    in_order: ReleasedClasses | None = None
+    population: tuple[int, Mapping[str, ColumnCodes]] | None = None
+    previous: Sequence[ReleasedClasses] = ()
+    changed: Mapping[str, tuple[int, Mapping[str, ColumnCodes]]] = field(default_factory=dict)
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
     person: Ints | None = None
     changed_person: Mapping[str, Ints] = field(default_factory=dict)
@@ -90,8 +90,8 @@ class Shared:
 
     def match(
         self,
-        classes: Classes,
-        people: tuple[int, Mapping[str, Coded]] | None = None,
+        classes: ReleasedClasses,
+        people: tuple[int, Mapping[str, ColumnCodes]] | None = None,
         column: str = "",
         person: Ints | None = None,
     ) -> Candidates:

@@ -26,7 +26,7 @@ from pydplib.capture.model import (
     shorten,
 )
 from pydplib.capture.patterns import PatternError, parse_pattern
-from pydplib.capture.structure import Index, Place
+from pydplib.capture.structure import Index, ItemPlace
 from pydplib.capture.values import (
     BIGGEST_DECIMAL,
     BIGGEST_INTEGER,
@@ -246,7 +246,9 @@ def lint_conditions(template: Template) -> Iterator[Problem]:
             yield from _lint_condition(index, place, condition, where, cyclic=item.id in in_cycle)
 
 
-def _lint_condition(index: Index, place: Place, condition: Condition, where: str, *, cyclic: bool) -> Iterator[Problem]:
+def _lint_condition(
+    index: Index, place: ItemPlace, condition: Condition, where: str, *, cyclic: bool
+) -> Iterator[Problem]:
     name = shorten(condition.question)
     target = index.by_id.get(condition.question)
     if target is None:
@@ -321,7 +323,7 @@ def _lint_answer(item: Item, target: Question, condition: Condition, where: str)
 def _find_cycles(index: Index) -> dict[str, tuple[str, ...]]:
     """Return for each item that depends on itself the chain of ids that leads back to it."""
 
-    def needs(place: Place) -> list[str]:
+    def needs(place: ItemPlace) -> list[str]:
         targets = [condition.question for condition in place.item.enable_when]
         if isinstance(place.item, Question) and place.item.computed:
             targets += place.item.computed.inputs
@@ -391,7 +393,7 @@ def value_kind(question: Question) -> str:
     return "integer choice" if whole and question.options else question.kind
 
 
-def _lint_computed(index: Index, place: Place, question: Question) -> Iterator[Problem]:
+def _lint_computed(index: Index, place: ItemPlace, question: Question) -> Iterator[Problem]:
     computed = question.computed
     if computed is None:
         return
@@ -473,7 +475,7 @@ def _lint_inputs(
             )
 
 
-def _lint_input(place: Place, parameter: Parameter, item: str, where: str) -> Iterator[Problem]:
+def _lint_input(place: ItemPlace, parameter: Parameter, item: str, where: str) -> Iterator[Problem]:
     target = place.item
     name = shorten(target.id)
     if isinstance(target, Group):
@@ -517,7 +519,7 @@ class _Search:
     empty: set[str] = field(default_factory=set)
     steps: int = 0
 
-    def show(self, goals: tuple[tuple[Place, Condition | None], ...]) -> bool:
+    def show(self, goals: tuple[tuple[ItemPlace, Condition | None], ...]) -> bool:
         """Whether answers exist that meet all goals: an item shown (no condition), or a condition met."""
         self.steps += 1
         if self.steps > MOST_STEPS:
@@ -533,7 +535,9 @@ class _Search:
             return any(self.show(((place, one), *parents, *rest)) for one in own)
         return self.show((*((place, one) for one in own), *parents, *rest))
 
-    def _meet(self, asker: Place, condition: Condition, rest: tuple[tuple[Place, Condition | None], ...]) -> bool:
+    def _meet(
+        self, asker: ItemPlace, condition: Condition, rest: tuple[tuple[ItemPlace, Condition | None], ...]
+    ) -> bool:
         """Try to meet a condition by leaving its question open, then by answering it."""
         target = self.index.by_id[condition.question]
         name = target.item.id
@@ -675,7 +679,7 @@ def _patterns_of(item: Item) -> list[str]:
     return [pattern for pattern in found if pattern]
 
 
-def _lint_pattern(index: Index, place: Place, pattern: str) -> Iterator[Problem]:
+def _lint_pattern(index: Index, place: ItemPlace, pattern: str) -> Iterator[Problem]:
     where = f"The sentence of '{shorten(place.item.id)}'"
     try:
         parts = parse_pattern(pattern)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydplib._toml import toml_key, toml_value
 from pydplib.capture.model import Check, Code, Computed, Condition, Group, Item, Option, Question, shorten
-from pydplib.capture.plan import Plan, build_plan
+from pydplib.capture.plan import TemplatePlan, build_plan
 from pydplib.capture.structure import MOST_LEVELS, Index, build_index
 from pydplib.errors import TemplateError, did_you_mean
 
@@ -74,7 +74,7 @@ class Template:
         return build_index(self)
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> TemplatePlan:
         """The tree made ready for evaluation; raises ``TemplateError`` if the linter finds errors."""
         return build_plan(self)
 

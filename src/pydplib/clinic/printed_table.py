@@ -25,7 +25,7 @@ _SURE = 2.0  # standard deviations of the noise: fewer missing values than that 
 
 
 @dataclass(frozen=True)
-class Line:
+class PrintedLine:
     """One line of Table 1: its words, one entry per arm, and the p-value of its variable on the first line."""
 
     words: str
@@ -46,7 +46,7 @@ class PrintedTable(Shown):
     """
 
     arms: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[PrintedLine, ...]
     release: Release
 
     @classmethod
@@ -141,7 +141,7 @@ class PrintedTable(Shown):
 
 def _read(
     release: Release, names: Mapping[str, Mapping[Any, str]]
-) -> tuple[tuple[str, ...], tuple[Line, ...]]:  # fmt: skip
+) -> tuple[tuple[str, ...], tuple[PrintedLine, ...]]:  # fmt: skip
     """Return arms and lines of a release; its lines and findings stand in the order of the question's variables."""
     lines_axis, *others = release.axes
     arms = others[0] if others else Axis("", ("All",))
@@ -150,13 +150,13 @@ def _read(
     findings, place = iter(release.findings), 1
     persons = values[0]
     missing_noise = _SURE * math.sqrt(laplace_variance(release.scale) * len(lines_axis.keys))
-    lines: list[Line] = []
+    lines: list[PrintedLine] = []
     tested: list[int] = []
     for entry in release.question["variables"]:
         known = [next(findings) for _ in range(width)]
         title = known[0].name.removesuffix(KNOWN)
         keys = entry.get("keys") or []
-        own: list[Line]
+        own: list[PrintedLine]
         if "edges" in entry:
             spreads = [[next(findings) for _ in range(width)] for _ in SPREADS]
             unit = f" ({spreads[0][0].unit})" if spreads[0][0].unit else ""
@@ -172,34 +172,34 @@ def _read(
         if width > 1 and ("edges" in entry or len(keys) > 1):
             p = next(findings).p
             tested.append(len(lines))
-        lines += [Line(title, ("",) * width, p), *own]
+        lines += [PrintedLine(title, ("",) * width, p), *own]
         gone = [max(0.0, all_ - (one.value or 0.0)) for all_, one in zip(persons, known, strict=True)]
         if any(number > missing_noise for number in gone):
-            lines.append(Line("missing or other", tuple(str(round(number)) for number in gone), indent=1))
+            lines.append(PrintedLine("missing or other", tuple(str(round(number)) for number in gone), indent=1))
     adjusted = holm([lines[at].p or 0.0 for at in tested])
     for at, corrected in zip(tested, adjusted, strict=True):
         line = lines[at]
-        lines[at] = Line(line.words, line.cells, line.p, corrected, line.indent)
+        lines[at] = PrintedLine(line.words, line.cells, line.p, corrected, line.indent)
     title = f"{arms.title or arms.name}: " if others else ""
     heads = [f"{title}{label} (n ≈ {round(number)})" for label, number in zip(arms.labels, persons, strict=True)]
     return tuple(heads), tuple(lines)
 
 
-def _number_lines(means: Sequence[float], spreads: Sequence[Sequence[Finding]]) -> list[Line]:
+def _number_lines(means: Sequence[float], spreads: Sequence[Sequence[Finding]]) -> list[PrintedLine]:
     numbers = [[float(found.value or 0.0) for found in row] for row in spreads]
     cells = tuple(f"{mean:.1f} ({deviation:.1f})" for mean, deviation in zip(means, numbers[0], strict=True))
     boxes = tuple(f"{two:.1f} [{one:.1f} to {three:.1f}]" for one, two, three in zip(*numbers[1:], strict=True))
-    return [Line("mean (SD)", cells, indent=1), Line("median [quartiles]", boxes, indent=1)]
+    return [PrintedLine("mean (SD)", cells, indent=1), PrintedLine("median [quartiles]", boxes, indent=1)]
 
 
 def _category_lines(
     shares: Sequence[Sequence[float]], known: Sequence[Finding], labels: Sequence[str]
-) -> list[Line]:  # fmt: skip
+) -> list[PrintedLine]:  # fmt: skip
     found = []
     for row, label in zip(shares, labels, strict=True):
         numbers = [round(share / 100 * (one.value or 0.0)) for share, one in zip(row, known, strict=True)]
         cells = tuple(f"{number} ({share:.1f} %)" for number, share in zip(numbers, row, strict=True))
-        found.append(Line(label, cells, indent=1))
+        found.append(PrintedLine(label, cells, indent=1))
     return found
 
 

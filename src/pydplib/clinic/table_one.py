@@ -24,7 +24,7 @@ from pydplib.clinic.intervals import (
 )
 from pydplib.clinic.printed_table import KNOWN, SPREADS, TEST, PrintedTable
 from pydplib.clinic.question import PersonCounts, Result, declared_keys, key_values
-from pydplib.engine import Bins, Condition, Measure, OneRow, Plan
+from pydplib.engine import Bins, Measure, OneRow, Plan, RowCondition
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Release, Session
 from pydplib.release.axes import Axis
@@ -152,7 +152,7 @@ class TableOne(PersonCounts):
         return {"variables": [_plain_variable(name, keys) for name, keys in self.variables]}
 
     @classmethod
-    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[Condition]) -> Question:
+    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[RowCondition]) -> Question:
         listed = plain.pop("variables", None)
         if not isinstance(listed, list | tuple):
             raise QuestionError("Table 1 has the entry variables: a list of columns.")
@@ -198,7 +198,7 @@ class TableOne(PersonCounts):
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question from the fields of a form."""

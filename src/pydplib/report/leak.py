@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pydplib._version import __version__
 from pydplib.attack.leaks.tasks import KINDS
 from pydplib.plot import attacks as figures
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, Tone, percent
+from pydplib.plot.tables import Table
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Text, Tone, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:

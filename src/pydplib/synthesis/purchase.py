@@ -14,8 +14,8 @@ from pydplib.budget.conversion import most_nano_rho
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json, sha256_hex
 from pydplib.budget.units import ATTO, NANO, ceil_units
-from pydplib.capture import Template
 from pydplib.budget.workflow import Reservation
+from pydplib.capture import Template
 from pydplib.engine import Bound, OneRow, Plan, Table, load
 from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP

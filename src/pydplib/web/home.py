@@ -18,7 +18,6 @@ from pydplib.policy import GROUP, roles_with
 from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
 from pydplib.web.exports.releasing import recalls_for
-from pydplib.web.synthetic import tables
 from pydplib.web.people.permissions import signed_in
 from pydplib.web.projects.creating import can_create_project
 from pydplib.web.projects.fields import titles_in
@@ -26,6 +25,7 @@ from pydplib.web.projects.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import memberships
 from pydplib.web.projects.words import request_words
+from pydplib.web.synthetic import tables
 
 NEWS_DAYS = 30
 

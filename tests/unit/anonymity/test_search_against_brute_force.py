@@ -26,7 +26,7 @@ from pydplib.anonymity import (
 )
 from pydplib.anonymity.preparation import prepare
 from pydplib.anonymity.recipe import Recipe
-from pydplib.anonymity.search.classes import Evaluator
+from pydplib.anonymity.search.classes import ClassEvaluator
 from pydplib.anonymity.search.lattice import search_boxes
 from pydplib.anonymity.search.losses import LOSSES, make_objective
 from pydplib.anonymity.search.statistics import ClassStats
@@ -252,7 +252,7 @@ def test_classes_are_those_of_a_plain_grouping_however_they_are_reached(sizes, r
     problem = task.problem
     if before > 1:
         problem.fixed = rng.integers(0, before, len(problem.weight))
-    evaluator = Evaluator(problem)
+    evaluator = ClassEvaluator(problem)
     heights = np.array(problem.heights)
     for _ in range(40):
         ways = np.sort(rng.integers(0, heights + 1, (3, len(sizes))), axis=0)

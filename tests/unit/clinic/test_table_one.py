@@ -15,7 +15,7 @@ from scipy import stats
 
 import pydplib as dp
 from pydplib.cli import cli
-from pydplib.clinic.printed_table import Line
+from pydplib.clinic.printed_table import PrintedLine
 from pydplib.clinic.table_one import agreeing, at_least_0
 from pydplib.errors import QuestionError
 from pydplib.release import Question
@@ -186,7 +186,7 @@ def test_html_is_a_real_table_with_its_styles_written_in(reports: dp.Session) ->
 def test_csv_runs_no_formula(reports: dp.Session) -> None:
     found = reports.release(TABLE, epsilon=2.0).printed
     assert found.to_csv().splitlines()[0].count(",") == 4 and "mean (SD)" in found.to_csv()
-    lines = (Line("=1+1", ("-",)), Line("@b", ("2",), indent=1))
+    lines = (PrintedLine("=1+1", ("-",)), PrintedLine("@b", ("2",), indent=1))
     hostile = replace(found, arms=("+cmd",), lines=lines).to_csv().splitlines()
     assert hostile == [",'+cmd", "'=1+1,'-", "'    @b,2"]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import pydplib as dp
 from pydplib import paper
 from pydplib.errors import CalibrationError, DataError, ParameterError
-from pydplib.paper.fitted import _extremes, _fronts
 from pydplib.paper.records import Records
+from pydplib.paper.scales import extremes_of, fronts_of
 
 DAY = datetime.date(2024, 1, 31)
 
@@ -109,10 +109,10 @@ def test_fronts_hold_the_extremes_of_the_whole_column_for_every_scale(n, scale) 
     values, noise = generator.normal(60, 9, n).round(), generator.laplace(size=n)
     from unittest import mock
 
-    with mock.patch("pydplib.paper.fitted._unit", lambda size: noise[:size]):
-        fronts = _fronts(Records(values, "float"))
+    with mock.patch("pydplib.paper.scales._unit", lambda size: noise[:size]):
+        fronts = fronts_of(Records(values, "float"))
     total = values + scale * noise
-    assert _extremes(fronts, scale) == pytest.approx((total.min(), total.max()))
+    assert extremes_of(fronts, scale) == pytest.approx((total.min(), total.max()))
 
 
 @pytest.mark.parametrize(

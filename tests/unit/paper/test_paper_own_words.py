@@ -15,8 +15,8 @@ from pydplib.cli.noise import command
 from pydplib.errors import DataError, ParameterError
 from pydplib.guarantee import LocalDP
 from pydplib.noise.testing import record
-from pydplib.paper import search
-from pydplib.paper.search import default_epsilons
+from pydplib.paper import scales
+from pydplib.paper.scales import default_epsilons
 
 AGES = [50 + i % 30 for i in range(300)]
 OWN_NAMES = {
@@ -217,8 +217,8 @@ def test_search_options_without_the_search_are_refused() -> None:
 def test_search_honours_epsilons_and_repetitions(monkeypatch) -> None:
     own = np.geomspace(1e-4, 1.0, 300)
     calls = []
-    honest = search.add_noise
-    monkeypatch.setattr(search, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
+    honest = scales.add_noise
+    monkeypatch.setattr(scales, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
     result = dp.dp_calculate(AGES, "mean", "high", selector="search", epsilons=own, repetitions=3)
     assert result.epsilon in own
     assert len(calls) % 3 == 0 and len(calls) <= 3 * len(own).bit_length()

@@ -15,9 +15,9 @@ from neighbours import CHOSEN, arrow, lost, schema_of
 import pydplib as dp
 from pydplib.budget.units import NANO
 from pydplib.engine import Measure
-from pydplib.experiments.sound_figures import load_cohort, sound_figure
 from pydplib.guarantee import zcdp_epsilon
 from pydplib.noise.testing import check_neighbours, record, replay, seeded
+from pydplib.plot.recipes.sound import load_cohort, sound_figure
 from pydplib.receipt import Receipt, new_signing_key
 from pydplib.release.cell_noise import GaussianCells, LaplaceCells
 from pydplib.release.consistent import Layout, Term, estimator, fit_non_negative, sum_margin, terms_of

@@ -11,7 +11,7 @@ from pydplib._shown import Shown
 from pydplib.anonymity.anonymization import METHODS, find_recoding, finish
 from pydplib.anonymity.models import Model
 from pydplib.anonymity.preparation import Task, prepare, read_suppression
-from pydplib.anonymity.search.problem import Problem
+from pydplib.anonymity.search.problem import SearchProblem
 from pydplib.anonymity.search.recodings import measure_loss
 from pydplib.anonymity.tables.columns import Resolved
 from pydplib.anonymity.tables.relations import is_relation
@@ -259,7 +259,7 @@ class _Adviser:
         return max((self.deadline - time.monotonic()) / max(self.total - self.done + 1, 1) * 2, 0.05)
 
     def _search(
-        self, problem: Problem, what: What, subject: str, method: str | None = None
+        self, problem: SearchProblem, what: What, subject: str, method: str | None = None
     ) -> tuple[Alternative, dict[str, int] | None, dict[str, float]]:
         method = method or self.method
         try:

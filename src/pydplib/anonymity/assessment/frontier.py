@@ -11,7 +11,7 @@ import numpy as np
 from pydplib.anonymity.anonymization import find_recoding
 from pydplib.anonymity.models import AlphaK, KAnonymity, Model
 from pydplib.anonymity.preparation import prepare, read_suppression
-from pydplib.anonymity.search.problem import Problem, Rule
+from pydplib.anonymity.search.problem import ModelRule, SearchProblem
 from pydplib.anonymity.search.recodings import measure_loss
 from pydplib.anonymity.search.verdicts import Judge
 from pydplib.errors import AnonymityError
@@ -86,13 +86,13 @@ def frontier(
     return tuple(out)
 
 
-def _with_k(problem: Problem, k: int) -> Problem:
-    rules = [Rule(KAnonymity(k)) if isinstance(rule.model, KAnonymity) else rule for rule in problem.rules]
+def _with_k(problem: SearchProblem, k: int) -> SearchProblem:
+    rules = [ModelRule(KAnonymity(k)) if isinstance(rule.model, KAnonymity) else rule for rule in problem.rules]
     rules = [replace(r, model=replace(r.model, k=k)) if isinstance(r.model, AlphaK) else r for r in rules]
     return replace(problem, rules=rules)
 
 
-def _released_sizes(problem: Problem, gone: Any, gone_rows: Any, levels: Any) -> Any:
+def _released_sizes(problem: SearchProblem, gone: Any, gone_rows: Any, levels: Any) -> Any:
     classes = Judge(problem).evaluator.evaluate(tuple(levels[column.name] for column in problem.columns))
     if gone_rows is not None:
         kept = np.unique(classes.row_class()[~gone_rows])

@@ -15,7 +15,7 @@ from pydplib.anonymity.assessment.population import population_uniqueness
 from pydplib.anonymity.assessment.unnamed_columns import ColumnFinding
 from pydplib.anonymity.assessment.verification import look_at_others, names_of, person_codes
 from pydplib.anonymity.tables.columns import Floats, Ints
-from pydplib.anonymity.tables.frames import Coded, Frame, SeenFrame, with_labels
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame, SeenFrame, with_labels
 from pydplib.anonymity.tables.values import show
 from pydplib.anonymity.tables.view import View, number_rows, one_of_each, view_of
 from pydplib.errors import DataError, ParameterError
@@ -253,7 +253,7 @@ def risk(
     )  # fmt: skip
 
 
-def _population_sizes(columns: Sequence[Coded], view: View, population: Frame, names: Sequence[str]) -> Floats:
+def _population_sizes(columns: Sequence[ColumnCodes], view: View, population: Frame, names: Sequence[str]) -> Floats:
     population.check_columns(names, "quasi-identifier, in the population")
     n, joined = view.rows, []
     for column in columns:
@@ -264,7 +264,7 @@ def _population_sizes(columns: Sequence[Coded], view: View, population: Frame, n
             np.array([place.setdefault(_meaning(value), len(place)) for value in values] or [0], dtype=np.int64)
             for values in (column.values, other.values)
         )
-        joined.append(Coded(column.name, np.concatenate((mine[column.codes], theirs[other.codes])), tuple(place)))
+        joined.append(ColumnCodes(column.name, np.concatenate((mine[column.codes], theirs[other.codes])), tuple(place)))
     numbers = number_rows(joined, n + len(population))
     meant = numbers[:n][one_of_each(view.of_row)]
     counts = np.bincount(numbers[n:], minlength=int(numbers.max(initial=-1)) + 1)
@@ -281,8 +281,8 @@ def _meaning(value: Any) -> str | None:
     return None if value is None else show(value)
 
 
-def _contributions(columns: Sequence[Coded], view: View) -> list[Contribution]:
-    def unique(parts: Sequence[Coded]) -> float:
+def _contributions(columns: Sequence[ColumnCodes], view: View) -> list[Contribution]:
+    def unique(parts: Sequence[ColumnCodes]) -> float:
         # Somebody with several rows counts once in every class that she is in, here as in ``Risk.unique``.
         size = view_of(parts, view.rows, person=view.person).size
         return float((size == 1).sum() / max(int(size.sum()), 1))
@@ -298,7 +298,7 @@ def _contributions(columns: Sequence[Coded], view: View) -> list[Contribution]:
     return sorted(out, key=lambda item: (-item.gained, -item.alone))
 
 
-def _rare_values(columns: Sequence[Coded]) -> dict[str, tuple[Any, ...]]:
+def _rare_values(columns: Sequence[ColumnCodes]) -> dict[str, tuple[Any, ...]]:
     out = {}
     for column in columns:
         counts = np.bincount(column.codes, minlength=len(column.values))

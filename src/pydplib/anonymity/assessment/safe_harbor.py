@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pydplib._names import words_of
-from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame
 from pydplib.anonymity.tables.values import show
 
 Evidence: TypeAlias = Literal["content", "name"]
@@ -181,7 +181,7 @@ def safe_harbor(table: Any, *, ignore: Sequence[str] = ()) -> tuple[SafeHarborFi
     return tuple(sorted(out, key=lambda found: (found.letter, found.column)))
 
 
-def _look(column: Coded, rows: int) -> list[SafeHarborFinding]:
+def _look(column: ColumnCodes, rows: int) -> list[SafeHarborFinding]:
     counts = np.bincount(column.codes, minlength=len(column.values))
     present = [(value, int(count)) for value, count in zip(column.values, counts, strict=True) if value is not None]
     people = sum(count for _, count in present)

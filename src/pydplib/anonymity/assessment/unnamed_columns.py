@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pydplib.anonymity.tables.columns import Bools, Ints
-from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame
 from pydplib.anonymity.tables.values import show
 from pydplib.anonymity.tables.view import number_rows
 from pydplib.errors import ParameterError, column_hint
@@ -230,7 +230,7 @@ class _Sources(Mapping[str, _People]):
 
 
 def _look(
-    column: Coded, rows: int, classes: Sequence[Coded], before: float, sources: Mapping[str, _People],
+    column: ColumnCodes, rows: int, classes: Sequence[ColumnCodes], before: float, sources: Mapping[str, _People],
     identifiers: Sequence[str], quasi: Sequence[str],
 ) -> ColumnFinding:  # fmt: skip
     """Return what one column gives away, the worst of it."""
@@ -295,7 +295,9 @@ class _Copy:
     alike: bool = False  # whether its values are about as frequent there as here
 
 
-def _copied_from(column: Coded, counts: Ints, sources: Mapping[str, _People], identifiers: Sequence[str]) -> _Copy:
+def _copied_from(
+    column: ColumnCodes, counts: Ints, sources: Mapping[str, _People], identifiers: Sequence[str]
+) -> _Copy:
     """Return the column of the original that has the same values."""
     texts = [None if value is None else _spelled(value) for value in column.values]
     rows, real = max(int(counts.sum()), 1), sum(text is not None for text in texts)
@@ -345,7 +347,7 @@ def _parts(text: str, lengths: Sequence[int]) -> Iterator[str]:
 
 
 def _values_of_others(
-    column: Coded, sources: Mapping[str, _People], identifiers: Sequence[str], *, sensitive: bool
+    column: ColumnCodes, sources: Mapping[str, _People], identifiers: Sequence[str], *, sensitive: bool
 ) -> list[ColumnFinding]:
     """Return whether a column that has a role holds the values of one that names people."""
     others = {name: sources[name] for name in (sources if sensitive else identifiers) if name in sources}
@@ -380,14 +382,14 @@ def _same_profile(counts: Ints, rows: int, sources: Mapping[str, _People]) -> st
     return None
 
 
-def _unique_share(columns: Sequence[Coded], rows: int) -> float:
+def _unique_share(columns: Sequence[ColumnCodes], rows: int) -> float:
     """Return the share of rows that no other row equals in these columns."""
     if not columns:
         return 1.0 if rows == 1 else 0.0
     return float((np.bincount(number_rows(columns, rows)) == 1).sum() / rows)
 
 
-def _classes(columns: Sequence[Coded], rows: int) -> int:
+def _classes(columns: Sequence[ColumnCodes], rows: int) -> int:
     return len(np.unique(number_rows(columns, rows))) if columns else 1
 
 
@@ -399,11 +401,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _present(column: Coded) -> Bools:
+def _present(column: ColumnCodes) -> Bools:
     return np.array([value is not None for value in column.values], dtype=bool)
 
 
-def row_numbers(column: Coded) -> Ints | None:
+def row_numbers(column: ColumnCodes) -> Ints | None:
     """Return a column as whole numbers, one per row and each once; None if it is no such column.
 
     Examples:
@@ -421,7 +423,7 @@ def row_numbers(column: Coded) -> Ints | None:
     return numbers.astype(np.int64)[column.codes] if numbers.max() < 1 << 53 else None
 
 
-def _is_counter(column: Coded) -> bool:
+def _is_counter(column: ColumnCodes) -> bool:
     """Whether a column only counts the released rows from the first to the last."""
     numbers = row_numbers(column)
     if numbers is None:

@@ -16,7 +16,7 @@ from pydplib.anonymity.hierarchies.base import Hierarchy
 from pydplib.anonymity.hierarchies.rules import as_number
 from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.tables.columns import ROOT, Floats
-from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame
 from pydplib.anonymity.tables.values import as_text, read_set, show
 from pydplib.errors import DataError, HierarchyError, ParameterError, import_extra
 
@@ -92,7 +92,7 @@ def compare_columns(table: Any, result: AnonymizationResult) -> tuple[ColumnChan
     return tuple(out)
 
 
-def _compare(before: Coded, after: Coded, role: str, tree: Hierarchy | None) -> ColumnChange:
+def _compare(before: ColumnCodes, after: ColumnCodes, role: str, tree: Hierarchy | None) -> ColumnChange:
     values = list(before.values)
     counts = np.bincount(before.codes, minlength=len(values)).astype(np.float64)
     numbers = [_number(value) for value in values]
@@ -282,7 +282,7 @@ def _accuracy(frame: Frame, names: Sequence[str], target: str, most_rows: int) -
     return float(np.mean(selection.cross_val_score(forest, columns[use], wanted[use], cv=folds)))
 
 
-def _features(column: Coded, most_rows: int) -> Floats:
+def _features(column: ColumnCodes, most_rows: int) -> Floats:
     """Return a column as numbers: itself, the middle of its intervals, or one column per frequent category."""
     middles = [_middle(value) for value in column.values]
     codes = column.codes[:most_rows]

@@ -16,7 +16,7 @@ from pydplib.anonymity.assessment.unnamed_columns import ColumnFinding, check_ro
 from pydplib.anonymity.hierarchies.base import Hierarchy
 from pydplib.anonymity.hierarchies.cells import meeting
 from pydplib.anonymity.tables.columns import Bools, Ints
-from pydplib.anonymity.tables.frames import Coded, Frame, SeenFrame, with_labels
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame, SeenFrame, with_labels
 from pydplib.anonymity.tables.view import look_at, number_rows, one_of_each, spread_of
 from pydplib.errors import ParameterError
 
@@ -219,7 +219,7 @@ def look_at_others(
     )
 
 
-def person_codes(column: Coded) -> Any:
+def person_codes(column: ColumnCodes) -> Any:
     """Return whose row each is; rows of nobody in particular are each somebody else."""
     if None not in column.values:
         return column.codes
@@ -275,7 +275,7 @@ def _finite(value: float) -> int:
 class _Summary:
     """Classes of one release: their cells, and counts of combinations of sensitive values."""
 
-    cells: list[Coded]
+    cells: list[ColumnCodes]
     first: Ints
     counts: dict[tuple[Any, ...], Ints]
     classes: int

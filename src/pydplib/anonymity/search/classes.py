@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from pydplib.anonymity.search.groups import KEY_BITS, Cells, Groups, add_by_key, combine, few_cells, group
-from pydplib.anonymity.search.problem import Persons, Problem
-from pydplib.anonymity.search.statistics import Histogram
+from pydplib.anonymity.search.groups import KEY_BITS, Cells, KeyGroups, add_by_key, combine, few_cells, group
+from pydplib.anonymity.search.problem import Persons, SearchProblem
+from pydplib.anonymity.search.statistics import ClassHistogram
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints
 
 Node: TypeAlias = tuple[int, ...]
@@ -22,11 +22,11 @@ class Counted(Protocol):
     size: Ints
     rows: Ints
 
-    def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
+    def histogram(self, name: str, keep: Bools) -> tuple[ClassHistogram, Bools | None]:
         """Sensitive values of the kept classes, and which of them have a value that everybody has."""
         ...
 
-    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+    def people(self, name: str, keep: Bools, histogram: ClassHistogram) -> Floats:
         """How many people of the kept classes have every sensitive value; the histogram is theirs."""
         ...
 
@@ -54,14 +54,14 @@ class Classes(Counted, Protocol):
         ...
 
 
-class Evaluator:
+class ClassEvaluator:
     """Groups distinct tuples at any node of the lattice.
 
     Along a fixed order of the columns, groupings of prefixes are kept: a node's classes are made from the
     classes of its longest kept prefix, which are far fewer than the tuples.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self.problem = problem
         columns = problem.columns
         self.cards = [[max(len(labels), 1) for labels in column.labels] for column in columns]
@@ -129,12 +129,12 @@ class Evaluator:
         groups = Cells(keys, steps.bound, source.rows) if few_cells(steps.bound, rows) else group(keys)
         return TupleClasses(self.problem, node, source, groups, steps)
 
-    def _steps(self, node: Node) -> Steps:
+    def _steps(self, node: Node) -> LevelSteps:
         """Return how the keys of a node's classes are made when they are packed as closely as its labels allow."""
         each = [self.fixed_card]
         for cards, level in zip(self.cards, node, strict=True):
             each.append(each[-1] * cards[level])
-        return Steps(tuple(each))
+        return LevelSteps(tuple(each))
 
     def _tighten(self, classes: TupleClasses) -> bool:
         """Pack the keys of classes more closely if that helps; return whether they are close enough for cells.
@@ -150,7 +150,7 @@ class Evaluator:
         classes.keys, classes.steps = self._pack(classes, classes.node, steps), steps
         return True
 
-    def _pack(self, source: TupleClasses, node: Node, steps: Steps) -> Ints:
+    def _pack(self, source: TupleClasses, node: Node, steps: LevelSteps) -> Ints:
         """Return the key at a node of every class of one below it."""
         old = source.steps
         keys = np.zeros(len(source.rows), dtype=np.int64)
@@ -178,7 +178,7 @@ class Evaluator:
         return found
 
 
-class Steps(NamedTuple):
+class LevelSteps(NamedTuple):
     """How keys are made: per column, what the next label adds, after earlier releases; at last what no key reaches."""
 
     each: tuple[int, ...]
@@ -201,11 +201,11 @@ class TupleClasses:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SearchProblem,
         node: Node,
         source: TupleClasses | None,
-        groups: Groups | Cells | None,
-        steps: Steps | None = None,
+        groups: KeyGroups | Cells | None,
+        steps: LevelSteps | None = None,
     ) -> None:
         self.problem, self.node, self.steps = problem, node, steps
         self._source, self._groups = source, groups
@@ -297,7 +297,7 @@ class TupleClasses:
         self._entries[name] = found
         return found
 
-    def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
+    def histogram(self, name: str, keep: Bools) -> tuple[ClassHistogram, Bools | None]:
         """Sensitive values of the kept classes."""
         if self._source is None:
             owner, value, count = self.entries(name)
@@ -307,12 +307,12 @@ class TupleClasses:
             owner = self.into[owner]
         return kept_histogram(owner, value, count, keep, len(self.problem.sensitive[name].share)), None
 
-    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+    def people(self, name: str, keep: Bools, histogram: ClassHistogram) -> Floats:
         """How many people of the kept classes have every sensitive value."""
         return people_of(histogram, len(self.problem.sensitive[name].share))
 
 
-def people_of(histogram: Histogram, values: int) -> Floats:
+def people_of(histogram: ClassHistogram, values: int) -> Floats:
     """Return how many people have every value, where each is in one class and has one value."""
     return np.bincount(histogram.value, weights=histogram.count, minlength=values).astype(np.float64)
 
@@ -324,7 +324,7 @@ def merge_entries(owner: Ints, value: Ints, count: Ints, classes: int, values: i
     return owner, value, sums.astype(np.int64)
 
 
-def kept_histogram(owner: Ints, value: Ints, count: Ints, keep: Bools, values: int) -> Histogram:
+def kept_histogram(owner: Ints, value: Ints, count: Ints, keep: Bools, values: int) -> ClassHistogram:
     """Return the histogram of the kept classes, numbered in their order."""
     number = np.cumsum(keep) - 1
     classes = int(number[-1]) + 1 if len(number) else 0
@@ -333,16 +333,16 @@ def kept_histogram(owner: Ints, value: Ints, count: Ints, keep: Bools, values: i
         owner, value, count = number[owner[inside]], value[inside], count[inside]
     owner, value, count = merge_entries(owner, value, count, classes, max(values, 1))
     start = np.flatnonzero(np.diff(owner, prepend=-1))
-    return Histogram(start, owner, value, count)
+    return ClassHistogram(start, owner, value, count)
 
 
 class PersonEvaluator:
     """Evaluates nodes where a person can have several rows."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         assert problem.persons is not None
         self.problem, self.persons = problem, problem.persons
-        self._tuples = Evaluator(problem)
+        self._tuples = ClassEvaluator(problem)
         self.order = self._tuples.order
 
     def evaluate(self, node: Node, below: PersonClasses | None = None) -> PersonClasses:
@@ -397,7 +397,7 @@ class PersonClasses:
         """Per column, the cost of the rows in some classes."""
         return self.tuples.costs(tables, which)
 
-    def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
+    def histogram(self, name: str, keep: Bools) -> tuple[ClassHistogram, Bools | None]:
         """Sensitive values of the kept classes by persons, and which classes have a value that all have."""
         pairs = self.problem.pairs[name]
         assert pairs.person is not None
@@ -412,7 +412,7 @@ class PersonClasses:
         most = out.maximum(out.count.astype(np.float64)) if len(out.start) else np.zeros(0)
         return out, np.asarray(most >= self.size[keep])
 
-    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+    def people(self, name: str, keep: Bools, histogram: ClassHistogram) -> Floats:
         """How many people of the kept classes have every sensitive value: each once, in however many classes."""
         pairs = self.problem.pairs[name]
         assert pairs.person is not None

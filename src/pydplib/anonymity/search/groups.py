@@ -13,7 +13,7 @@ KEY_BITS = 62
 """Bits of a key and of a row number next to it."""
 
 
-class Groups(NamedTuple):
+class KeyGroups(NamedTuple):
     """Groups of equal keys: ``order`` sorts rows by group, ``start`` are the groups' first places in it."""
 
     order: Ints
@@ -51,7 +51,7 @@ class Groups(NamedTuple):
         return np.diff(np.append(self.start, len(self.order)))
 
 
-def group(keys: Ints) -> Groups:
+def group(keys: Ints) -> KeyGroups:
     """Group rows by a key that is not negative.
 
     The row number is packed below the key, so that one plain sort (several times as fast as an
@@ -65,7 +65,7 @@ def group(keys: Ints) -> Groups:
     size = len(keys)
     if size == 0:
         empty = np.zeros(0, dtype=np.int64)
-        return Groups(empty, empty, empty)
+        return KeyGroups(empty, empty, empty)
     shift = size.bit_length()
     if int(keys.max()).bit_length() + shift <= KEY_BITS:
         packed = keys << shift
@@ -80,7 +80,7 @@ def group(keys: Ints) -> Groups:
     change[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=change[1:])
     start = np.flatnonzero(change)
-    return Groups(order, start, ordered)
+    return KeyGroups(order, start, ordered)
 
 
 class Cells:

@@ -15,8 +15,8 @@ import numpy as np
 from pydplib._shown import Shown
 from pydplib.anonymity.search.classes import Classes, Node
 from pydplib.anonymity.search.losses import Objective, make_objective
-from pydplib.anonymity.search.problem import Problem
-from pydplib.anonymity.search.verdicts import Judge, Verdict
+from pydplib.anonymity.search.problem import SearchProblem
+from pydplib.anonymity.search.verdicts import Judge, NodeVerdict
 
 if TYPE_CHECKING:
     from pydplib.anonymity.result import AnonymizationResult
@@ -74,10 +74,10 @@ class SearchInfo(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundNode:
     """The best node and how it was found."""
 
-    verdict: Verdict | None
+    verdict: NodeVerdict | None
     info: SearchInfo
 
 
@@ -85,7 +85,12 @@ class Search:
     """State of one search over a lattice that fits in memory."""
 
     def __init__(
-        self, problem: Problem, objective: Objective, *, deadline: float | None = None, progress: Progress | None = None
+        self,
+        problem: SearchProblem,
+        objective: Objective,
+        *,
+        deadline: float | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.problem, self.objective = problem, objective
         self.judge = Judge(problem)
@@ -93,17 +98,17 @@ class Search:
         self.began = time.monotonic()
         self.bound = objective.start()
         self.alive = np.ones(problem.shape, dtype=bool)
-        self.best: Verdict | None = None
+        self.best: NodeVerdict | None = None
         self.loss = np.inf
         self.visited: dict[Node, float | None] = {}
         self.climbs = problem.nodes > _CLIMBED or bool(problem.other)
         self.gains = [_gains(problem, a) for a in range(len(problem.columns))]
         self.passed: set[Node] = set()  # nodes that do not fail on too many rows
 
-    def run(self) -> Found:
+    def run(self) -> FoundNode:
         """Return the optimum, or the best node at the deadline."""
         complete = self.descend() and self.sweep()
-        return Found(self.best, self.info(complete=complete, final=True))
+        return FoundNode(self.best, self.info(complete=complete, final=True))
 
     def info(self, *, complete: bool, final: bool = False) -> SearchInfo:
         """Describe the state."""
@@ -123,7 +128,7 @@ class Search:
     def _late(self) -> bool:
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def visit(self, node: Node, below: Classes | None = None) -> Verdict:
+    def visit(self, node: Node, below: Classes | None = None) -> NodeVerdict:
         """Evaluate a node; ``visited`` then has its loss, or None if too much would be suppressed."""
         verdict = self.judge.judge(node, self._worth, below)
         if not self._fails(verdict):
@@ -131,7 +136,7 @@ class Search:
             self._weigh(verdict)
         return verdict
 
-    def _fails(self, verdict: Verdict) -> bool:
+    def _fails(self, verdict: NodeVerdict) -> bool:
         """Note a node that was evaluated; where it fails on too many rows, so do all nodes below it."""
         node = verdict.classes.node
         self.alive[node] = False
@@ -142,7 +147,7 @@ class Search:
         self._kill_below(node)
         return True
 
-    def _weigh(self, verdict: Verdict) -> None:
+    def _weigh(self, verdict: NodeVerdict) -> None:
         """Compare a node that does not fail with the best so far."""
         if not verdict.judged:
             return
@@ -158,7 +163,7 @@ class Search:
             if self.progress is not None:
                 self.progress(self.info(complete=False))
 
-    def _worth(self, verdict: Verdict) -> bool:
+    def _worth(self, verdict: NodeVerdict) -> bool:
         """Whether a node can still be the best, given the rows that it suppresses at least."""
         return self.objective.value(verdict) <= self.loss
 
@@ -271,7 +276,7 @@ def _up(node: Node, a: int) -> Node:
     return (*node[:a], node[a] + 1, *node[a + 1 :])
 
 
-def _gains(problem: Problem, a: int) -> list[float]:
+def _gains(problem: SearchProblem, a: int) -> list[float]:
     """Return, per level of a column, how many nodes a step up adds for the bits of the column that it takes away."""
     column = problem.columns[a]
     people = np.bincount(problem.codes[a], weights=problem.weight, minlength=len(column.values))
@@ -306,7 +311,7 @@ class BoxSearch:
     """
 
     def __init__(
-        self, problem: Problem, objective: Objective, *, deadline: float | None, progress: Progress | None
+        self, problem: SearchProblem, objective: Objective, *, deadline: float | None, progress: Progress | None
     ) -> None:
         self.problem, self.objective = problem, objective
         self.deadline, self.progress = deadline, progress
@@ -314,17 +319,17 @@ class BoxSearch:
         self.began = time.monotonic()
         self.seen: dict[Node, float | None] = {}
         self.empty: set[Node] = set()  # nodes that fail too much, and so do all below them
-        self.best: Verdict | None = None
+        self.best: NodeVerdict | None = None
         self.loss = np.inf
         self.bound = 0.0
         self.scores: dict[Node, tuple[float, float]] = {}
         self._unit = 1.0  # what the top node costs
 
-    def run(self) -> Found:
+    def run(self) -> FoundNode:
         """Return the best node that was found, with a bound for all others."""
         self.approach()
         complete = self._split()
-        return Found(self.best, self.info(complete=complete))
+        return FoundNode(self.best, self.info(complete=complete))
 
     def info(self, *, complete: bool) -> SearchInfo:
         """Describe the state."""
@@ -347,7 +352,7 @@ class BoxSearch:
         self._descend(self.problem.heights)
         self._walk()
 
-    def visit(self, node: Node, below: Classes | None = None) -> tuple[float | None, Verdict | None]:
+    def visit(self, node: Node, below: Classes | None = None) -> tuple[float | None, NodeVerdict | None]:
         """Evaluate a node once; return its loss, or None if too much would be suppressed."""
         if node in self.seen:
             return self.seen[node], None
@@ -365,7 +370,7 @@ class BoxSearch:
             self.empty.add(node)
         return loss, verdict
 
-    def _score(self, verdict: Verdict) -> tuple[float, float]:
+    def _score(self, verdict: NodeVerdict) -> tuple[float, float]:
         """Return a node's cost with all that fails suppressed, higher beyond the limit, and the rows that fail."""
         gone = verdict.failing if verdict.suppressed is None else verdict.suppressed
         rows = min(max(verdict.failing_rows, verdict.suppressed_rows), self.problem.rows)
@@ -483,8 +488,8 @@ def _step(node: Node, a: int, by: int) -> Node:
 
 
 def search_lattice(
-    problem: Problem, objective: Objective, *, deadline: float | None = None, progress: Progress | None = None
-) -> Found:
+    problem: SearchProblem, objective: Objective, *, deadline: float | None = None, progress: Progress | None = None
+) -> FoundNode:
     """Search a lattice of any size; where it is too large to hold, the best node found, with a bound for all others."""
     if problem.nodes > LARGE_LATTICE:
         return search_boxes(problem, objective, deadline=deadline, progress=progress)
@@ -492,8 +497,8 @@ def search_lattice(
 
 
 def search_boxes(
-    problem: Problem, objective: Objective, *, deadline: float | None = None, progress: Progress | None = None
-) -> Found:
+    problem: SearchProblem, objective: Objective, *, deadline: float | None = None, progress: Progress | None = None
+) -> FoundNode:
     """Search a lattice of any size; exact if time allows, else the best node with a bound for all others."""
     return BoxSearch(problem, objective, deadline=deadline, progress=progress).run()
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.search.classes import Node, kept_histogram, people_of
-from pydplib.anonymity.search.groups import Groups, combine, group
+from pydplib.anonymity.search.groups import KeyGroups, combine, group
 from pydplib.anonymity.search.lattice import LARGE_LATTICE, BoxSearch, Search, SearchInfo, search_lattice
 from pydplib.anonymity.search.losses import SeparableLoss, make_objective
 from pydplib.anonymity.search.mondrian import Parts
-from pydplib.anonymity.search.problem import Pairs, Problem
+from pydplib.anonymity.search.problem import Pairs, SearchProblem
 from pydplib.anonymity.search.recodings import RecodedColumn, Recoding, distinct_texts, label_mass, value_counts
-from pydplib.anonymity.search.statistics import Histogram
-from pydplib.anonymity.search.verdicts import Judge, Verdict, passing, settle
+from pydplib.anonymity.search.statistics import ClassHistogram
+from pydplib.anonymity.search.verdicts import Judge, NodeVerdict, passing, settle
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints
 from pydplib.errors import AnonymityError
 
@@ -30,10 +30,10 @@ _RESERVE = 0.7
 """The share of a time limit after which no more classes are peeled off."""
 
 
-class Remaining:
+class RowsLeft:
     """The tuples that are not released yet, and their classes at a node."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self.problem = problem
         self.tuples = np.arange(len(problem.weight))
         self.cards = [max(len(c.labels[0]), 1) for c in problem.columns]
@@ -80,23 +80,23 @@ class Remaining:
 class RemainingClasses:
     """Classes of remaining tuples, as models look at them."""
 
-    def __init__(self, remaining: Remaining, groups: Groups) -> None:
+    def __init__(self, remaining: RowsLeft, groups: KeyGroups) -> None:
         self._remaining, self.groups = remaining, groups
         self.rows = groups.sums(remaining.weight)
         self.size = self.rows
 
-    def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
+    def histogram(self, name: str, keep: Bools) -> tuple[ClassHistogram, Bools | None]:
         """Sensitive values of the kept classes."""
         owner, value, count = self._remaining.pairs[name]
         values = len(self._remaining.problem.sensitive[name].share)
         return kept_histogram(self.groups.into[owner], value, count, keep, values), None
 
-    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+    def people(self, name: str, keep: Bools, histogram: ClassHistogram) -> Floats:
         """How many people of the kept classes have every sensitive value."""
         return people_of(histogram, len(self._remaining.problem.sensitive[name].share))
 
 
-def nodes_by_loss(problem: Problem, objective: SeparableLoss, start: Node, *, cells: bool) -> Iterator[Node]:
+def nodes_by_loss(problem: SearchProblem, objective: SeparableLoss, start: Node, *, cells: bool) -> Iterator[Node]:
     """Yield nodes by rising loss of their labels; for cells only levels 0 and top.
 
     Of a lattice that is too large to sort, those below ``start``, the best single node: classes of k people begin to
@@ -130,7 +130,7 @@ def nodes_by_loss(problem: Problem, objective: SeparableLoss, start: Node, *, ce
 
 
 def recode_locally(
-    problem: Problem,
+    problem: SearchProblem,
     *,
     cells: bool,
     deadline: float | None,
@@ -186,10 +186,10 @@ def _part(began: float, deadline: float | None) -> float | None:
 
 
 def _peel(
-    problem: Problem, objective: SeparableLoss, start: Node, *, cells: bool, deadline: float | None
+    problem: SearchProblem, objective: SeparableLoss, start: Node, *, cells: bool, deadline: float | None
 ) -> tuple[Ints, list[Node], int]:
     """Release classes node by node; what is left is met at ``start`` last. Return each tuple's node, -1 for none."""
-    remaining = Remaining(problem)
+    remaining = RowsLeft(problem)
     at_node = np.full(len(problem.weight), -1, dtype=np.int64)
     nodes: list[Node] = []
     checked = 0
@@ -213,7 +213,7 @@ def _peel(
     return at_node, nodes, checked
 
 
-def _settle(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> None:
+def _settle(problem: SearchProblem, at_node: Ints, nodes: Sequence[Node]) -> None:
     """Leave out released classes until all that is left passes, compared with itself."""
     if not problem.moves:
         return
@@ -229,7 +229,7 @@ def _settle(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> None:
     at_node[~fine[part]] = -1
 
 
-def find_node(problem: Problem, objective: SeparableLoss, deadline: float | None) -> Search | BoxSearch:
+def find_node(problem: SearchProblem, objective: SeparableLoss, deadline: float | None) -> Search | BoxSearch:
     """Walk down to a good single node, which is fast in a lattice of any size; the search can go on from there."""
     if problem.nodes <= LARGE_LATTICE:
         search = Search(problem, objective, deadline=deadline)
@@ -240,7 +240,7 @@ def find_node(problem: Problem, objective: SeparableLoss, deadline: float | None
     return boxes
 
 
-def _one_node(single: Search | BoxSearch, loss: float) -> Verdict | None:
+def _one_node(single: Search | BoxSearch, loss: float) -> NodeVerdict | None:
     """Return the best single node, looked for further where that can beat the peeling.
 
     Peeling is greedy: what it releases early is missing later. Nodes whose lower bound is not below its loss are never
@@ -255,7 +255,7 @@ def _one_node(single: Search | BoxSearch, loss: float) -> Verdict | None:
     return single.best
 
 
-def _loss(objective: SeparableLoss, problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> float:
+def _loss(objective: SeparableLoss, problem: SearchProblem, at_node: Ints, nodes: Sequence[Node]) -> float:
     lost = float(problem.weight[at_node < 0].sum()) * len(problem.columns)
     for a in range(len(problem.columns)):
         cost = _per_tuple(objective, problem, a, at_node, nodes)
@@ -263,7 +263,9 @@ def _loss(objective: SeparableLoss, problem: Problem, at_node: Ints, nodes: Sequ
     return lost / max(problem.rows * len(problem.columns), 1)
 
 
-def _per_tuple(objective: SeparableLoss, problem: Problem, a: int, at_node: Ints, nodes: Sequence[Node]) -> Floats:
+def _per_tuple(
+    objective: SeparableLoss, problem: SearchProblem, a: int, at_node: Ints, nodes: Sequence[Node]
+) -> Floats:
     stacked = np.stack(list(objective.tables[a]))
     return np.where(at_node >= 0, stacked[_levels(a, at_node, nodes), problem.codes[a]], 0.0)
 
@@ -273,7 +275,7 @@ def _levels(a: int, at_node: Ints, nodes: Sequence[Node]) -> Ints:
     return np.array([node[a] for node in nodes] or [0], dtype=np.int64)[np.maximum(at_node, 0)]
 
 
-def _pool(problem: Problem, at_node: Ints, nodes: list[Node], deadline: float | None) -> None:
+def _pool(problem: SearchProblem, at_node: Ints, nodes: list[Node], deadline: float | None) -> None:
     """Take back the latest releases until they and the rest satisfy the models together, at their best node."""
     back = at_node < 0
     number = len(nodes)
@@ -294,11 +296,11 @@ def _pool(problem: Problem, at_node: Ints, nodes: list[Node], deadline: float | 
         back = back | (at_node == number)
 
 
-def sub_problem(problem: Problem, tuples: Ints) -> Problem:
+def sub_problem(problem: SearchProblem, tuples: Ints) -> SearchProblem:
     """Return the problem of some tuples; distributions are still compared with the whole table."""
     place = np.full(len(problem.weight), -1, dtype=np.int64)
     place[tuples] = np.arange(len(tuples))
-    out = Problem(
+    out = SearchProblem(
         problem.columns,
         [codes[tuples] for codes in problem.codes],
         problem.weight[tuples],
@@ -314,7 +316,7 @@ def sub_problem(problem: Problem, tuples: Ints) -> Problem:
     return out
 
 
-def recode_nodes(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> Recoding:
+def recode_nodes(problem: SearchProblem, at_node: Ints, nodes: Sequence[Node]) -> Recoding:
     """Return the recoding in which every tuple has its own node; -1 is suppressed."""
     columns = []
     used = np.unique(at_node[at_node >= 0])
@@ -351,7 +353,7 @@ def recode_nodes(problem: Problem, at_node: Ints, nodes: Sequence[Node]) -> Reco
     return Recoding(tuple(columns), at_node < 0, stages=_stages(problem, at_node, nodes, used))
 
 
-def _stages(problem: Problem, at_node: Ints, nodes: Sequence[Node], used: Ints) -> tuple[Any, ...]:
+def _stages(problem: SearchProblem, at_node: Ints, nodes: Sequence[Node], used: Ints) -> tuple[Any, ...]:
     """For the recipe: every node with the label numbers' texts of the classes released there."""
     out = []
     for number in used.tolist():

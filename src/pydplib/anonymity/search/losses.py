@@ -12,12 +12,12 @@ import numpy as np
 from pydplib._shown import Shown
 from pydplib.anonymity.models import AlphaK, KAnonymity
 from pydplib.anonymity.search.classes import Node
-from pydplib.anonymity.search.verdicts import Verdict, cost_tables
+from pydplib.anonymity.search.verdicts import NodeVerdict, cost_tables
 from pydplib.anonymity.tables.columns import Floats
 from pydplib.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from pydplib.anonymity.search.problem import Problem
+    from pydplib.anonymity.search.problem import SearchProblem
 
 LOSSES = ("granularity", "precision", "entropy", "discernibility", "class_size")
 """The losses that a search can minimize."""
@@ -66,7 +66,7 @@ class Objective(Protocol):
 
     name: str
 
-    def value(self, verdict: Verdict) -> float:
+    def value(self, verdict: NodeVerdict) -> float:
         """The loss of what a node would release."""
         ...
 
@@ -74,11 +74,11 @@ class Objective(Protocol):
         """A lower bound for every node of the lattice, before any data are looked at."""
         ...
 
-    def box_bound(self, low: Node, high: Node, verdict: Verdict | None) -> float:
+    def box_bound(self, low: Node, high: Node, verdict: NodeVerdict | None) -> float:
         """A lower bound for all nodes between two nodes, given what is known of the upper one."""
         ...
 
-    def tighten(self, bound: Floats, verdict: Verdict) -> None:
+    def tighten(self, bound: Floats, verdict: NodeVerdict) -> None:
         """Raise the lower bounds of nodes below and above one that was evaluated."""
         ...
 
@@ -92,7 +92,7 @@ class SeparableLoss:
     """
 
     def __init__(
-        self, name: str, problem: Problem, tables: Sequence[Sequence[Floats]], full: float, offset: float
+        self, name: str, problem: SearchProblem, tables: Sequence[Sequence[Floats]], full: float, offset: float
     ) -> None:
         self.name, self.problem, self.tables, self.full = name, problem, tables, full
         self.columns = len(problem.columns)
@@ -106,7 +106,7 @@ class SeparableLoss:
     def _share(self, cost: float) -> float:
         return max(cost - self.offset, 0.0) / self.norm if self.norm > 0 else 0.0
 
-    def value(self, verdict: Verdict) -> float:
+    def value(self, verdict: NodeVerdict) -> float:
         """The loss of what a node would release."""
         node = verdict.classes.node
         cost = float(sum(total[level] for total, level in zip(self.totals, node, strict=True)))
@@ -122,11 +122,11 @@ class SeparableLoss:
             out += _along(total, a, self.columns)
         return np.maximum(out, 0.0) / self.norm if self.norm > 0 else np.zeros(self.problem.shape)
 
-    def _parts(self, verdict: Verdict, high: Node) -> list[Floats]:
+    def _parts(self, verdict: NodeVerdict, high: Node) -> list[Floats]:
         spent = verdict.classes.costs(cost_tables(self.tables, high), verdict.failing)
         return [np.maximum(total - lost, 0.0) for total, lost in zip(self.totals, spent, strict=True)]
 
-    def tighten(self, bound: Floats, verdict: Verdict) -> None:
+    def tighten(self, bound: Floats, verdict: NodeVerdict) -> None:
         """Raise the lower bounds of all nodes below."""
         if verdict.failing_rows == 0 or self.norm <= 0:
             return
@@ -139,7 +139,7 @@ class SeparableLoss:
         out /= self.norm
         np.maximum(bound[box], out, out=bound[box])
 
-    def box_bound(self, low: Node, high: Node, verdict: Verdict | None) -> float:
+    def box_bound(self, low: Node, high: Node, verdict: NodeVerdict | None) -> float:
         """A lower bound for all nodes between two nodes."""
         plain = self._share(float(sum(total[level] for total, level in zip(self.totals, low, strict=True))))
         if verdict is None or verdict.failing_rows == 0:
@@ -155,11 +155,11 @@ class ClassLoss:
     Above w: classes only merge, so squared sizes only grow and the number of classes only falls.
     """
 
-    def __init__(self, name: str, problem: Problem) -> None:
+    def __init__(self, name: str, problem: SearchProblem) -> None:
         self.name, self.problem = name, problem
         self.k = smallest_size(problem)
 
-    def value(self, verdict: Verdict) -> float:
+    def value(self, verdict: NodeVerdict) -> float:
         """The loss of what a node would release."""
         rows = verdict.classes.rows
         kept = rows if verdict.suppressed is None else rows[~verdict.suppressed]
@@ -181,13 +181,13 @@ class ClassLoss:
         classes = rest // self.k + (failing == 0)
         return self._loss(float(rest) * self.k, classes, failing)
 
-    def _above(self, verdict: Verdict) -> float:
+    def _above(self, verdict: NodeVerdict) -> float:
         rows = verdict.classes.rows
         if self.name == "discernibility":
             return float(np.square(rows, dtype=np.float64).sum())
         return self.problem.rows / max(len(rows) + 1, 1) / self.k
 
-    def tighten(self, bound: Floats, verdict: Verdict) -> None:
+    def tighten(self, bound: Floats, verdict: NodeVerdict) -> None:
         """Raise the lower bounds of all nodes below and above."""
         node = verdict.classes.node
         below = tuple(slice(0, level + 1) for level in node)
@@ -195,12 +195,12 @@ class ClassLoss:
         np.maximum(bound[below], self._below(verdict.failing_rows), out=bound[below])
         np.maximum(bound[above], self._above(verdict), out=bound[above])
 
-    def box_bound(self, low: Node, high: Node, verdict: Verdict | None) -> float:
+    def box_bound(self, low: Node, high: Node, verdict: NodeVerdict | None) -> float:
         """A lower bound for all nodes between two nodes."""
         return self._below(0 if verdict is None else verdict.failing_rows)
 
 
-def smallest_size(problem: Problem) -> int:
+def smallest_size(problem: SearchProblem) -> int:
     """Return the k that the rules ask for, 1 if none does."""
     return max((r.model.k for r in problem.rules if isinstance(r.model, KAnonymity | AlphaK)), default=1)
 
@@ -209,7 +209,7 @@ def _along(values: Floats, axis: int, axes: int) -> Floats:
     return values.reshape([-1 if i == axis else 1 for i in range(axes)])
 
 
-def make_objective(name: str, problem: Problem) -> Objective:
+def make_objective(name: str, problem: SearchProblem) -> Objective:
     """Return the loss to minimize.
 
     Raises:
@@ -229,7 +229,7 @@ def make_objective(name: str, problem: Problem) -> Objective:
     raise ParameterError(f"Unknown loss '{name}'.{did_you_mean(name, LOSSES)}")
 
 
-def entropy_tables(problem: Problem) -> tuple[list[list[Floats]], float]:
+def entropy_tables(problem: SearchProblem) -> tuple[list[list[Floats]], float]:
     """Return log2 of how many rows share a label, per code, and what the raw values would sum to.
 
     A row whose value (f rows) becomes a label (g rows) loses log2(g/f); suppressed, log2(n/f).

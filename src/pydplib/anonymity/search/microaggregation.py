@@ -10,7 +10,7 @@ import numpy as np
 from pydplib.anonymity.search.lattice import SearchInfo
 from pydplib.anonymity.search.losses import smallest_size
 from pydplib.anonymity.search.mondrian import Parts, value_ranks
-from pydplib.anonymity.search.problem import Problem
+from pydplib.anonymity.search.problem import SearchProblem
 from pydplib.anonymity.search.recodings import RecodedColumn, Recoding, distinct_texts, value_counts
 from pydplib.anonymity.search.verdicts import settle
 from pydplib.anonymity.tables.columns import Floats, Ints
@@ -19,7 +19,7 @@ from pydplib.errors import AnonymityError, DataError
 _BLOCK = 4000
 
 
-def recode_microaggregation(problem: Problem) -> tuple[Recoding, SearchInfo]:
+def recode_microaggregation(problem: SearchProblem) -> tuple[Recoding, SearchInfo]:
     """Return the recoding in which every group shares its mean (numbers) or its most common value.
 
     Groups are made of whole distinct tuples by MDAV (Domingo-Ferrer and Mateo-Sanz 2002): the tuple farthest
@@ -50,7 +50,7 @@ def recode_microaggregation(problem: Problem) -> tuple[Recoding, SearchInfo]:
     return Recoding(columns, gone[part]), info
 
 
-def _numbers(problem: Problem, a: int) -> Floats | None:
+def _numbers(problem: SearchProblem, a: int) -> Floats | None:
     values = problem.columns[a].values
     if any(v is None or isinstance(v, bool) or not isinstance(v, int | float) for v in values):
         return None
@@ -63,7 +63,7 @@ def _numbers(problem: Problem, a: int) -> Floats | None:
     return numbers
 
 
-def _scaled(problem: Problem, a: int) -> Floats:
+def _scaled(problem: SearchProblem, a: int) -> Floats:
     """Return a column as numbers of standard deviation 1; ranks along the hierarchy for what is no number."""
     numbers = _numbers(problem, a)
     raw = value_ranks(problem.columns[a]).astype(np.float64) if numbers is None else numbers
@@ -109,7 +109,7 @@ def _mdav(points: Floats, weight: Ints, block: Ints, k: int, part: Ints, number:
     return number + 1
 
 
-def _aggregate(problem: Problem, a: int, part: Ints, number: int) -> RecodedColumn:
+def _aggregate(problem: SearchProblem, a: int, part: Ints, number: int) -> RecodedColumn:
     column, codes = problem.columns[a], problem.codes[a]
     numbers = _numbers(problem, a)
     counts = value_counts(problem, a)

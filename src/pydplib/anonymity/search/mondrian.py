@@ -13,9 +13,9 @@ from pydplib.anonymity.models import KAnonymity
 from pydplib.anonymity.search.classes import kept_histogram, people_of
 from pydplib.anonymity.search.groups import add_by_key, combine, group
 from pydplib.anonymity.search.lattice import SearchInfo
-from pydplib.anonymity.search.problem import Problem
+from pydplib.anonymity.search.problem import SearchProblem
 from pydplib.anonymity.search.recodings import RecodedColumn, Recoding, distinct_texts, value_counts
-from pydplib.anonymity.search.statistics import Histogram
+from pydplib.anonymity.search.statistics import ClassHistogram
 from pydplib.anonymity.search.verdicts import passing
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints, Resolved
 from pydplib.anonymity.tables.values import in_set, show, write_set
@@ -25,12 +25,12 @@ from pydplib.errors import AnonymityError, ParameterError
 class Parts:
     """A partition of the distinct tuples, as models look at it."""
 
-    def __init__(self, problem: Problem, part: Ints, number: int) -> None:
+    def __init__(self, problem: SearchProblem, part: Ints, number: int) -> None:
         self.problem, self.part = problem, part
         self.rows = np.bincount(part, weights=problem.weight, minlength=number).astype(np.int64)
         self.size = self.rows
 
-    def histogram(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
+    def histogram(self, name: str, keep: Bools) -> tuple[ClassHistogram, Bools | None]:
         """Sensitive values of the kept parts."""
         pairs = self.problem.pairs[name]
         owner = self.part[pairs.owner]
@@ -38,7 +38,7 @@ class Parts:
         values = len(self.problem.sensitive[name].share)
         return kept_histogram(owner[inside], pairs.value[inside], pairs.count[inside], keep, values), None
 
-    def people(self, name: str, keep: Bools, histogram: Histogram) -> Floats:
+    def people(self, name: str, keep: Bools, histogram: ClassHistogram) -> Floats:
         """How many people of the kept parts have every sensitive value."""
         return people_of(histogram, len(self.problem.sensitive[name].share))
 
@@ -73,7 +73,7 @@ def _rank_of_order(order: Ints) -> Ints:
     return out
 
 
-def domain_sizes(problem: Problem) -> list[float]:
+def domain_sizes(problem: SearchProblem) -> list[float]:
     """Return the number of leaves of every column's domain; of its values, where the domain is continuous."""
     out = []
     for column in problem.columns:
@@ -82,7 +82,7 @@ def domain_sizes(problem: Problem) -> list[float]:
     return out
 
 
-def recode_mondrian(problem: Problem, *, labels: str) -> tuple[Recoding, SearchInfo]:
+def recode_mondrian(problem: SearchProblem, *, labels: str) -> tuple[Recoding, SearchInfo]:
     """Return the recoding by a Mondrian partition.
 
     Args:
@@ -101,7 +101,7 @@ def recode_mondrian(problem: Problem, *, labels: str) -> tuple[Recoding, SearchI
     return recoding, info
 
 
-def partition(problem: Problem) -> tuple[Ints, int, list[Any]]:
+def partition(problem: SearchProblem) -> tuple[Ints, int, list[Any]]:
     """Cut until no cut leaves two parts that satisfy the models; return part per tuple and their number."""
     part = np.zeros(len(problem.weight), dtype=np.int64)
     number = 1 if len(part) else 0
@@ -139,7 +139,7 @@ def partition(problem: Problem) -> tuple[Ints, int, list[Any]]:
 
 
 def _best_cuts(
-    problem: Problem, part: Ints, number: int, active: Ints, ranks: Ints, domain: Sequence[float], least: int
+    problem: SearchProblem, part: Ints, number: int, active: Ints, ranks: Ints, domain: Sequence[float], least: int
 ) -> tuple[Floats, Ints]:
     """Per column and part, the cut with the largest gain (0: none), and the last rank of its left side.
 
@@ -199,7 +199,9 @@ def _sparse_cuts(key: Ints, weight: Floats, total: Floats, width: int, least: in
     return best, value[hit[np.searchsorted(hit, start)]]
 
 
-def _try(problem: Problem, part: Ints, number: int, ranks: Ints, choice: Ints, cut: Ints, possible: Bools) -> Bools:
+def _try(
+    problem: SearchProblem, part: Ints, number: int, ranks: Ints, choice: Ints, cut: Ints, possible: Bools
+) -> Bools:
     """Return which of the possible parts may be cut at their chosen column."""
     side = _side(part, np.arange(len(part)), ranks, choice, cut)
     halves = np.where(possible[part], part * 2 + side, 2 * number)
@@ -234,7 +236,7 @@ def _split(
     return part, number + len(chosen), again
 
 
-def label_parts(problem: Problem, part: Ints, number: int, labels: str, cuts: Sequence[Any]) -> Recoding:
+def label_parts(problem: SearchProblem, part: Ints, number: int, labels: str, cuts: Sequence[Any]) -> Recoding:
     """Name every part's values in every column."""
     domain = domain_sizes(problem)
     columns = [_label_column(problem, a, part, number, labels, domain[a]) for a in range(len(problem.columns))]
@@ -250,7 +252,7 @@ def label_parts(problem: Problem, part: Ints, number: int, labels: str, cuts: Se
     return Recoding(tuple(columns), np.zeros(len(part), dtype=bool), tree=tree)
 
 
-def _label_column(problem: Problem, a: int, part: Ints, number: int, labels: str, domain: float) -> RecodedColumn:
+def _label_column(problem: SearchProblem, a: int, part: Ints, number: int, labels: str, domain: float) -> RecodedColumn:
     column = problem.columns[a]
     rank = value_ranks(column)
     by_rank = np.argsort(rank)

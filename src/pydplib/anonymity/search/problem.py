@@ -17,7 +17,7 @@ from pydplib.errors import DataError
 
 
 @dataclass(frozen=True)
-class Rule:
+class ModelRule:
     """A model and the sensitive column it is about, if any."""
 
     model: Model
@@ -59,7 +59,7 @@ class Persons:
 
 
 @dataclass(eq=False)
-class Problem:
+class SearchProblem:
     """All that a search needs; private data live here and never in its repr.
 
     Attributes:
@@ -84,7 +84,7 @@ class Problem:
     columns: Sequence[Resolved]
     codes: Sequence[Ints]
     weight: Ints
-    rules: Sequence[Rule]
+    rules: Sequence[ModelRule]
     limit: int
     of_row: Ints | None = None
     sensitive: dict[str, Sensitive] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import numpy as np
 from pydplib.anonymity.search.classes import Node
 from pydplib.anonymity.search.groups import combine, group
 from pydplib.anonymity.search.losses import Loss, smallest_size
-from pydplib.anonymity.search.problem import Problem
+from pydplib.anonymity.search.problem import SearchProblem
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints, Resolved
 
 
@@ -72,13 +72,13 @@ def label_mass(column: Resolved, level: int, counts: Floats) -> Floats:
     return np.bincount(column.levels[level], weights=counts, minlength=len(column.labels[level])).astype(np.float64)
 
 
-def value_counts(problem: Problem, a: int) -> Floats:
+def value_counts(problem: SearchProblem, a: int) -> Floats:
     """Return how many rows have every value of a column."""
     weight = problem.weight
     return np.bincount(problem.codes[a], weights=weight, minlength=len(problem.columns[a].values)).astype(np.float64)
 
 
-def recode_levels(problem: Problem, node: Node, suppressed: Bools, rows: Bools | None = None) -> Recoding:
+def recode_levels(problem: SearchProblem, node: Node, suppressed: Bools, rows: Bools | None = None) -> Recoding:
     """Return the recoding that takes every column to one level."""
     out = []
     for a, (column, level) in enumerate(zip(problem.columns, node, strict=True)):
@@ -100,7 +100,7 @@ def recode_levels(problem: Problem, node: Node, suppressed: Bools, rows: Bools |
     return Recoding(tuple(out), suppressed, rows, levels)
 
 
-def measure_loss(problem: Problem, recoding: Recoding) -> Loss:
+def measure_loss(problem: SearchProblem, recoding: Recoding) -> Loss:
     """Return all losses of a recoding; a suppressed row counts as fully lost."""
     n = problem.rows
     weight = _released_weight(problem, recoding)
@@ -132,7 +132,7 @@ def measure_loss(problem: Problem, recoding: Recoding) -> Loss:
     )
 
 
-def _released_weight(problem: Problem, recoding: Recoding) -> Ints:
+def _released_weight(problem: SearchProblem, recoding: Recoding) -> Ints:
     if recoding.suppressed_rows is not None:
         assert problem.of_row is not None
         kept = problem.of_row[~recoding.suppressed_rows]

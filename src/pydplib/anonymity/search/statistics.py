@@ -14,7 +14,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class ClassHistogram:
     """Sensitive values per class, as (class, value, count) sorted by class; every class has an entry.
 
     Attributes:
@@ -51,14 +51,14 @@ class Histogram:
         """Largest number per entry over the classes."""
         return np.asarray(np.maximum.reduceat(entries, self.start), dtype=np.float64)
 
-    def only(self, which: Bools) -> Histogram:
+    def only(self, which: Bools) -> ClassHistogram:
         """Return the histogram of some of the classes, numbered in their order."""
         if which.all():
             return self
         inside = which[self.owner]
         owner = (np.cumsum(which) - 1)[self.owner[inside]]
         start = np.flatnonzero(np.diff(owner, prepend=-1))
-        return Histogram(start, owner, self.value[inside], self.count[inside])
+        return ClassHistogram(start, owner, self.value[inside], self.count[inside])
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,18 +136,18 @@ class ClassStats:
     """
 
     size: Ints
-    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    histograms: Mapping[str, ClassHistogram] = field(default_factory=dict)
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
     population: Mapping[int, Ints] = field(default_factory=dict)
     certain: Mapping[str, Bools] = field(default_factory=dict)
 
 
-def equal_distance(histogram: Histogram, share: Floats) -> Floats:
+def equal_distance(histogram: ClassHistogram, share: Floats) -> Floats:
     """Half the sum of |q - p| per class: only values that the class has in excess are needed."""
     return histogram.add(np.maximum(histogram.shares() - share[histogram.value], 0.0))
 
 
-def ordered_distance(histogram: Histogram, sensitive: Sensitive) -> Floats:
+def ordered_distance(histogram: ClassHistogram, sensitive: Sensitive) -> Floats:
     """Earth mover's distance over an order, 1/(m-1) times the sum of |P_i - Q_i| of the cumulative shares.
 
     Between two values that a class has, its Q is constant and P only grows, so each stretch has a closed
@@ -178,7 +178,7 @@ def ordered_distance(histogram: Histogram, sensitive: Sensitive) -> Floats:
     return np.asarray(np.maximum(out, 0.0) / (m - 1), dtype=np.float64)
 
 
-def hierarchical_distance(histogram: Histogram, sensitive: Sensitive, *, block: int = 1 << 21) -> Floats:
+def hierarchical_distance(histogram: ClassHistogram, sensitive: Sensitive, *, block: int = 1 << 21) -> Floats:
     """Earth mover's distance over a value hierarchy: at every inner node, height/H times min(pos, neg)."""
     tree, classes, m = sensitive.tree, len(histogram.start), len(sensitive.share)
     height = len(tree) - 1

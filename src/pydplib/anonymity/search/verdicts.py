@@ -10,15 +10,15 @@ from typing import Any, cast
 import numpy as np
 
 from pydplib.anonymity.models import DeltaPresence, TCloseness
-from pydplib.anonymity.search.classes import Classes, Counted, Evaluator, Node, PersonEvaluator
+from pydplib.anonymity.search.classes import Classes, ClassEvaluator, Counted, Node, PersonEvaluator
 from pydplib.anonymity.search.groups import combine, group
-from pydplib.anonymity.search.problem import Problem, Rule
-from pydplib.anonymity.search.statistics import ClassStats, Histogram, Sensitive
+from pydplib.anonymity.search.problem import ModelRule, SearchProblem
+from pydplib.anonymity.search.statistics import ClassHistogram, ClassStats, Sensitive
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class NodeVerdict:
     """What a node would release.
 
     Attributes:
@@ -41,17 +41,17 @@ class Verdict:
 class Judge:
     """Evaluates nodes and applies the rules."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         self.problem = problem
         self.checks = 0
         if problem.persons is None:
-            self.evaluator: Any = Evaluator(problem)
+            self.evaluator: Any = ClassEvaluator(problem)
         else:
             self.evaluator = PersonEvaluator(problem)
 
     def judge(
-        self, node: Node, worth: Callable[[Verdict], bool] | None = None, below: Classes | None = None
-    ) -> Verdict:
+        self, node: Node, worth: Callable[[NodeVerdict], bool] | None = None, below: Classes | None = None
+    ) -> NodeVerdict:
         """Return what the node would release.
 
         Args:
@@ -67,20 +67,20 @@ class Judge:
         failing = ~fine
         failing_rows = int(classes.rows[failing].sum())
         if failing_rows > problem.limit:
-            return Verdict(classes, failing, None, failing_rows, failing_rows)
+            return NodeVerdict(classes, failing, None, failing_rows, failing_rows)
         rows = failing_rows
         if problem.other or problem.history is not None:
-            if worth is not None and not worth(Verdict(classes, failing, failing, failing_rows, failing_rows)):
-                return Verdict(classes, failing, None, failing_rows, failing_rows, judged=False)
+            if worth is not None and not worth(NodeVerdict(classes, failing, failing, failing_rows, failing_rows)):
+                return NodeVerdict(classes, failing, None, failing_rows, failing_rows, judged=False)
             values = Values(classes)
             surely = failing_rows + self._must_fail(classes, fine, values)
             if surely > problem.limit:
-                return Verdict(classes, failing, None, surely, surely)
+                return NodeVerdict(classes, failing, None, surely, surely)
             fine = settle(problem, classes, problem.other, fine, values)
             rows = int(classes.rows[~fine].sum())
         if not presence_holds(problem, classes, rows):
             rows = problem.rows + 1
-        return Verdict(classes, failing, ~fine, failing_rows, rows)
+        return NodeVerdict(classes, failing, ~fine, failing_rows, rows)
 
     def _must_fail(self, classes: Classes, fine: Bools, values: Values) -> int:
         """Return how many rows of the other classes fail t-closeness here and at every node below, at least."""
@@ -104,9 +104,9 @@ class Values:
 
     def __init__(self, classes: Counted) -> None:
         self.classes = classes
-        self._found: dict[str, tuple[Bools, Histogram, Bools | None]] = {}
+        self._found: dict[str, tuple[Bools, ClassHistogram, Bools | None]] = {}
 
-    def of(self, name: str, keep: Bools) -> tuple[Histogram, Bools | None]:
+    def of(self, name: str, keep: Bools) -> tuple[ClassHistogram, Bools | None]:
         """Return the histogram of the kept classes, and which of them have a value that everybody has."""
         found = self._found.get(name)
         if found is None:
@@ -118,14 +118,14 @@ class Values:
         self._found[name] = (keep.copy(), histogram, certain)
         return histogram, certain
 
-    def among(self, problem: Problem, name: str, keep: Bools) -> Sensitive:
+    def among(self, problem: SearchProblem, name: str, keep: Bools) -> Sensitive:
         """Return the distribution of a sensitive column in the kept classes."""
         histogram, _ = self.of(name, keep)
         return problem.sensitive[name].among(self.classes.people(name, keep, histogram))
 
 
 def settle(
-    problem: Problem, classes: Counted, rules: Sequence[Rule], fine: Bools, values: Values | None = None
+    problem: SearchProblem, classes: Counted, rules: Sequence[ModelRule], fine: Bools, values: Values | None = None
 ) -> Bools:
     """Return which classes stay: those that fail a rule are left out until all that is left passes.
 
@@ -148,9 +148,9 @@ def settle(
 
 
 def passing(
-    problem: Problem,
+    problem: SearchProblem,
     classes: Counted,
-    rules: Sequence[Rule],
+    rules: Sequence[ModelRule],
     among: Bools,
     values: Values | None = None,
     against: Mapping[str, Sensitive] | None = None,
@@ -169,7 +169,12 @@ def passing(
 
 
 def class_stats(
-    problem: Problem, classes: Counted, rule: Rule, keep: Bools, values: Values, against: Mapping[str, Sensitive]
+    problem: SearchProblem,
+    classes: Counted,
+    rule: ModelRule,
+    keep: Bools,
+    values: Values,
+    against: Mapping[str, Sensitive],
 ) -> ClassStats:
     """Collect what one rule needs to know about the kept classes."""
     size = classes.size[keep]
@@ -190,7 +195,7 @@ def class_stats(
     )
 
 
-def population_keys(problem: Problem, classes: Classes, codes: Sequence[Ints]) -> tuple[Ints, Ints]:
+def population_keys(problem: SearchProblem, classes: Classes, codes: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Return keys of the classes and of the population's tuples at the classes' node, in one numbering."""
     parts, cards = [], []
     for a, column in enumerate(problem.columns):
@@ -202,7 +207,7 @@ def population_keys(problem: Problem, classes: Classes, codes: Sequence[Ints]) -
     return into[: len(classes.rows)], into[len(classes.rows) :]
 
 
-def population_sizes(problem: Problem, classes: Classes, model: int) -> Ints:
+def population_sizes(problem: SearchProblem, classes: Classes, model: int) -> Ints:
     """Return how many people of the population share the labels of every class."""
     codes, weight = problem.population[model]
     mine, theirs = population_keys(problem, classes, codes)
@@ -210,7 +215,7 @@ def population_sizes(problem: Problem, classes: Classes, model: int) -> Ints:
     return sums[mine].astype(np.int64)
 
 
-def presence_holds(problem: Problem, classes: Classes, suppressed_rows: int) -> bool:
+def presence_holds(problem: SearchProblem, classes: Classes, suppressed_rows: int) -> bool:
     """Return whether a lower bound of presence can hold: everybody of the population must look present."""
     for rule in problem.rules:
         if isinstance(rule.model, DeltaPresence) and rule.model.lower > 0:

@@ -19,7 +19,7 @@ from pydplib.tables import TableFile, open_relation, open_tables
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class ColumnCodes:
     """One column as integers: ``values[codes[i]]`` is row i's value; ``None`` stands for missing."""
 
     name: str
@@ -73,11 +73,11 @@ class Frame:
         """Raise ``ParameterError`` with a suggestion for a name that the table does not have."""
         check_names(self.columns, names, what)
 
-    def coded(self, name: str) -> Coded:
+    def coded(self, name: str) -> ColumnCodes:
         """Return one column as integer codes."""
         return encode(name, self._frame[name])
 
-    def take(self, name: str, rows: Ints, coded: Coded | None = None) -> Any:
+    def take(self, name: str, rows: Ints, coded: ColumnCodes | None = None) -> Any:
         """Return the values of one column at ``rows``, as a column of the same library and kind.
 
         With its codes at hand every value is read from one row: cells that count as one value (null and NaN, 1 and
@@ -168,7 +168,7 @@ def _collected(table: Any) -> Any:
     return None
 
 
-def encode(name: str, series: Any) -> Coded:
+def encode(name: str, series: Any) -> ColumnCodes:
     """Turn a column into codes; missing (null, NaN, NaT) is one value of its own."""
     implementation = series.implementation
     native = series.to_native()
@@ -261,7 +261,7 @@ def is_missing(cell: Any) -> bool:
         return True
 
 
-def join_missing(name: str, codes: Ints, values: Sequence[Any]) -> Coded:
+def join_missing(name: str, codes: Ints, values: Sequence[Any]) -> ColumnCodes:
     """Give all missing cells one code, the last, with the value None."""
     lost = np.array([is_missing(value) for value in values], dtype=bool)
     if lost.any():
@@ -272,7 +272,7 @@ def join_missing(name: str, codes: Ints, values: Sequence[Any]) -> Coded:
     if len(codes) and codes.min() < 0:
         codes = np.where(codes < 0, len(values), codes)
         values = [*values, None]
-    return Coded(name, codes, tuple(values))
+    return ColumnCodes(name, codes, tuple(values))
 
 
 def _used_only(codes: Ints, values: Sequence[Any]) -> tuple[Ints, list[Any]]:
@@ -372,7 +372,7 @@ class SeenFrame(Frame):
         """Load an open file; cells of ``apart`` are alike only if they are written alike."""
         return cls(table.frame(), table.spelled(apart))
 
-    def seen(self, name: str) -> Coded:
+    def seen(self, name: str) -> ColumnCodes:
         """Return one column as codes that are equal only where nobody can tell the cells apart."""
         column = self.coded(name)
         if self._spellings is not None and name in self._spellings.columns:
@@ -380,7 +380,7 @@ class SeenFrame(Frame):
         return refine(column, _marks(self._frame[name]))
 
 
-def refine(column: Coded, marks: Ints | None) -> Coded:
+def refine(column: ColumnCodes, marks: Ints | None) -> ColumnCodes:
     """Split the codes of a column by a second code; a value may then be listed several times.
 
     Examples:
@@ -392,7 +392,9 @@ def refine(column: Coded, marks: Ints | None) -> Coded:
         return column
     width = int(marks.max()) + 1
     pairs, codes = np.unique(column.codes * width + marks, return_inverse=True)
-    return Coded(column.name, codes.astype(np.int64), tuple(column.values[pair // width] for pair in pairs.tolist()))
+    return ColumnCodes(
+        column.name, codes.astype(np.int64), tuple(column.values[pair // width] for pair in pairs.tolist())
+    )
 
 
 def _marks(series: Any) -> Ints | None:

@@ -14,10 +14,10 @@ from pydplib._duckdb_files import connect, exact_name, parquet_source
 from pydplib.anonymity.certificate import Certificate, certify_view
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.anonymity.search.groups import combine, group
-from pydplib.anonymity.search.problem import Pairs, Persons, Rule
+from pydplib.anonymity.search.problem import ModelRule, Pairs, Persons
 from pydplib.anonymity.search.recodings import Recoding
 from pydplib.anonymity.tables.columns import Bools, Ints, cell_key
-from pydplib.anonymity.tables.frames import Coded, encode_objects, join_missing
+from pydplib.anonymity.tables.frames import ColumnCodes, encode_objects, join_missing
 from pydplib.anonymity.tables.values import as_text
 from pydplib.anonymity.tables.view import Spread, View, number_rows, spread_against
 from pydplib.noise import random_bytes
@@ -46,7 +46,7 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def column_codes(name: str, array: Any) -> Coded:
+def column_codes(name: str, array: Any) -> ColumnCodes:
     """Turn a column that DuckDB handed out into codes."""
     mask = np.ma.getmaskarray(array) if np.ma.isMaskedArray(array) else np.zeros(len(array), dtype=bool)
     data = np.ma.getdata(array)
@@ -91,7 +91,7 @@ class Counts:
         cards = [max(len(c.values), 1) for c in self.columns]
         groups = group(combine([c.codes for c in self.columns], cards, len(self.weight))[0])
         if len(groups.first) < len(self.weight):
-            self.columns = [Coded(c.name, c.codes[groups.first], c.values) for c in self.columns]
+            self.columns = [ColumnCodes(c.name, c.codes[groups.first], c.values) for c in self.columns]
             self.weight = groups.sums(self.weight)
         return self
 
@@ -99,13 +99,13 @@ class Counts:
         return "Counts(private)"
 
 
-def renumber(column: Coded, place: dict[Any, int]) -> Ints:
+def renumber(column: ColumnCodes, place: dict[Any, int]) -> Ints:
     """Return a column's codes in the numbering of another one."""
     numbers = [place[cell_key(value)] for value in column.values]
     return np.array(numbers or [0], dtype=np.int64)[column.codes]
 
 
-def places(column: Coded) -> dict[Any, int]:
+def places(column: ColumnCodes) -> dict[Any, int]:
     """Return the code of every value of a column."""
     return {cell_key(value): i for i, value in enumerate(column.values)}
 
@@ -249,7 +249,7 @@ class People:
         owner, person = (np.asarray(found[key], dtype=np.int64) for key in ("t", "person"))
         return owner, person, found.get("v")
 
-    def values(self, relation: Any, name: str) -> tuple[Coded, Pairs, Ints]:
+    def values(self, relation: Any, name: str) -> tuple[ColumnCodes, Pairs, Ints]:
         """Return a column's values, who has which in which combination, and how many people have each."""
         owner, person, cells = self._distinct(relation, name)
         column = column_codes(name, cells)
@@ -264,7 +264,7 @@ class People:
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """Which column is what."""
 
     quasi: tuple[str, ...]
@@ -291,7 +291,13 @@ def own_connection(relation: Any, folder: Path) -> Any:
 
 
 def write_release(
-    own: Any, relation: Any, numbering: Numbering, recoding: Recoding, roles: Roles, folder: Path, people: People | None
+    own: Any,
+    relation: Any,
+    numbering: Numbering,
+    recoding: Recoding,
+    roles: ColumnRoles,
+    folder: Path,
+    people: People | None,
 ) -> tuple[Path, str | None]:
     """Write the released rows; return the file, and its column with the persons' numbers if there is one.
 
@@ -333,7 +339,7 @@ def free_name(name: str, columns: Sequence[str]) -> str:
     return name
 
 
-def shuffling(columns: Sequence[str], roles: Roles, tuple_: str, more: str, joins: str) -> str:
+def shuffling(columns: Sequence[str], roles: ColumnRoles, tuple_: str, more: str, joins: str) -> str:
     """Return the SQL that lists the released rows in an order that only a key that is thrown away could tell."""
     shown = [f"m.t AS {tuple_}"]
     for name in roles.shown(columns):
@@ -375,7 +381,7 @@ def _write_labels(own: Any, recoding: Recoding) -> None:
 def certify_file(
     written: Any,
     quasi: Sequence[str],
-    rules: Sequence[Rule],
+    rules: Sequence[ModelRule],
     reference: Mapping[str, Mapping[Any, float]],
     population: Mapping[int, Counter[tuple[Any, ...]]],
     *,
@@ -391,7 +397,7 @@ def certify_file(
     def spread(name: str, against: Mapping[Any, float] | None) -> Spread:
         more = Counts(written, [*quasi, name], person=person)
         both = [
-            Coded(c.name, np.concatenate((c.codes, renumber(m, numbers))), c.values)
+            ColumnCodes(c.name, np.concatenate((c.codes, renumber(m, numbers))), c.values)
             for c, m, numbers in zip(counts.columns, more.columns[:-1], place, strict=True)
         ]
         numbers = number_rows(both, len(size) + len(more.weight))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity.tables.columns import Floats, Ints
-from pydplib.anonymity.tables.frames import Coded, SeenFrame
+from pydplib.anonymity.tables.frames import ColumnCodes, SeenFrame
 from pydplib.errors import DataError
 
 _BLOCK = 1 << 22
@@ -53,7 +53,7 @@ class View:
         return "View()"
 
 
-def number_rows(columns: Sequence[Coded], rows: int) -> Ints:
+def number_rows(columns: Sequence[ColumnCodes], rows: int) -> Ints:
     """Give equal rows equal numbers 0, 1, ...
 
     Mixed-radix keys, made dense with ``np.unique`` whenever they would leave 64 bits.
@@ -112,7 +112,7 @@ def look_at(frame: SeenFrame, names: Sequence[str], *, person: Ints | None = Non
     return view_of(columns, len(frame), person=person, linked=linked)
 
 
-def view_of(columns: Sequence[Coded], rows: int, *, person: Ints | None = None, linked: bool = False) -> View:
+def view_of(columns: Sequence[ColumnCodes], rows: int, *, person: Ints | None = None, linked: bool = False) -> View:
     """Form classes from coded columns."""
     cells = number_rows(columns, rows)
     if person is None or not rows:
@@ -135,7 +135,7 @@ class Spread:
     """Sensitive values of a view: dense counts per class, in blocks of classes."""
 
     view: View
-    column: Coded
+    column: ColumnCodes
     domain: tuple[Any, ...]
     share: Floats
     entries: tuple[Ints, Ints]
@@ -161,7 +161,7 @@ class Spread:
             yield np.arange(first, last), flat.reshape(last - first, m).astype(np.float64)
 
 
-def spread_of(view: View, column: Coded, reference: Mapping[Any, float] | None = None) -> Spread:
+def spread_of(view: View, column: ColumnCodes, reference: Mapping[Any, float] | None = None) -> Spread:
     """Collect the sensitive values of a view; ``reference`` is another table's distribution to compare with."""
     owner, value = view.of_row, column.codes
     if view.person is not None:
@@ -176,7 +176,7 @@ def spread_of(view: View, column: Coded, reference: Mapping[Any, float] | None =
 
 def spread_against(
     view: View,
-    column: Coded,
+    column: ColumnCodes,
     owner: Ints,
     value: Ints,
     weight: Ints | None,

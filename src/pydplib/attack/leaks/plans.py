@@ -23,7 +23,7 @@ from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import Candidates, as_shown, match, person_of
 from pydplib.attack.tables.cells import relate
 from pydplib.attack.tables.matching import linked_by_number
-from pydplib.attack.tables.released import Classes, columns_of, read_release
+from pydplib.attack.tables.released import ReleasedClasses, columns_of, read_release
 from pydplib.errors import DataError, ParameterError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP
 
@@ -195,7 +195,7 @@ def _left_out(names: Sequence[str], words: str, data: Frame) -> list[str]:
     return [words.format(", ".join(gone))] if gone else []
 
 
-def _readable(classes: Classes, shared: Shared) -> tuple[str, ...]:
+def _readable(classes: ReleasedClasses, shared: Shared) -> tuple[str, ...]:
     """Return the quasi-identifiers whose released labels say what they cover."""
     out = []
     for cells in classes.cells:
@@ -254,7 +254,7 @@ def _as_row_numbers(found: ColumnFinding, linked: float) -> ColumnFinding:
 
 
 def _table_tasks(
-    released: Any, classes: Classes, watched: Sequence[str], kinds: Mapping[str, Mapping[str, Any]],
+    released: Any, classes: ReleasedClasses, watched: Sequence[str], kinds: Mapping[str, Mapping[str, Any]],
     beside: Beside, shared: Shared, margin: float, person: str | None, late: bool,
 ) -> list[LeakTask]:  # fmt: skip
     """Plan the attacks on a released table, and lay ready in ``shared`` what they compare it with."""

@@ -13,7 +13,7 @@ from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
 from pydplib.attack.tables.homogeneity import known_anyway, visible
-from pydplib.attack.tables.released import Classes
+from pydplib.attack.tables.released import ReleasedClasses
 
 
 def background_knowledge(
@@ -55,7 +55,7 @@ def background_knowledge(
     return judge_background(cases, classes, name, pieces=pieces)
 
 
-def judge_background(cases: Cases, classes: Classes, name: str, *, pieces: int = 1) -> AttackResult:
+def judge_background(cases: Cases, classes: ReleasedClasses, name: str, *, pieces: int = 1) -> AttackResult:
     """Return what so many excluded values give away together with the release."""
     at_least("pieces", pieces, 0)
     entries = visible(cases.entries, classes)
@@ -89,7 +89,7 @@ def judge_background(cases: Cases, classes: Classes, name: str, *, pieces: int =
     )
 
 
-def _blind(cases: Cases, classes: Classes, pieces: int) -> tuple[Bools, Floats]:
+def _blind(cases: Cases, classes: ReleasedClasses, pieces: int) -> tuple[Bools, Floats]:
     """Return where somebody with the same facts but without the release is right, and how sure of the true value.
 
     He names the commonest value left. Excluded are the ``pieces`` commonest values of the candidates besides the true

@@ -11,13 +11,13 @@ import numpy as np
 
 from pydplib.anonymity.assessment.verification import person_codes
 from pydplib.anonymity.tables.columns import Bools, Floats, Ints
-from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame
 from pydplib.anonymity.tables.view import number_rows, one_of_each, view_of
 from pydplib.attack._arguments import check_time
-from pydplib.attack.tables.cells import Relation, expand, find_sorted, relate, starts_of
+from pydplib.attack.tables.cells import CellRelation, expand, find_sorted, relate, starts_of
 from pydplib.attack.tables.released import (
-    Classes,
     Entries,
+    ReleasedClasses,
     columns_of,
     count_entries,
     count_people,
@@ -48,7 +48,7 @@ class _Children(NamedTuple):
 
 
 def join_classes(
-    people: Sequence[Ints], classes: Sequence[Ints], relations: Sequence[Relation], sizes: tuple[int, int]
+    people: Sequence[Ints], classes: Sequence[Ints], relations: Sequence[CellRelation], sizes: tuple[int, int]
 ) -> tuple[Ints, Ints]:
     """Return the pairs (row of ``people``, row of ``classes``) whose cells fit in every column.
 
@@ -87,7 +87,7 @@ def _children(parent: Ints, code: Ints, width: int) -> _Children:
     return _Children(start, keys % max(width, 1), np.arange(len(keys)), keys, of_row.reshape(-1).astype(np.int64))
 
 
-def _step(left: Ints, right: Ints, ours: _Children, others: _Children, relation: Relation) -> tuple[Ints, Ints]:
+def _step(left: Ints, right: Ints, ours: _Children, others: _Children, relation: CellRelation) -> tuple[Ints, Ints]:
     mine = np.diff(ours.start)
     # Per beginning of a known row: cells to look up if we go by the relation.
     through = np.add.reduceat(np.append(relation.counts[ours.code], 0), ours.start[:-1]) * (mine > 0)
@@ -127,7 +127,7 @@ def _blocks(cost: Ints) -> Iterator[slice]:
         first = last
 
 
-def _related(relation: Relation, code: Ints, cell: Ints) -> Bools:
+def _related(relation: CellRelation, code: Ints, cell: Ints) -> Bools:
     values = len(relation.start) - 1
     if values * relation.width <= 1 << 26:
         table = np.zeros((values, relation.width), dtype=bool)
@@ -169,7 +169,7 @@ def spread_lists(index: Ints, start: Ints, items: Ints) -> tuple[Ints, Ints]:
     return place, items[at]
 
 
-def count_known(classes: Classes, pool: Ints, start: Ints, members: Ints, owner: Ints) -> Classes:
+def count_known(classes: ReleasedClasses, pool: Ints, start: Ints, members: Ints, owner: Ints) -> ReleasedClasses:
     """Return classes that count people where the release itself does not say whose rows belong together.
 
     Of the known rows that fit a class, so many belong to so many people: the released rows there are taken to be as
@@ -191,7 +191,7 @@ def count_known(classes: Classes, pool: Ints, start: Ints, members: Ints, owner:
     return replace(classes, size=np.round(classes.size * share, 9), entries=entries)
 
 
-def by_person(classes: Classes) -> Classes:
+def by_person(classes: ReleasedClasses) -> ReleasedClasses:
     """Return a release in which every class is one person with all of her rows: what a pseudonym shows."""
     whose = classes.person_of_row
     assert whose is not None
@@ -205,17 +205,19 @@ def by_person(classes: Classes) -> Classes:
     return replace(classes, cells=(), size=np.ones(number), entries=entries, of_row=whose, alike=alike)
 
 
-def profiles_of(classes: Classes) -> tuple[Ints, Ints, Ints]:
+def profiles_of(classes: ReleasedClasses) -> tuple[Ints, Ints, Ints]:
     """Return, per released row, the number of its person's set of rows; and the people of each such set, as lists."""
     assert classes.of_row is not None and classes.person_of_row is not None
-    cells = Coded("cells", classes.of_row, tuple(range(classes.number)))
+    cells = ColumnCodes("cells", classes.of_row, tuple(range(classes.number)))
     profile = view_of([cells], len(classes.of_row), person=classes.person_of_row, linked=True).of_row
     of_profile, people = distinct_pairs(profile, classes.person_of_row)
     start = np.searchsorted(of_profile, np.arange(int(profile.max(initial=-1)) + 2)).astype(np.int64)
     return profile, start, people
 
 
-def match_people(left: Ints, right: Ints, row_kind: Ints, owner: Ints, classes: Classes) -> tuple[Ints, Ints, int]:
+def match_people(
+    left: Ints, right: Ints, row_kind: Ints, owner: Ints, classes: ReleasedClasses
+) -> tuple[Ints, Ints, int]:
     """Return the pairs (known person, released person) where every known row of the one fits a row of the other.
 
     Args:
@@ -344,11 +346,11 @@ class Candidates:
         person: Whose known row each is, where people can have several; ``pool`` and ``truth`` go by rows.
     """
 
-    classes: Classes
+    classes: ReleasedClasses
     pool: Ints
     start: Ints
     members: Ints
-    truth: Mapping[str, Coded] = field(default_factory=dict)
+    truth: Mapping[str, ColumnCodes] = field(default_factory=dict)
     given: bool = True
     everybody: int = 0
     rows: Ints | None = None
@@ -457,7 +459,7 @@ def find_candidates(
 
 def find_cases(
     released: Any, known: Any, quasi: Any, sensitive: Any, person: str | None, hierarchies: Mapping[str, Any] | None
-) -> tuple[Cases, Classes, str]:
+) -> tuple[Cases, ReleasedClasses, str]:
     """Match known people with a release; return the cases of its one sensitive column, the release, and the column."""
     found, watched = find_candidates(
         released, known, quasi_identifiers=quasi, sensitive=sensitive, person=person, hierarchies=hierarchies
@@ -479,11 +481,13 @@ def person_of(released: Any, known: Frame | None, person: str | None, used: Sequ
     return person
 
 
-def as_shown(classes: Classes) -> Candidates:
+def as_shown(classes: ReleasedClasses) -> Candidates:
     """Return the people of a release as somebody sees them who knows which class is whose."""
     if classes.of_row is None:
         raise ParameterError("A noisy table has no rows: name the people that the attacker knows, known=...")
-    truth = {name: Coded(name, classes.values_of_row[name], classes.entries[name].domain) for name in classes.entries}
+    truth = {
+        name: ColumnCodes(name, classes.values_of_row[name], classes.entries[name].domain) for name in classes.entries
+    }
     whole, number, pool = len(classes.of_row), classes.number, classes.of_row
     start, members = np.arange(number + 1), np.arange(number)
     if classes.person_of_row is not None:
@@ -494,7 +498,7 @@ def as_shown(classes: Classes) -> Candidates:
 
 
 def match(
-    classes: Classes, known: Frame, watched: Sequence[str], trees: Mapping[str, Any], person: str | None = None
+    classes: ReleasedClasses, known: Frame, watched: Sequence[str], trees: Mapping[str, Any], person: str | None = None
 ) -> Candidates:
     """Match the people of a table with the classes of a release."""
     known.check_columns(classes.names, "quasi-identifier, known to the attacker")
@@ -505,9 +509,13 @@ def match(
 
 
 def match_columns(
-    classes: Classes, columns: Sequence[Coded], people: int, truth: Mapping[str, Coded], trees: Mapping[str, Any],
+    classes: ReleasedClasses,
+    columns: Sequence[ColumnCodes],
+    people: int,
+    truth: Mapping[str, ColumnCodes],
+    trees: Mapping[str, Any],
     whose: Ints | None = None,
-) -> Candidates:  # fmt: skip
+) -> Candidates:
     """Match coded people with the classes of a release; a sample of them where there are too many pairs."""
     relations = [
         relate(column.values, cells.values, trees.get(column.name))
@@ -518,7 +526,7 @@ def match_columns(
     while True:
         codes = [column.codes[rows] for column in columns]
         of_person = number_rows(
-            [Coded(c.name, part, c.values) for c, part in zip(columns, codes, strict=True)], len(rows)
+            [ColumnCodes(c.name, part, c.values) for c, part in zip(columns, codes, strict=True)], len(rows)
         )
         first = one_of_each(of_person)
         number = len(first)
@@ -540,7 +548,7 @@ def match_columns(
             break
         except TooManyPairs:
             rows = _fewer(rows, whose, rng)
-    sampled = {name: Coded(name, column.codes[rows], column.values) for name, column in truth.items()}
+    sampled = {name: ColumnCodes(name, column.codes[rows], column.values) for name, column in truth.items()}
     return Candidates(classes, pool, start, members, sampled, True, people, rows, owner)
 
 
@@ -578,7 +586,7 @@ def regroup(
     people: Candidates, pool: Ints, name: str, entries: Entries, size: Floats, *, noisy: bool, margin: float
 ) -> Candidates:
     """Return the same known people with other candidates: what ``entries`` and ``size`` say of the sets in ``pool``."""
-    classes = Classes(people.classes.names, (), size, {name: entries}, noisy=noisy, margin=margin)
+    classes = ReleasedClasses(people.classes.names, (), size, {name: entries}, noisy=noisy, margin=margin)
     start, members = np.arange(len(size) + 1), np.arange(len(size))
     return Candidates(classes, pool, start, members, people.truth, True, len(pool), person=people.person)
 

@@ -74,7 +74,7 @@ _SECOND = re.compile(r"^(.+) \(\d+\)$")  # anonymize tells different groups of o
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CoveredCell:
     """What a cell can mean.
 
     Attributes:
@@ -115,7 +115,7 @@ def read_cell(
     labels: Mapping[str, Sequence[str]] | None = None,
     dates: bool = False,
     commas: bool = True,
-) -> Cell:
+) -> CoveredCell:
     """Return what a cell covers.
 
     Args:
@@ -132,29 +132,29 @@ def read_cell(
         (True, '81***')
     """
     if isinstance(value, tuple):
-        return Cell(spans=((end_of(value[0], dates), _below(end_of(value[1], dates))),))
+        return CoveredCell(spans=((end_of(value[0], dates), _below(end_of(value[1], dates))),))
     text = text_of(value)
     if text == ROOT or (text and set(text) == {ROOT}):
-        return Cell(everything=True)
+        return CoveredCell(everything=True)
     if labels is not None and text in labels:
-        return Cell(members=tuple(labels[text]))
+        return CoveredCell(members=tuple(labels[text]))
     if text == MISSING or not isinstance(value, str):
-        return Cell(members=(text,))
+        return CoveredCell(members=(text,))
     if text.startswith("{") and text.endswith("}"):
         return _read_set(text[1:-1], known, dates, commas)
     ends = _ends(text, dates)
     if ends is not None and ends[0] <= ends[1]:
-        return Cell(members=(text,) if text in known else (), spans=(ends,))
+        return CoveredCell(members=(text,) if text in known else (), spans=(ends,))
     if ROOT in text:
-        return Cell(mask=text)
+        return CoveredCell(mask=text)
     second = _SECOND.match(text)
     if second and text not in known:
         base = read_cell(second[1], known=known, labels=labels, dates=dates)
-        return Cell(base.everything, (*base.members, second[1], text), base.spans, base.mask)
-    return Cell(members=(text,))
+        return CoveredCell(base.everything, (*base.members, second[1], text), base.spans, base.mask)
+    return CoveredCell(members=(text,))
 
 
-def _read_set(inside: str, known: Collection[str], dates: bool, commas: bool) -> Cell:
+def _read_set(inside: str, known: Collection[str], dates: bool, commas: bool) -> CoveredCell:
     """Return what a set covers: values, quoted ones as they are, ranges, and "missing" for a missing cell."""
     members: list[str] = []
     spans: list[tuple[float, float]] = []
@@ -167,7 +167,7 @@ def _read_set(inside: str, known: Collection[str], dates: bool, commas: bool) ->
         ends = None if quoted or text in known else _ends(text, dates)
         if ends is not None and ends[0] <= ends[1]:
             spans.append(ends)
-    return Cell(members=tuple(members), spans=tuple(spans))
+    return CoveredCell(members=tuple(members), spans=tuple(spans))
 
 
 def _split_set(inside: str) -> list[tuple[str, bool]]:
@@ -339,7 +339,7 @@ def hierarchy_labels(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class CellRelation:
     """Which cells of a column can mean a known value: ``cells[start[i]:start[i + 1]]`` for value i."""
 
     start: Ints
@@ -355,7 +355,7 @@ class Relation:
         return f"Relation({len(self.start) - 1} values, {self.width} cells)"
 
 
-def relate(values: Sequence[Any], cells: Sequence[Any], hierarchy: Hierarchy | None = None) -> Relation:
+def relate(values: Sequence[Any], cells: Sequence[Any], hierarchy: Hierarchy | None = None) -> CellRelation:
     """Return which cells can mean which known values; the known ones may be generalized themselves.
 
     Examples:
@@ -384,10 +384,10 @@ def relate(values: Sequence[Any], cells: Sequence[Any], hierarchy: Hierarchy | N
     both = np.concatenate(pairs)
     keys = np.unique(both[:, 0] * max(right.size, 1) + both[:, 1])
     start = starts_of(keys // max(right.size, 1), left.size)
-    return Relation(start, keys % max(right.size, 1), right.size)
+    return CellRelation(start, keys % max(right.size, 1), right.size)
 
 
-def _read(items: Sequence[Any], how: dict[str, Any]) -> list[Cell]:
+def _read(items: Sequence[Any], how: dict[str, Any]) -> list[CoveredCell]:
     out = []
     for number, item in enumerate(items):
         if number % 1_000 == 0:
@@ -404,7 +404,7 @@ def _all_days(values: Sequence[Any]) -> bool:
 class _Spread:
     """Cells taken apart: single values, intervals, masks, anything; each with the number of its cell."""
 
-    def __init__(self, cells: Sequence[Cell], dates: bool) -> None:
+    def __init__(self, cells: Sequence[CoveredCell], dates: bool) -> None:
         self.size = len(cells)
         self.anything = np.array([i for i, cell in enumerate(cells) if cell.everything], dtype=np.int64)
         points = [(i, text) for i, cell in enumerate(cells) for text in cell.members]

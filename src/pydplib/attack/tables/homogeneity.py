@@ -11,7 +11,7 @@ from pydplib.anonymity.tables.columns import Bools, Ints
 from pydplib.attack.kinds import AttackKind, LeakTask, Shared
 from pydplib.attack.result import AttackResult, listed, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
-from pydplib.attack.tables.released import Classes, Entries
+from pydplib.attack.tables.released import Entries, ReleasedClasses
 
 
 def homogeneity(
@@ -52,7 +52,7 @@ def homogeneity(
     return judge_homogeneity(cases, classes, name)
 
 
-def judge_homogeneity(cases: Cases, classes: Classes, name: str) -> AttackResult:
+def judge_homogeneity(cases: Cases, classes: ReleasedClasses, name: str) -> AttackResult:
     """Return what groups of people with one common value give away."""
     sure, says = sole_values(cases, classes)
     return certain_result(
@@ -70,12 +70,12 @@ def judge_homogeneity(cases: Cases, classes: Classes, name: str) -> AttackResult
     )
 
 
-def sole_values(cases: Cases, classes: Classes) -> tuple[Bools, Ints]:
+def sole_values(cases: Cases, classes: ReleasedClasses) -> tuple[Bools, Ints]:
     """Return, per case, whether its candidates all have one value, and which."""
     return sole_of(visible(cases.entries, classes), cases.pool, len(cases.size))
 
 
-def visible(entries: Entries, classes: Classes) -> Entries:
+def visible(entries: Entries, classes: ReleasedClasses) -> Entries:
     """Return the values that an attacker takes for real.
 
     In a noisy table all that are above 0, where at least one is above the noise; else nothing can be said. A value

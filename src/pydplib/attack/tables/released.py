@@ -13,7 +13,7 @@ from pydplib.anonymity.assessment.verification import names_of, person_codes
 from pydplib.anonymity.hierarchies.base import Hierarchy
 from pydplib.anonymity.result import AnonymizationResult
 from pydplib.anonymity.tables.columns import ROOT, Floats, Ints
-from pydplib.anonymity.tables.frames import Coded, Frame
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame
 from pydplib.anonymity.tables.view import number_rows, one_of_each
 from pydplib.attack.tables.cells import text_of
 from pydplib.errors import DataError, ParameterError, did_you_mean
@@ -39,7 +39,7 @@ class Entries:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class ReleasedClasses:
     """Classes of a released table, or of a noisy table of counts.
 
     Attributes:
@@ -57,7 +57,7 @@ class Classes:
     """
 
     names: tuple[str, ...]
-    cells: tuple[Coded, ...]
+    cells: tuple[ColumnCodes, ...]
     size: Floats
     entries: Mapping[str, Entries]
     noisy: bool = False
@@ -111,13 +111,13 @@ def columns_of(
 
 def read_release(
     released: Any, names: Sequence[str], watched: Sequence[str], person: str | None = None, known: Sequence[str] = ()
-) -> Classes:
+) -> ReleasedClasses:
     """Return the classes of a released table, an ``AnonymizationResult`` or a noisy table of counts (``Release``).
 
     Where the release has the column ``person``, somebody counts once in every class and for every value there. A
     quasi-identifier that the release left out, while the ``known`` table has it, is "*" in every row.
     """
-    if isinstance(released, Classes):
+    if isinstance(released, ReleasedClasses):
         return released
     if isinstance(released, Release):
         return _of_counts(released, names, watched)
@@ -127,10 +127,10 @@ def read_release(
     frame.check_columns(here, "quasi-identifier, in the release")
     frame.check_columns(watched, "sensitive, in the release")
     nothing = np.zeros(len(frame), dtype=np.int64)
-    columns = [frame.coded(name) if name in here else Coded(name, nothing, (ROOT,)) for name in names]
+    columns = [frame.coded(name) if name in here else ColumnCodes(name, nothing, (ROOT,)) for name in names]
     of_row = number_rows(columns, len(frame))
     first = one_of_each(of_row)
-    cells = tuple(Coded(c.name, c.codes[first], c.values) for c in columns)
+    cells = tuple(ColumnCodes(c.name, c.codes[first], c.values) for c in columns)
     whose = None
     if person is not None and person in frame.columns:
         whose = np.unique(person_codes(frame.coded(person)), return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -140,7 +140,7 @@ def read_release(
         values[name] = column.codes
         entries[name] = count_people(of_row, column.codes, whose, column.values)
     size = np.bincount(of_row if whose is None else distinct_pairs(of_row, whose)[0], minlength=len(first))
-    return Classes(
+    return ReleasedClasses(
         tuple(names), cells, size.astype(np.float64), entries, of_row=of_row, values_of_row=values, person_of_row=whose
     )
 
@@ -166,11 +166,11 @@ def count_people(owner: Ints, value: Ints, person: Ints | None, domain: Sequence
     return count_entries(keys // width, keys % width, None, domain)
 
 
-def plain_column(column: Coded) -> Coded:
+def plain_column(column: ColumnCodes) -> ColumnCodes:
     """Return a column whose values are texts, equal ones joined (5, 5.0 and "5" are one)."""
     place: dict[str, int] = {}
     codes = np.array([place.setdefault(text_of(value), len(place)) for value in column.values], dtype=np.int64)
-    return Coded(column.name, codes[column.codes] if len(codes) else column.codes, tuple(place))
+    return ColumnCodes(column.name, codes[column.codes] if len(codes) else column.codes, tuple(place))
 
 
 def join_domains(mine: Sequence[str], theirs: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
@@ -199,7 +199,7 @@ def count_entries(owner: Ints, value: Ints, weight: Floats | None, domain: Seque
     return Entries(keys // width, keys % width, count, tuple(domain))
 
 
-def _of_counts(release: Any, names: Sequence[str], watched: Sequence[str]) -> Classes:
+def _of_counts(release: Any, names: Sequence[str], watched: Sequence[str]) -> ReleasedClasses:
     """Read a noisy table of counts: its axes are the quasi-identifiers and one sensitive column."""
     axes = {axis.name: axis for axis in release.axes}
     for name in (*names, *watched):
@@ -215,7 +215,7 @@ def _of_counts(release: Any, names: Sequence[str], watched: Sequence[str]) -> Cl
     counts = counts.transpose([list(axes).index(name) for name in order])
     table = counts.reshape(-1, len(axes[watched[0]].keys)) if watched else counts.reshape(-1, 1)
     grid = np.indices(tuple(len(axes[name].keys) for name in names)).reshape(len(names), -1)
-    cells = tuple(Coded(name, grid[i].astype(np.int64), tuple(axes[name].keys)) for i, name in enumerate(names))
+    cells = tuple(ColumnCodes(name, grid[i].astype(np.int64), tuple(axes[name].keys)) for i, name in enumerate(names))
     entries = {}
     if watched:
         domain = tuple(text_of(key) for key in axes[watched[0]].keys)
@@ -223,7 +223,7 @@ def _of_counts(release: Any, names: Sequence[str], watched: Sequence[str]) -> Cl
         seen = table.reshape(-1) > 0
         entries[watched[0]] = Entries(owner[seen], value[seen], table.reshape(-1)[seen], domain)
     known = isinstance(release.guarantee, PureDP | ApproxDP)
-    return Classes(
+    return ReleasedClasses(
         tuple(names), cells, np.maximum(table, 0).sum(axis=1), entries, noisy=True,
         margin=float(release.simultaneous95 or 0.0), epsilon=release.epsilon if known else None,
     )  # fmt: skip

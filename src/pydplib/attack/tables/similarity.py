@@ -15,7 +15,7 @@ from pydplib.attack.result import AttackResult, listed, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
 from pydplib.attack.tables.cells import MISSING, as_number, text_of
 from pydplib.attack.tables.homogeneity import certain_result, sole_values
-from pydplib.attack.tables.released import Classes, count_entries
+from pydplib.attack.tables.released import ReleasedClasses, count_entries
 from pydplib.errors import HierarchyError, ParameterError, shown
 
 
@@ -67,7 +67,7 @@ def similarity(
 
 def judge_similarity(
     cases: Cases,
-    classes: Classes,
+    classes: ReleasedClasses,
     name: str,
     *,
     hierarchy: Hierarchy | None = None,
@@ -118,7 +118,7 @@ def kinds_of(domain: Sequence[str], hierarchy: Hierarchy, level: int, name: str)
     return np.array(kinds, dtype=np.int64), len(labels)
 
 
-def _near(cases: Cases, classes: Classes, name: str, within: float) -> AttackResult:
+def _near(cases: Cases, classes: ReleasedClasses, name: str, within: float) -> AttackResult:
     """Candidates whose numbers all lie within a width: the attacker names the middle and is right for all of them."""
     if classes.noisy:
         raise ParameterError("within= needs a released table with rows; for a noisy table give hierarchy=.")

@@ -12,7 +12,7 @@ from pydplib.attack.bounds import share_interval
 from pydplib.attack.kinds import AttackKind, LeakTask, Shared, TableFacts
 from pydplib.attack.result import AttackResult, percent
 from pydplib.attack.tables.candidates import Cases, find_cases
-from pydplib.attack.tables.released import Classes
+from pydplib.attack.tables.released import ReleasedClasses
 from pydplib.errors import ParameterError, shown
 
 
@@ -58,7 +58,7 @@ def skewness(
     return judge_skewness(cases, classes, name, margin=margin)
 
 
-def judge_skewness(cases: Cases, classes: Classes, name: str, *, margin: float = 0.2) -> AttackResult:
+def judge_skewness(cases: Cases, classes: ReleasedClasses, name: str, *, margin: float = 0.2) -> AttackResult:
     """Return how far belief moves by the spread of values among candidates."""
     if not (isinstance(margin, float | int) and 0 <= margin < 1):
         raise ParameterError(f"margin is a rise of belief, from 0 to below 1. Got {shown(margin)}.")

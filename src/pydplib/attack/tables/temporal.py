@@ -23,7 +23,14 @@ from pydplib.attack.tables.candidates import (
 )
 from pydplib.attack.tables.cells import relate
 from pydplib.attack.tables.homogeneity import certain_result, sole_values
-from pydplib.attack.tables.released import Classes, Entries, columns_of, count_entries, join_domains, read_release
+from pydplib.attack.tables.released import (
+    Entries,
+    ReleasedClasses,
+    columns_of,
+    count_entries,
+    join_domains,
+    read_release,
+)
 from pydplib.errors import DataError, ParameterError, did_you_mean
 
 Change: TypeAlias = Literal["inserted", "deleted"]
@@ -87,7 +94,13 @@ def temporal(
 
 
 def judge_temporal(
-    old: Classes, new: Classes, people: Candidates, name: str, trees: Mapping[str, Any], *, change: Change
+    old: ReleasedClasses,
+    new: ReleasedClasses,
+    people: Candidates,
+    name: str,
+    trees: Mapping[str, Any],
+    *,
+    change: Change,
 ) -> AttackResult:
     """Return what the difference of two releases says about people who came or left."""
     if name not in people.truth:
@@ -124,7 +137,7 @@ def judge_temporal(
     )
 
 
-def _closed_parts(old: Classes, new: Classes, trees: Mapping[str, Any]) -> tuple[Ints, Ints, int]:
+def _closed_parts(old: ReleasedClasses, new: ReleasedClasses, trees: Mapping[str, Any]) -> tuple[Ints, Ints, int]:
     """Number the connected parts of classes of both releases that can hold the same people."""
     relations = [
         relate(mine.values, other.values, trees.get(name))

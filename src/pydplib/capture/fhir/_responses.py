@@ -137,7 +137,7 @@ def response_from_fhir(template: Template, resource: object) -> ImportedResponse
     """
     if not is_table(resource) or resource.get("resourceType") != "QuestionnaireResponse":
         raise DataError("This is not a FHIR QuestionnaireResponse: its resourceType says otherwise.")
-    reader = _Reader(template)
+    reader = _ResponseReader(template)
     reader.check_head(resource)
     answers: Answers = {}
     reader.read(resource.get("item"), answers, (), ())
@@ -151,7 +151,7 @@ def response_from_fhir(template: Template, resource: object) -> ImportedResponse
 
 
 @dataclass
-class _Reader:
+class _ResponseReader:
     """One response being read."""
 
     template: Template

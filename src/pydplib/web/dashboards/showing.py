@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib import plot
-from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
+from pydplib.plot.recipes.sound import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema

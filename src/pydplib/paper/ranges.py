@@ -1,4 +1,4 @@
-"""Back into the range: Eq. 4 of the paper or clipping, and snapping to the values that can occur."""
+"""The range of a column: public bounds or private extremes, Eq. 4 or clipping, and the values that can occur."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.errors import DataError, ParameterError
-from pydplib.paper.coded import Coded
-from pydplib.paper.coding import encode
+from pydplib.paper.codes import LARGEST, CodedColumn, encode
 from pydplib.paper.containers import open_column
+from pydplib.paper.plan import PaperPlan
 from pydplib.paper.records import Records
-from pydplib.paper.words import Kind, kind_of, parse_data_type
+from pydplib.paper.sensitivity import smallest_group
+from pydplib.paper.words import Kind, NoiseMetric, kind_of, parse_data_type
 
 MOST_MEMBERS = 1_000_000
 """This many values can be listed as those that may occur."""
@@ -95,7 +96,7 @@ class Range:
         return self.members[np.searchsorted((self.members[:-1] + self.members[1:]) / 2, halves, side="left")]
 
 
-def range_from_records(records: Records, coded: Coded) -> Range:
+def range_from_records(records: Records, coded: CodedColumn) -> Range:
     """Return the range of a column: its declared categories or bounds, else the values that occur in it."""
     if coded.kind == "category":
         return Range(0.0, float(len(coded.members) - 1), stretch=coded.occurring)
@@ -107,7 +108,7 @@ def range_from_records(records: Records, coded: Coded) -> Range:
     return Range(float(members[0]), float(members[-1]), members)
 
 
-def parse_range(range_values: Any, coded: Coded, *, stretch: bool = False) -> Range:
+def parse_range(range_values: Any, coded: CodedColumn, *, stretch: bool = False) -> Range:
     """Return the range for what a caller gave: ``(low, high)``, or a list of the values that may occur."""
     if coded.kind == "category":
         members = _listed(range_values)
@@ -144,7 +145,7 @@ def _listed(range_values: Any) -> list[Any]:
     return list(range_values)
 
 
-def _range_codes(listed: list[Any], coded: Coded) -> NDArray[np.float64]:
+def _range_codes(listed: list[Any], coded: CodedColumn) -> NDArray[np.float64]:
     if not listed:
         return np.empty(0)
     try:
@@ -211,9 +212,106 @@ def fit_data_to_range(data: Any, range_values: Any, data_type: Any) -> Any:
         members = tuple(_listed(range_values))
         if not members:
             raise ParameterError("Text needs range_values: its categories, in order.")
-        coded = Coded(noisy, name, kind, members)
+        coded = CodedColumn(noisy, name, kind, members)
         fitted = Range(0.0, float(len(members) - 1)).fit(noisy, kind)
     else:
-        coded = Coded(noisy, name, kind)
+        coded = CodedColumn(noisy, name, kind)
         fitted = parse_range(range_values, coded, stretch=True).fit(noisy, kind)
     return column.restore(coded.decode(fitted), None)
+
+
+def declared_bounds(bounds: tuple[Any, Any] | None, coded: CodedColumn, plan: PaperPlan) -> tuple[float, float] | None:
+    """Return public bounds as numbers, or say that they are needed (or out of place)."""
+    if coded.kind in ("bool", "category"):
+        if bounds is not None:
+            raise ParameterError(f"bounds= are for numbers and dates; the data type is {coded.data_type}.")
+        if plan.public and coded.kind == "category" and not coded.declared:
+            raise ParameterError("selector='public' needs the public list categories=[...] for text.")
+        return None
+    if bounds is None:
+        if plan.public:
+            raise ParameterError(
+                "selector='public' (and record_epsilon=) need public bounds=(low, high), known without looking at "
+                "the data, e.g. bounds=(18, 100) for ages."
+            )
+        return None
+    try:
+        low, high = (_counted(edge, coded.origin) for edge in bounds)
+        limits = encode(
+            open_column([low, high]), data_type="date" if coded.kind == "date" else "float", on_missing="error"
+        )[0].codes
+    except (TypeError, ValueError):
+        limits = np.array([0.0, 0.0])
+    if not limits[0] < limits[1]:
+        raise ParameterError(
+            "bounds=(low, high) must be two finite values of the column's own kind "
+            f"({coded.data_type}), low < high, at most {LARGEST:g} in size."
+        )
+    return float(limits[0]), float(limits[1])
+
+
+def _counted(edge: Any, origin: int) -> Any:
+    """Return a bound counted from the origin of large whole numbers, exactly where it is one itself."""
+    if not origin or isinstance(edge, bool) or not isinstance(edge, int | float | np.number):
+        return edge
+    return int(edge) - origin if isinstance(edge, int | np.integer) else float(edge) - origin
+
+
+def public_origin(bounds: Any) -> int:
+    """Return what whole numbers within public bounds are counted from: a bound that a float does not hold, else 0."""
+    low = bounds[0] if isinstance(bounds, tuple | list) and len(bounds) == 2 else 0
+    whole = isinstance(low, int | np.integer) and not isinstance(low, bool)
+    return int(low) if whole and abs(int(low)) > 2**53 else 0
+
+
+def range_for(plan: PaperPlan, records: Records, coded: CodedColumn, range_values: Any) -> Range | None:
+    """Return the range that noisy values are fitted to, or None where they are not."""
+    if coded.kind == "category" and plan.public:
+        return None  # randomised response never leaves the categories
+    if coded.kind == "category" and not plan.is_range:
+        raise DataError(
+            "Text needs is_range=True: a noisy category must be fitted to those that exist (the paper's range "
+            "values). Or use selector='public' with categories=[...]."
+        )
+    if not plan.is_range or coded.kind == "bool":
+        return None
+    return range_from_records(records, coded) if range_values is None else parse_range(range_values, coded)
+
+
+def span_of(records: Records, coded: CodedColumn, declared: tuple[float, float] | None) -> tuple[float, float]:
+    """Return [a, b] of the sensitivity, refusing columns whose width is zero."""
+    if declared is not None:
+        return declared
+    if coded.kind == "bool":
+        return 0.0, 1.0  # the type itself is the public range
+    span = (0.0, len(coded.members) - 1.0) if coded.kind == "category" else records.extremes
+    if span[1] <= span[0]:
+        hint = "categories=[...]" if coded.kind == "category" else "bounds=(low, high)"
+        raise DataError(
+            "All values are equal (or there is only one), so the sensitivity is 0 and the raw value would leave. "
+            f"Give public {hint}, known without looking at the data."
+        )
+    return span
+
+
+def patients(plan: PaperPlan, values: int, group_sizes: Any) -> int:
+    """Return n of the sensitivity: records, or the patients of the smallest aggregate."""
+    if not plan.aggregated or plan.query == "count":
+        return values
+    if group_sizes is None:
+        raise ParameterError(
+            f"The {plan.query} of aggregates needs group_sizes=: how many patients stand behind each value. "
+            "The sensitivity divides by that, not by the number of aggregates."
+        )
+    return smallest_group(group_sizes, values=values)
+
+
+def metric_for(plan: PaperPlan, records: Records) -> NoiseMetric:
+    """Return what noise is measured against: the range for dates, and where all values are equal.
+
+    A date has no natural zero. The mean |x| of equal values is their value, which epsilon would show.
+    """
+    if records.kind in ("bool", "category"):
+        return plan.metric
+    low, high = records.extremes
+    return "range" if records.kind == "date" or low == high else plan.metric

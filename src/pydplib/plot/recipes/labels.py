@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydplib.experiments.catalogue import CATALOGUE
 from pydplib.guarantee import LocalDP, NoGuarantee, loss_text
 from pydplib.paper import DPResult
-from pydplib.report import PlusMinus, Table
+from pydplib.plot.catalogue import CATALOGUE
+from pydplib.plot.tables import PlusMinus, Table
 
 if TYPE_CHECKING:
     from pydplib.plot import Figure

@@ -1,4 +1,4 @@
-"""Figures 2 to 5 of the PyDPLib paper, from their captions and text: the original, and the paper's method."""
+"""Figures 2 to 5 of the PyDPLib paper, from their captions and text; and any figure of the catalogue by its name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from pydplib import plot
 from pydplib.datasets import pirads_schema
-from pydplib.errors import DataError
-from pydplib.experiments._cohort import (
+from pydplib.errors import DataError, ParameterError, did_you_mean, shown
+from pydplib.paper import DPResult, dp_calculate, dp_calculate_levels
+from pydplib.plot.catalogue import CATALOGUE, LEVELS, FigureSpec, Form
+from pydplib.plot.recipes.cohort import (
     AGE_BOUNDS,
     FEWEST,
     MOVED,
@@ -23,10 +25,8 @@ from pydplib.experiments._cohort import (
     read_decimal_ages,
     read_scores,
 )
-from pydplib.experiments._words import PaperFigure, Results, caption, noise_line, panel_title
-from pydplib.experiments.catalogue import LEVELS, Form
-from pydplib.paper import DPResult, dp_calculate, dp_calculate_levels
-from pydplib.report import Fixed, Table
+from pydplib.plot.recipes.labels import PaperFigure, Results, caption, noise_line, panel_title
+from pydplib.plot.tables import Fixed, Table
 
 SCORE_COLOURS = dict(zip(SCORE_LABELS, ("#7a8490", "#3f8fc4", "#009e73", "#8a7a00", "#d55e00"), strict=True))
 """From grey to red, in the order of the scores; one colour per score in every figure."""
@@ -361,8 +361,6 @@ def _figure(
     moved: bool,
 ) -> PaperFigure:
     """Return the drawing as a figure that says what it shows, whose eyes it is for and what is guaranteed."""
-    from pydplib.experiments.catalogue import CATALOGUE
-
     title = CATALOGUE[name].title
     note = MOVED if moved and owner else ""
     if form == "original":
@@ -381,3 +379,41 @@ def _abreast(panels: Mapping[str, plot.Figure]) -> plot.Figure:
     if len(panels) == 1:
         return next(iter(panels.values()))
     return plot.panels(panels, columns=min(len(panels), 3), panel_height=280)
+
+
+def figure_spec(name: str) -> FigureSpec:
+    """Return an entry of the list by its name, or say which name is meant."""
+    if not isinstance(name, str) or name not in CATALOGUE:
+        raise ParameterError(f"There is no figure {shown(name)}.{did_you_mean(shown(name), CATALOGUE)}")
+    return CATALOGUE[name]
+
+
+def paper_figure(
+    name: str, data: Any, *, form: Form = "paper", levels: Sequence[str] | None = None, original: bool = False
+) -> PaperFigure:
+    """Return a figure of the paper, or a further one.
+
+    Args:
+        name: A name of ``CATALOGUE``: ``"2"``, ``"3"``, ``"4"``, ``"4-noised-ages"``, ``"score-by-age"``, ...
+        data: A table with the columns of ``datasets.pirads``.
+        form: ``"original"`` (for the owner only) or ``"paper"``. Sound figures are made from releases: see
+            ``sound_figures``.
+        levels: The noise levels; by default those of the paper. Several at once are for the owner only.
+        original: Further figures only, and for the owner only: draw the original as well.
+
+    Examples:
+        >>> from pydplib import datasets
+        >>> paper_figure("5", datasets.pirads(n=200, backend="numpy")).label
+        'Figure 5'
+    """
+    spec = figure_spec(name)
+    if form not in spec.forms or form == "sound":
+        forms = [known for known in spec.forms if known != "sound"]
+        raise ParameterError(f"Figure '{name}' has no form {shown(form)} here; it has {' and '.join(forms)}.")
+    options: dict[str, Any] = {"levels": spec.levels if levels is None else tuple(levels)}
+    if spec.number is None:
+        options["original"] = original
+    else:
+        options["form"] = form
+    drawn: PaperFigure = spec.draw(data, **options)
+    return drawn

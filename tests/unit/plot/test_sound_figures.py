@@ -11,10 +11,17 @@ import pytest
 import pydplib as dp
 from pydplib.datasets import pirads, pirads_schema
 from pydplib.errors import ParameterError
-from pydplib.experiments._sound_drawing import _ages_of, _averages, _release_like
-from pydplib.experiments.sound_figures import AGE_EDGES, SOUND_FIGURES, guarantee_of, sound_figure
 from pydplib.noise.testing import seeded
 from pydplib.plot import figure_arrays
+from pydplib.plot.recipes.sound import (
+    AGE_EDGES,
+    SOUND_FIGURES,
+    ages_of,
+    averages_of,
+    guarantee_of,
+    release_like,
+    sound_figure,
+)
 from pydplib.release.facts import Facts
 from pydplib.schema import Number, Schema
 
@@ -90,7 +97,7 @@ def test_mean_ages_read_off_a_table_lie_within_their_margins(cohort: Any) -> Non
         question = SOUND_FIGURES["score-by-age"].ask(loaded.schema)[0]
         for _ in range(60):  # a ledger of its own each: another draw
             release = dp.Session(loaded, recipient="r", budget=dp.PureDP(5.0)).release(question, epsilon=2.0)
-            groups = zip(_ages_of(release), exact, strict=True)
+            groups = zip(ages_of(release), exact, strict=True)
             found += [(abs(group.mean - truth), group.margin) for group, truth in groups if group is not None]
     assert len(found) > 200
     # 95 % are meant: below 85 % of 200 has a chance of 1e-9. A third of the margin holds some 60 %, and is noticed.
@@ -104,11 +111,11 @@ def test_average_ages_of_figure_3_lie_within_their_margins(cohort: Any) -> None:
     with dp.load(pirads(n=920), pirads_schema()) as loaded:
         prepared = Facts.of(SOUND_FIGURES["3"].ask(loaded.schema)[0], loaded.schema).at(1.0)
         exact = loaded.aggregate(prepared.plan)
-        noiseless = _release_like(prepared.answer(exact), exact[0] / prepared.noise.per_row)
-        truth = [mean for mean, _ in _averages(noiseless)]
+        noiseless = release_like(prepared.answer(exact), exact[0] / prepared.noise.per_row)
+        truth = [mean for mean, _ in averages_of(noiseless)]
         with seeded(60):
             for _ in range(60):
-                seen = zip(_averages(prepared.answer(exact)), truth, strict=True)
+                seen = zip(averages_of(prepared.answer(exact)), truth, strict=True)
                 found += [(abs(mean - true), margin) for (mean, margin), true in seen if np.isfinite(mean)]
     assert len(found) > 250
     assert np.mean([off <= margin for off, margin in found]) > 0.9

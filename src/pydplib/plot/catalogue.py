@@ -17,7 +17,7 @@ FORMS: tuple[Form, ...] = ("original", "paper", "sound")
 """The three forms of a figure: as it is (owner only), by the paper's method, and from one private table."""
 
 LEVELS = ("low", "medium", "high")
-_DRAWN = "pydplib.experiments."
+_DRAWN = "pydplib.plot.recipes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,75 +106,75 @@ CATALOGUE: Mapping[str, FigureSpec] = MappingProxyType(
             FigureSpec(
                 "2", 2, "Patient age and PI-RADS score", "How many reports have which score, per age group.",
                 "histograms", "age", "reports", "counts", 1, "int", True, LEVELS, _SCORED,
-                "paper_figures:age_and_score",
+                "paper:age_and_score",
             ),
             FigureSpec(
                 "3", 3, "PI-RADS score and average age", "The average age of every score, read off Figure 2's table.",
                 "points", "average age", "PI-RADS score", "ages", 2, "float", True, LEVELS, _SCORED,
-                "paper_figures:average_age",
+                "paper:average_age",
             ),
             FigureSpec(
                 "4", 4, "Prostatitis and median age", "Boxes with the median age of every finding.",
                 "box plot", "prostatitis", "median age", "prostatitis", 3, "int", True, LEVELS, _FOUND,
-                "paper_figures:age_by_prostatitis",
+                "paper:age_by_prostatitis",
             ),
             FigureSpec(
                 "4-noised-ages", 4, "Prostatitis and median age, noise on the ages", "",
                 "box plot", "prostatitis", "median age", "ages", 3, "float", True, LEVELS, _FOUND,
-                "paper_figures:age_by_prostatitis", {"noised_ages": True}, ("paper",),
+                "paper:age_by_prostatitis", {"noised_ages": True}, ("paper",),
             ),
             FigureSpec(
                 "5", 5, "Patient age", "How many reports there are per age group.",
                 "histogram", "age", "reports", "ages", 1, "float", True, ("high",), ("age",),
-                "paper_figures:age_histogram",
+                "paper:age_histogram",
             ),
             FigureSpec(
                 "5-from-counts", 5, "Patient age, noise on the counts", "",
                 "histogram", "age", "reports", "counts", 1, "int", True, ("high",), ("age",),
-                "paper_figures:age_histogram", {"from_counts": True}, ("paper",),
+                "paper:age_histogram", {"from_counts": True}, ("paper",),
             ),
             FigureSpec(
                 "score-by-age", None, "PI-RADS score against age group",
                 "How many reports have which score, per ten years.",
                 "heat map", "age group", "PI-RADS score", "scores", 2, "int", True, LEVELS, _SCORED,
-                "_by_age:score_by_age", {}, ("paper", "sound"),
+                "further:score_by_age", {}, ("paper", "sound"),
             ),
             FigureSpec(
                 "prostatitis-by-age", None, "Prostatitis against age group",
                 "How many reports have which finding, per ten years.",
                 "heat map", "age group", "prostatitis", "prostatitis", 1, "string", True, LEVELS, _FOUND,
-                "_by_age:prostatitis_by_age", {}, ("paper", "sound"),
+                "further:prostatitis_by_age", {}, ("paper", "sound"),
             ),
             FigureSpec(
                 "age-by-score", None, "Age per PI-RADS score",
                 "Boxes and means, read off the table of scores by age group.",
                 "box plot", "PI-RADS score", "age", "scores", 1, "int", True, LEVELS, _SCORED,
-                "_by_score:age_by_score", {}, ("paper", "sound"),
+                "further:age_by_score", {}, ("paper", "sound"),
             ),
             FigureSpec(
                 "age-by-score-noised-ages", None, "Age per PI-RADS score, noise on the ages", "",
                 "box plot", "PI-RADS score", "age", "ages", 2, "int", False, LEVELS, _SCORED,
-                "_by_score:age_by_score", {"noised_ages": True}, ("paper",),
+                "further:age_by_score", {"noised_ages": True}, ("paper",),
             ),
             FigureSpec(
                 "findings", None, "Reports with a yes", "BPH, TURP surgery and other findings that are yes or no.",
                 "bars", "finding", "reports", "answers", 1, "bool", False, LEVELS, _FLAGS,
-                "_counts:findings", {}, ("paper", "sound"),
+                "further:findings", {}, ("paper", "sound"),
             ),
             FigureSpec(
                 "findings-from-counts", None, "Reports with a yes, noise on the counts", "",
                 "bars", "finding", "reports", "counts", 1, "int", False, LEVELS, _FLAGS,
-                "_counts:findings", {"from_counts": True}, ("paper",),
+                "further:findings", {"from_counts": True}, ("paper",),
             ),
             FigureSpec(
                 "variance", None, "Variance of age per PI-RADS score", "",
                 "bars", "PI-RADS score", "variance of age", "ages", 4, "int", False, LEVELS, _SCORED,
-                "_by_score:variance_by_score", {}, ("paper",),
+                "further:variance_by_score", {}, ("paper",),
             ),
             FigureSpec(
                 "variance-from-variances", None, "Variance of age per PI-RADS score, noise on the variances", "",
                 "bars", "PI-RADS score", "variance of age", "variances", 4, "float", False, LEVELS, _SCORED,
-                "_by_score:variance_by_score", {"from_variances": True}, ("paper",),
+                "further:variance_by_score", {"from_variances": True}, ("paper",),
             ),
         )
     }
