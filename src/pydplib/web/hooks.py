@@ -80,5 +80,5 @@ project_created: Hook[[Project, User, str, Log], None] = Hook()
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""
 
-signed_release: Hook[[str], object] = Hook()
-"""A release by its key: what an app above has signed a receipt of, with ``project``, ``snapshot`` and ``receipt``."""
+purchase_of: Hook[[str], object | None] = Hook()
+"""The first purchase with a receipt that an app above keeps under the key of a release; none for most."""

@@ -261,8 +261,7 @@ def discard(actor: Any, row: SyntheticPurchase) -> None:
             log.add("synthetic.discard", row.key)
 
 
-@hooks.signed_release.register
-def signed_table(digest: str) -> SyntheticPurchase | None:
-    """Return a table with a receipt, for the public page of receipts."""
-    kept = SyntheticPurchase.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
-    return kept.order_by("id").first()
+@hooks.purchase_of.register
+def purchase_of(digest: str) -> SyntheticPurchase | None:
+    """Return the first purchase of a release that has a receipt."""
+    return SyntheticPurchase.objects.filter(digest=digest).exclude(receipt="").order_by("id").first()
