@@ -591,7 +591,7 @@ def main() -> int:
         lambda: scale_lines(grid, 2_000 if quick else 10**6, 4_000 if quick else 10**7),
         lambda: [] if quick else reference_lines(grid, 2),
         lambda: adult_lines(grid, 1 if quick else 5),
-        lambda: gate_lines(grid, 3 if quick else 12, 2_000 if quick else 50_000),
+        lambda: gate_lines(grid, 3 if quick else 6, 2_000 if quick else 50_000),
     ]
     lines: list[Line] = []
     for part in work:
