@@ -6,7 +6,7 @@ columns with the same budget, also with every column permuted, where there is no
 
     python benchmarks/synthetic.py [--quick] [--json PATH]
 
-One run does every part: copies, found, cohort, scale, reference, adult, gate. What is done is kept in
+One run does every part: copies, found, cohort, adult, scale, gate, reference. What is done is kept in
 benchmarks/grids/synthetic.json, piece by piece, with its CPU time; a run that was ended goes on from there, and pieces
 that other code has made are made again. The Adult table is in the folder that PYDPLIB_ADULT names; the reference (dpmm)
 in the environment whose Python PYDPLIB_DPMM names. Without them their lines say "not run". All noise is seeded: it is
@@ -588,10 +588,10 @@ def main() -> int:
         lambda: copies_lines(grid, 12 if quick else 2_000),
         lambda: found_lines(grid, 3 if quick else 2_000),
         lambda: cohort_lines(grid, 2 if quick else 20, 3_000 if quick else 150_000),
-        lambda: scale_lines(grid, 2_000 if quick else 10**6, 4_000 if quick else 10**7),
-        lambda: [] if quick else reference_lines(grid, 2),
         lambda: adult_lines(grid, 1 if quick else 5),
+        lambda: scale_lines(grid, 2_000 if quick else 10**6, 4_000 if quick else 10**7),
         lambda: gate_lines(grid, 3 if quick else 6, 2_000 if quick else 50_000),
+        lambda: [] if quick else reference_lines(grid, 2),
     ]
     lines: list[Line] = []
     for part in work:
