@@ -68,6 +68,5 @@ from pydplib.release import quantiles as quantiles
 from pydplib.release import sum as sum
 from pydplib.release import variance as variance
 from pydplib.schema import *
-from pydplib.synthesis import Impossible as Impossible
 from pydplib.synthesis import SyntheticTable as SyntheticTable
 from pydplib.synthesis import synthesize as synthesize

@@ -24,7 +24,10 @@ from pydplib.synthesis.rules import cell_rules, possible_cells
 SCHEMA = schema_of()
 COLUMNS = ["age", "lesions", "pirads", "bph"]
 TOTAL = Fraction(3, 2)
-RULES = [dp.Impossible("pirads", when={"bph": [True]}, values=[2, 3]), dp.Impossible("lesions", when={"pirads": None})]
+RULES = [
+    dp.synthesis.Impossible("pirads", when={"bph": [True]}, values=[2, 3]),
+    dp.synthesis.Impossible("lesions", when={"pirads": None}),
+]
 
 
 def loss(trace: Trace, *, pure: bool) -> float:
@@ -33,7 +36,7 @@ def loss(trace: Trace, *, pure: bool) -> float:
     return sum(each)
 
 
-def run(table: dp.Table, of: str, *, pure: bool, ruled: bool = False, **more: Any) -> tuple[Measured, Spending]:
+def run(table: dp.engine.Table, of: str, *, pure: bool, ruled: bool = False, **more: Any) -> tuple[Measured, Spending]:
     variables = variables_of(SCHEMA, {name: 4 if name == "age" else None for name in COLUMNS})
     bound = bound_of(SCHEMA, of, variables)
     spending = Spending(TOTAL, pure, Unit(bound.scale, bound.max_rows * bound.scale))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
 
-    from pydplib.capture.model import Item, Template
-    from pydplib.capture.problems import Problem
+    from pydplib.capture.model import Item, Problem
+    from pydplib.capture.template import Template
 
 _FORMATS = ("fhir-r4", "fhir-r5", "json", "toml", "schema")
 _SHORT_RUN = 5  # runs of up to five numbers are short enough to be listed
@@ -166,7 +166,7 @@ def import_template(ctx: click.Context, file: str, output: str | None, as_json: 
       pydplib template import questionnaire.json -o again.toml
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import questionnaire_from_fhir
-    from pydplib.capture.files import read_json, read_text
+    from pydplib.capture.template import read_json, read_text
 
     text = sys.stdin.read() if file == "-" else read_text(file, "The file")
     imported = questionnaire_from_fhir(read_json(text, "The questionnaire"))
@@ -223,7 +223,7 @@ def diff_templates(ctx: click.Context, old: str, new: str, as_json: bool) -> Non
 def named_template(source: str) -> Template:
     """Return a built-in template or one from a file."""
     from pydplib.capture import Template, builtin, builtin_names
-    from pydplib.capture.files import from_dict, read_json, read_text
+    from pydplib.capture.template import from_dict, read_json, read_text
 
     if source in builtin_names():
         return builtin(source)

@@ -14,6 +14,7 @@ from pydplib.budget.conversion import most_nano_rho
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json, sha256_hex
 from pydplib.budget.units import ATTO, NANO, ceil_units
+from pydplib.budget.workflow import Reservation
 from pydplib.capture import Template
 from pydplib.engine import Bound, OneRow, Plan, Table, load
 from pydplib.errors import ParameterError, QuestionError
@@ -239,19 +240,19 @@ def design(
     bound = bound_of(schema, of, variables)
     limit = session.quote().left.limit
     own_delta = limit.atto_conversion  # what the account itself converts rho with
-    if delta is not None and not own_delta:
+    if delta and not own_delta:
         raise ParameterError(
             "This budget is pure, and so is everything bought from it: leave delta= out (discrete Laplace noise). For "
             "Gaussian noise, which is smaller here, open a budget with a delta: budget=dp.ApproxDP(1.0, 1e-6)."
         )
-    chance = None if not own_delta else Fraction(own_delta, ATTO)
-    if delta is not None:
+    chance = None if not own_delta or delta == 0 else Fraction(own_delta, ATTO)
+    if delta:
         chance = check_delta(delta)
         check_kept_delta(limit, chance)
     draft = Design(schema, variables, declared, bound, bool(find), Fraction(1), chance, rules, not_kept)
     loss, label, notes = _agree(session, draft, epsilon, noise_factor, buy=buy)
     found = replace(draft, epsilon=loss)
-    session.check_fields([variable.name for variable in variables], label, float(loss))
+    session.check_fields([variable.name for variable in variables], label, float(loss), synthetic=True)
     return found, (*notes, *found.check_worth(session.size))
 
 
@@ -287,7 +288,7 @@ def _agree(
             "factor)."
         )
     label, notes = label_of_noise_factor(factor), list[str]()
-    session.check_fields([variable.name for variable in draft.variables], label, 1e-6)
+    session.check_fields([variable.name for variable in draft.variables], label, 1e-6, synthetic=True)
     if session.size is None and buy and session.size_epsilon is not None:
         session.buy_size()
         notes.append(f"The number of rows was bought as well, once, for epsilon {float(session.size_epsilon):g}.")
@@ -309,7 +310,8 @@ def _agree(
     return band, label, tuple(notes)
 
 
-def _key(session: Session, made: Design) -> ReleaseKey:
+def key_of(session: Session, made: Design) -> ReleaseKey:
+    """Return the name of a purchase in the ledger: the same for the same purchase."""
     return ReleaseKey(
         lineage=session.lineage,
         snapshot=session.snapshot,
@@ -327,7 +329,7 @@ def buy_synthetic(session: Session, *, progress: Progress | None = None, **asked
     depends on public facts and earlier releases alone.
     """
     made, notes = design(session, buy=True, **asked)
-    key = _key(session, made)
+    key = key_of(session, made)
     reservation = session.pay(key, made.plans)
     payload = reservation.payload
     if payload is None:
@@ -342,10 +344,16 @@ def buy_synthetic(session: Session, *, progress: Progress | None = None, **asked
     )
 
 
+def pay_synthetic(session: Session, **asked: Any) -> Reservation:
+    """Pay for a synthetic table and look at nothing: ``buy_synthetic`` makes it later, for no further payment."""
+    made, _ = design(session, buy=True, **asked)
+    return session.pay(key_of(session, made), made.plans)
+
+
 def price_synthetic(session: Session, **asked: Any) -> Price:
     """Return what a synthetic table would cost and what to expect of it. Touches no data and spends nothing."""
     made, notes = design(session, buy=False, **asked)
-    free, quote, more = session.quote_release(_key(session, made))
+    free, quote, more = session.quote_release(key_of(session, made))
     distance = made.distance(session.size)
     expected = (
         ("Its fidelity depends on the number of persons, which is not public.",)
@@ -455,8 +463,8 @@ def synthesize(
         relations: Declared relations, pairs or triples of columns: always measured, and tests hold for them.
         of: ``"persons"``, ``"rows"``, or one row of each person: ``dp.Person("id").last_row(order="day")``.
         find: Whether further relations are searched for.
-        impossible: Rules that rows never break: ``[dp.Impossible("gleason", when={"tumour": False})]``, or the report
-            template as it was published, whose hidden questions have no answer. Never learnt from the data.
+        impossible: Rules that rows never break, ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``, or a
+            report template as published, whose hidden questions have no answer. Never learnt from the data.
         progress: Called with what is being done, the step and the number of steps.
 
     Examples:

@@ -17,9 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pydplib.capture import Template
-from pydplib.capture.conditions import holds, join
 from pydplib.capture.functions import FUNCTIONS, compute
-from pydplib.capture.model import Computed, Condition, Item, Value
+from pydplib.capture.model import Computed, Condition, Item, Value, holds, join
 from pydplib.capture.plan import refer
 from pydplib.engine import Bins
 from pydplib.errors import QuestionError, did_you_mean
@@ -55,7 +54,7 @@ class Impossible:
         >>> import pydplib as dp
         >>> schema = dp.Schema({"tumour": dp.Flag(), "gleason": dp.Category([6, 7, 8, 9, 10])}, name="reports")
         >>> frame = {"tumour": [True, False] * 300, "gleason": [7, None] * 300}
-        >>> rule = dp.Impossible("gleason", when={"tumour": [False, None]})
+        >>> rule = dp.synthesis.Impossible("gleason", when={"tumour": [False, None]})
         >>> rows = dp.synthesize(frame, schema, impossible=[rule], epsilon=1.0).to_frame(backend="pandas")
         >>> bool(rows[rows["tumour"] == False]["gleason"].notna().any())
         False
@@ -69,7 +68,7 @@ class Impossible:
         if not isinstance(column, str) or not isinstance(when, Mapping) or not when:
             raise QuestionError(
                 "A rule names a column and the answers under which it has no value: "
-                "dp.Impossible('gleason', when={'tumour': False})."
+                "dp.synthesis.Impossible('gleason', when={'tumour': False})."
             )
         object.__setattr__(self, "column", column)
         object.__setattr__(self, "when", {name: _listed(given) for name, given in when.items()})
@@ -216,7 +215,8 @@ def _checked(impossible: Any) -> tuple[Impossible, ...]:
     given = tuple(impossible) if isinstance(impossible, Iterable) and not isinstance(impossible, str) else (impossible,)
     if not all(isinstance(rule, Impossible) for rule in given):
         raise QuestionError(
-            "impossible= is a list of rules, [dp.Impossible('gleason', when={'tumour': False})], or a report template."
+            "impossible= is a list of rules, [dp.synthesis.Impossible('gleason', when={'tumour': False})], or a report "
+            "template."
         )
     return given
 

@@ -45,8 +45,8 @@ SCHEMA = dp.Schema(
     max_rows_per_person=1,
     name="made",
 )
-NO_TUMOUR = dp.Impossible("gleason", when={"tumour": [False, None]})
-LOW_GRADE = dp.Impossible("grade", when={"gleason": [6, None]}, values=[2])
+NO_TUMOUR = dp.synthesis.Impossible("gleason", when={"tumour": [False, None]})
+LOW_GRADE = dp.synthesis.Impossible("grade", when={"gleason": [6, None]}, values=[2])
 RULES = [NO_TUMOUR, LOW_GRADE]
 VARIABLES = variables_of(SCHEMA, None)
 CELLS, _ = cell_rules(RULES, VARIABLES)
@@ -131,7 +131,7 @@ def test_moving_people_is_a_function_of_each_row(data):
 def test_rows_and_copies_keep_the_rules_and_a_stored_table_has_them():
     people = [(True, 7, 2), (True, 6, 1), (False, None, None), (False, 8, 2)] * 150
     table = dp.synthesize(frame(people), SCHEMA, impossible=RULES, relations=[("gleason", "grade")], epsilon=2.0)
-    again = dp.SyntheticTable.from_json(table.to_json())
+    again = dp.synthesis.SyntheticTable.from_json(table.to_json())
     assert again == table and len(again.rules) == len(table.rules) == 2
     for rows in (table.to_frame(backend="pandas"), *again.copies(4, backend="pandas")):
         plain = rows.astype(object).where(rows.notna(), None).itertuples(index=False)
@@ -141,8 +141,8 @@ def test_rows_and_copies_keep_the_rules_and_a_stored_table_has_them():
     assert abs(table.one_ways[1].counts[3] - 300) < 40
     broken = json.loads(table.to_json())
     broken["impossible"][0]["impossible"] = "ff"
-    with pytest.raises(dp.DataError):
-        dp.SyntheticTable.from_json(json.dumps(broken))
+    with pytest.raises(dp.errors.DataError):
+        dp.synthesis.SyntheticTable.from_json(json.dumps(broken))
 
 
 def test_a_rule_is_part_of_the_purchase_and_its_price():
@@ -159,19 +159,19 @@ def test_a_rule_is_part_of_the_purchase_and_its_price():
     ("rules", "why"),
     [
         (["gleason"], "impossible= is a list of rules"),
-        ([dp.Impossible("gleason", when={"gleason": 6})], "cannot depend on 'gleason' itself"),
-        ([dp.Impossible("gleason", when={"tumour": 3})], "a value that 'tumour' has not"),
-        ([NO_TUMOUR, dp.Impossible("tumour", when={"gleason": 6})], "decide about each other"),
+        ([dp.synthesis.Impossible("gleason", when={"gleason": 6})], "cannot depend on 'gleason' itself"),
+        ([dp.synthesis.Impossible("gleason", when={"tumour": 3})], "a value that 'tumour' has not"),
+        ([NO_TUMOUR, dp.synthesis.Impossible("tumour", when={"gleason": 6})], "decide about each other"),
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused_before_anything_is_spent(rules, why):
     with dp.load(frame(EVERYBODY), SCHEMA) as loaded:
         session = dp.Session(loaded, recipient="acme", budget=dp.PureDP(1.0))
-        with pytest.raises(dp.QuestionError, match=why):
+        with pytest.raises(dp.errors.QuestionError, match=why):
             session.synthesize(epsilon=1.0, impossible=rules)
         assert session.remaining.epsilon == 1.0
-    with pytest.raises(dp.QuestionError, match="A rule names a column"):
-        dp.Impossible("gleason", when={})
+    with pytest.raises(dp.errors.QuestionError, match="A rule names a column"):
+        dp.synthesis.Impossible("gleason", when={})
 
 
 def test_a_rule_about_a_column_that_is_not_in_the_table_is_left_out():
@@ -183,8 +183,8 @@ def test_a_rule_about_a_column_that_is_not_in_the_table_is_left_out():
 def test_thresholds_of_rules_are_edges_of_bins():
     schema = dp.Schema({"size": dp.Number(0, 50, step=1), "day": dp.Date("2018-01-01", "2018-12-31"), "big": dp.Flag()})
     rules = [
-        dp.Impossible("big", when={"size": [(None, 13)]}, values=[True]),
-        dp.Impossible("big", when={"day": [("2018-07-03", None)]}),
+        dp.synthesis.Impossible("big", when={"size": [(None, 13)]}, values=[True]),
+        dp.synthesis.Impossible("big", when={"day": [("2018-07-03", None)]}),
     ]
     edges = edges_of(rules, schema)
     size, day, _ = found = [with_edges(v, edges.get(v.name, ())) for v in variables_of(schema, None)]

@@ -37,7 +37,7 @@ def test_rows_and_facts_are_written(folder, capsys):
     assert "rows of nobody" in said and "Wrote out.csv." in said
     with Path("out.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    made = dp.SyntheticTable.from_json(Path("facts.json").read_text(encoding="utf-8"))
+    made = dp.synthesis.SyntheticTable.from_json(Path("facts.json").read_text(encoding="utf-8"))
     assert len(rows) == len(made) and list(rows[0]) == ["pirads", "bph", "turp", "age", "pca_no_pirads"]
     assert run("--epsilon", "2", "-o", "out.csv") != 0  # exists
     assert run("--epsilon", "2", "-o", "out.xlsx") != 0
@@ -100,13 +100,13 @@ def test_reports_for_the_owner_compare_with_chance():
     # A table that is the data itself is found out: the control.
     leaked = disclosure_report(_copied(made, people), people, others=others)
     assert leaked.copies == 1.0 and leaked.membership > report.membership
-    with pytest.raises(dp.DataError):
+    with pytest.raises(dp.errors.DataError):
         disclosure_report(made, people.drop(columns=["bph"]))
 
 
-def _copied(made: dp.SyntheticTable, people: object) -> dp.SyntheticTable:
+def _copied(made: dp.synthesis.SyntheticTable, people: object) -> dp.synthesis.SyntheticTable:
     from pydplib.synthesis.disclosure import codes_of
 
-    leaked = dp.SyntheticTable.from_json(made.to_json())
+    leaked = dp.synthesis.SyntheticTable.from_json(made.to_json())
     leaked.__dict__["codes"] = codes_of(made.variables, people)
     return leaked
