@@ -35,6 +35,7 @@ from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.analyses.questions import params_of, title_of
 from pydplib.web.analyses.receiving import offer_for, receive_analysis
 from pydplib.web.analyses.seeing import (
+    asked_and_of_dashboards,
     audiences_for,
     check_concerns,
     check_see,
@@ -51,7 +52,7 @@ from pydplib.web.design.forms import seen
 from pydplib.web.design.values import table_cells
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
 from pydplib.web.projects.permissions import door
-from pydplib.web.projects.words import DASHBOARD, plain
+from pydplib.web.projects.words import plain
 
 
 @door("ask")
@@ -61,9 +62,7 @@ def analyses(request: HttpRequest) -> HttpResponse:
 
     Answers that dashboards paid for have a list of their own: there are many, and nobody asked for one of them alone.
     """
-    found = visible(request.project, request.user, request.member)
-    of_boards = found.filter(recipient__startswith=DASHBOARD)
-    asked = found.exclude(recipient__startswith=DASHBOARD)
+    asked, of_boards = asked_and_of_dashboards(visible(request.project, request.user, request.member))
     boards = request.GET.get("of") == "dashboards"
     page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
     tables = published_tables(request.project)

@@ -140,6 +140,17 @@ def patient_ids_for(project: Any, many: Sequence[Mapping[str, str]], names: Sequ
     return [found[name] for name in names]
 
 
+def identifier_of(patient: Patient, field: str) -> str:
+    """Return what a column says about who a patient is; empty if it says nothing."""
+    found = patient.identifiers.filter(field=field).first()
+    return found.value if found else ""
+
+
+def identifiers_of(patient: Patient) -> list[tuple[str, str]]:
+    """Return all that names a patient, by column."""
+    return list(patient.identifiers.order_by("field").values_list("field", "value"))
+
+
 def nameless_patient(project: Any) -> Patient:
     """Make a patient whom nothing names: for templates without a person question, every report is somebody else."""
     return Patient.objects.create(project=project, pseudonym=secrets.token_hex(16))
