@@ -58,6 +58,7 @@ class Mutant:
 
 _RELEASE = "tests/unit/release/"
 _SYNTHESIS = "tests/privacy/test_synthesis_replay.py::"
+_RULES = "tests/unit/synthesis/test_impossible_combinations.py::"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
 _MEASURED = _RELEASE + "test_measured_tables.py"
 _CLINIC = "tests/privacy/test_clinic_replay.py"
@@ -134,6 +135,18 @@ MUTANTS = (
            "reach = self.unit.reach", "reach = self.unit.scale",
            _SYNTHESIS + "test_replay_of_a_synthesis_keeps_every_sensitivity_and_the_whole_budget",
            "a person with several rows would get the noise of one"),
+    Mutant("synthesis-rule-breakers-dropped", "pydplib.synthesis.rules.keep_rules",
+           "found[tuple(last)] += broken.sum(axis=axis, keepdims=True)", "found[tuple(last)] += 0 * broken.sum()",
+           _RULES + "test_tables_with_rules_agree_in_their_totals_and_their_shared_columns",
+           "people who break a rule would be in no cell: totals tell how many"),
+    Mutant("synthesis-rule-breakers-twice", "pydplib.synthesis.rules.keep_rules",
+           "found -= broken", "found -= 0 * broken",
+           _RULES + "test_every_person_has_one_cell_of_every_table_and_counts_as_the_row_that_keeps_the_rules",
+           "a person who breaks a rule would be in two cells"),
+    Mutant("synthesis-rules-of-one-table", "pydplib.synthesis.counting.EngineCounter.prepare",
+           "counted = [with_deciding(self._rules, columns) for columns in some]", "counted = list(some)",
+           _RULES + "test_tables_with_rules_agree_in_their_totals_and_their_shared_columns",
+           "the columns of one person would be read in two ways"),
     # -- sensitivities and scales -----------------------------------------------------------------
     Mutant("count of one row per person", "pydplib.release.statistics.count.CountNoise.sensitivity",
            "self.rows * self.per_row", "self.per_row", _WORST,
@@ -321,13 +334,13 @@ MUTANTS = (
     Mutant("records cost one row", "pydplib.release.records.release_records",
            "total = loss * rows_per_person", "total = loss", _KEYS,
            "a person with many records loses many times what is charged"),
-    Mutant("session's records cost one row", "pydplib.release.handing.hand_over_records",
+    Mutant("session's records cost one row", "pydplib.release.records.hand_over_records",
            "total = loss * schema.max_rows_per_person", "total = loss", _KEYS,
            "the same, through a session"),
     Mutant("one record more than declared", "pydplib.release.records.first_rows",
            "kept[place] = seen[name] <= most", "kept[place] = seen[name] <= most + 1", _RECORDS,
            "a person is in more records than were charged"),
-    Mutant("zCDP conversion forgets delta", "pydplib.budget.conversion.zcdp_nano_epsilon",
+    Mutant("zCDP conversion forgets delta", "pydplib.budget.conversion._floats",
            "math.nextafter(atto_delta / ATTO, 0.0)", "0.5", _BUDGET + "test_budget_conversion.py",
            "accounts with delta pay far more than they may"),
     # -- budgets and the order of the ledger ------------------------------------------------------
@@ -336,6 +349,14 @@ MUTANTS = (
            "state.nano_epsilon is not None and state.nano_epsilon <= limit.nano_epsilon else",
            _BUDGET + "test_budget_rules.py",
            "the last question overdraws the budget"),
+    Mutant("Gaussian noise counts in the plain sum as nothing", "pydplib.budget.rules.State.is_pure",
+           "self.nano_epsilon is not None and self.nano_gaussian == 0", "self.nano_epsilon is not None",
+           _BUDGET + "test_budget_rules.py",
+           "after a table with Gaussian noise, pure questions get the whole account again"),
+    Mutant("pure questions next to Gaussian noise at twice the order", "pydplib.budget.rules.State.nano_rho_at",
+           "-(-self.nano_epsilon * 10**6 // order)", "-(-self.nano_epsilon * 10**6 // (2 * order))",
+           _BUDGET + "test_budget_rules.py",
+           "a mixed account is charged half of the divergence of its pure questions"),
     Mutant("delta of the conversion is spent twice", "pydplib.budget.rules._why_not",
            "after.atto_delta + limit.atto_conversion > limit.atto_delta", "after.atto_delta > limit.atto_delta",
            _BUDGET + "test_budget_rules.py",
@@ -410,7 +431,7 @@ MUTANTS = (
     Mutant("rows without an id are one person", "pydplib.engine.dialects.Dialect.id_text",
            "f\"NULLIF({self.as_text(cell)}, '')\"", "self.as_text(cell)", _ENGINE,
            "rows of several people share one bound"),
-    Mutant("array values beyond the bounds are kept", "pydplib.release.counting.grid_sums",
+    Mutant("array values beyond the bounds are kept", "pydplib.release.array_values.grid_sums",
            "out.clip(low, high, out=out)", "pass",
            _WORST + "::test_worst_element_of_an_array_never_costs_more_than_epsilon",
            "one absurd element moves a mean without limit"),
@@ -532,13 +553,13 @@ MUTANTS = (
            "x = 1 / (2 * scale)", "x = 1 / (4 * scale)", "tests/paper/test_guarantees.py",
            "true/false records lose twice what is said"),
     # -- anonymity and receipts -------------------------------------------------------------------
-    Mutant("k is the average class", "pydplib.anonymity.verification.verify",
+    Mutant("k is the average class", "pydplib.anonymity.assessment.verification.verify",
            "int(view.size.min())", "int(view.size.mean())", _ANONYMITY + "test_verification_and_risk.py",
            "a table with a single person in a class is said to be 5-anonymous"),
     Mutant("one person too few in a class", "pydplib.anonymity.models.KAnonymity.passes",
            "stats.size >= self.k", "stats.size >= self.k - 1", _ANONYMITY + "test_search_against_brute_force.py",
            "classes of k - 1 people are released"),
-    Mutant("rows are verified as people", "pydplib.anonymity.verification.verify",
+    Mutant("rows are verified as people", "pydplib.anonymity.assessment.verification.verify",
            "owner = person_codes(frame.coded(person))", "owner = None",
            _ANONYMITY + "test_verification_and_risk.py",
            "five rows of one person are said to be 5-anonymous"),

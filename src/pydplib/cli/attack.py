@@ -200,8 +200,8 @@ def _hierarchies(
 
 def _share_values(table: Any, data: Any, name: str) -> bool:
     """Whether a column has a value in both tables."""
-    from pydplib.anonymity.frames import Frame
-    from pydplib.anonymity.plain import show
+    from pydplib.anonymity.tables.frames import Frame
+    from pydplib.anonymity.tables.values import show
 
     first, second = (
         {show(value) for value in Frame(one).coded(name).values if value is not None} for one in (table, data)
@@ -238,7 +238,7 @@ def _bar(quiet: bool) -> Iterator[Callable[[int, int, str], None] | None]:
 
 
 def _print(found: LeakReport) -> None:
-    from pydplib.attack.audiences import kind_of
+    from pydplib.attack.leaks.audiences import kind_of
 
     rows = [
         [

@@ -91,7 +91,10 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         changes = startup.migrate(step)
         step("Loading the pages")
         from pydplib.web import demo, jobs, upkeep  # they need the models
+        from pydplib.web.design import storage
 
+        if storage.collect():
+            step("Compressed the static files")
         application = upkeep.application()
         people = demo.seed(step) if configuration.demo else []
         if configuration.database_url is None:

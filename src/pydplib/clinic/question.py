@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.clinic.intervals import Estimate, Floats, laplace_variance, plain
-from pydplib.engine import Bins, Bound, Condition, ExactTable, Measure, OneRow
+from pydplib.engine import Bins, Bound, ExactTable, Measure, OneRow, RowCondition
 from pydplib.errors import QuestionError
 from pydplib.release.axes import Axis
 from pydplib.release.findings import Finding
@@ -100,7 +100,7 @@ class Clinical(Binned):
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question from the fields of a form."""

@@ -5,7 +5,7 @@ Pure functions over values: nothing here reads a file, a clock or a row of data.
 
 from __future__ import annotations
 
-from pydplib.policy.flow import Audience, Decision, Output, Source, can_flow, check_flow, may_flow, open_names
+from pydplib.policy.flow import Decision, FlowAudience, FlowSource, Output, can_flow, check_flow, may_flow, open_names
 from pydplib.policy.labels import (
     DECLASSIFIERS,
     LABEL_MEANINGS,
@@ -67,9 +67,10 @@ __all__ = [
     "OWNER",
     "PARTNER_ROLES",
     "ROLES",
-    "Audience",
     "Decision",
     "DefaultBudget",
+    "FlowAudience",
+    "FlowSource",
     "NoiseFactor",
     "Output",
     "OutputLabel",
@@ -77,7 +78,6 @@ __all__ = [
     "PolicyRule",
     "Power",
     "Role",
-    "Source",
     "Terms",
     "can_declassify",
     "can_edit_rights",

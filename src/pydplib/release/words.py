@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pydplib.engine import Condition, OneRow
+from pydplib.engine import OneRow, RowCondition
 from pydplib.release.findings import ends_text, show
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
@@ -84,11 +84,11 @@ def words_of(question: Mapping[str, Any]) -> str:
     if columns:
         words.append("by " + ", ".join(columns))
     if question.get("where"):
-        words.append("where " + " and ".join(str(Condition.from_dict(entry)) for entry in question["where"]))
+        words.append("where " + " and ".join(str(RowCondition.from_dict(entry)) for entry in question["where"]))
     if question.get("per_person"):
         words.append(f"per person {OneRow.from_dict(question['per_person'])}")
     if question.get("after"):
-        words.append("after " + " and ".join(str(Condition.from_dict(entry)) for entry in question["after"]))
+        words.append("after " + " and ".join(str(RowCondition.from_dict(entry)) for entry in question["after"]))
     return " ".join(words)
 
 

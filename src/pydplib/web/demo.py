@@ -9,9 +9,10 @@ from typing import Any
 
 from pydplib import datasets
 from pydplib.policy import ROLES
+from pydplib.schema import Schema
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.dashboards.example import publish_examples
-from pydplib.web.demo_examples import DEPARTMENT, REPORTS, TEXTS
+from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.people import links
@@ -20,6 +21,9 @@ from pydplib.web.projects.creating import create_project
 from pydplib.web.projects.models import Member
 from pydplib.web.reporting.free_texts import NewText
 from pydplib.web.reporting.labelling import add_texts
+from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
+from pydplib.web.tables.models import PersonTable
+from pydplib.web.tables.rows import write_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
         actor=users["olivia"],
         department_field="department_code",
     )
+    step("Adding a table of visits")
+    _add_follow_up(study, users["olivia"])
     step("Publishing a snapshot")
     publish(make_snapshot(study, actor=users["olivia"]), actor=users["olivia"])
     publish_examples(users["olivia"], study, step=lambda audience: step(f"Publishing a dashboard: {audience}"))
@@ -138,6 +144,32 @@ def synthetic_rows() -> Iterator[dict[str, Any]]:
             if name in row:
                 row[name] = int(row[name])
         yield row
+
+
+def _add_follow_up(study: Any, owner: Any) -> None:
+    """Add the visits of the same patients, and declare what partners ask of them."""
+    declared = datasets.follow_up_schema()
+    names = [name for name in declared.columns if name != declared.person]
+    schema = Schema(
+        {name: declared.columns[name] for name in names},
+        person=declared.person,
+        max_rows_per_person=declared.max_rows_per_person,
+        name="follow_up",
+    )
+    table = PersonTable(project=study, name="follow_up", title="Follow-up visits", declared=schema.to_json(), by=owner)
+    columns = datasets.follow_up(backend="numpy")
+    cells = zip(*(columns[name].tolist() for name in ("patient_id", *names)), strict=True)
+    rows = (
+        (
+            number,
+            f"SYN-{who:05d}",
+            {n: "" if v is None or v != v else str(v) for n, v in zip(names, found, strict=True)},
+        )
+        for number, (who, *found) in enumerate(cells, start=2)
+    )
+    write_rows(table, rows, actor=owner)
+    made = [ComputedColumn.from_dict(entry) for entry in COMPUTED]
+    declare(study, columns=made, joins=[PersonJoin(table="follow_up")], actor=owner, by=owner.username)
 
 
 def invitation(entrances: list[Entrance], base: str) -> str:

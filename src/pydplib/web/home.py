@@ -25,6 +25,7 @@ from pydplib.web.projects.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
 from pydplib.web.projects.permissions import memberships
 from pydplib.web.projects.words import request_words
+from pydplib.web.synthetic import tables
 
 NEWS_DAYS = 30
 
@@ -195,6 +196,16 @@ def _concerns(request: AccessRequest, place: Member, user: Any) -> bool:
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
+def recalls_of(user: Any) -> list[tuple[str, Any, str]]:
+    """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
+
+    Each comes with the address where the user says that the copies are deleted.
+    """
+    exports = [(export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)]
+    drawn = [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
+    return exports + drawn
+
+
 def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
     """Return repeated refusals in the projects whose log the user may read."""
     watched = {card.project.key: card for card in cards if card.place.can("read_log")}
@@ -211,7 +222,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "news": news_of(request.user, cards),
         "alerts": alerts_of(cards),
         "low_budgets": low_budgets(cards),
-        "recalls": recalls_for(request.user),
+        "recalls": recalls_of(request.user),
         "invitations": invitations_for(request.user),
         "can_create": can_create_project(request.user),
     }

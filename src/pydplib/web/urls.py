@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("pydplib.web.analyses.urls")),
     path("", include("pydplib.web.dashboards.urls")),
     path("", include("pydplib.web.exports.urls")),
+    path("", include("pydplib.web.synthetic.urls")),
     path("", include("pydplib.web.attacks.urls")),
     path("", include("pydplib.web.api.urls")),
 ]

@@ -332,7 +332,7 @@ def test_body_of_a_price_is_the_price_that_pages_and_clients_have(world: Any, pr
         body = {"question": question.to_dict(), **noise}
         told = caller.post(f"projects/{world.project.key}/price", body).json()
         price = quote(world.project, user, Member.as_role(who), question, Accuracy(**noise))
-        assert told == price.to_dict() and dp.Price.from_dict(told) == price
+        assert told == price.to_dict() and dp.release.Price.from_dict(told) == price
         assert set(told) == set(PriceOut.model_fields), "the OpenAPI document names every key"
         assert told["left"]["is_shared"] is False or who == "owner"
 

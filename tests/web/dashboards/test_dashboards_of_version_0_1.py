@@ -8,7 +8,7 @@ from typing import Any
 
 from django.apps import apps
 
-from pydplib.experiments.sound_figures import sound_figure
+from pydplib.plot.recipes.sound import sound_figure
 from pydplib.web.dashboards.models import Figure, Shown
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.showing import panels_of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, T
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.engine import Bins, Bound, Condition, ExactTable, Measure, OneRow, public_keys
+from pydplib.engine import Bins, Bound, ExactTable, Measure, OneRow, RowCondition, public_keys
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.axes import Axis
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any] | None
 """Groups: a column, several, or column -> its public keys (a list, ``Bins``, None for unknown keys)."""
 
-Conditions: TypeAlias = Condition | Iterable[Condition]
+Conditions: TypeAlias = RowCondition | Iterable[RowCondition]
 """One condition or several, all of which must hold."""
 
 ROW_IS_PERSON = "each row counts as one person"
@@ -109,7 +109,7 @@ class Words(Protocol):
     def by(self) -> dict[str, Any]:
         """Take the groups, if there are any."""
 
-    def where(self) -> list[Condition]:
+    def where(self) -> list[RowCondition]:
         """Take the conditions, if there are any."""
 
     def fail(self, message: str) -> Any:
@@ -161,7 +161,7 @@ class Question:
         for name in ("where", "after"):
             given = getattr(self, name)
             conditions = tuple(given if isinstance(given, Iterable) else (given,))
-            if not all(isinstance(condition, Condition) for condition in conditions):
+            if not all(isinstance(condition, RowCondition) for condition in conditions):
                 raise QuestionError(f"{name}= takes conditions such as [dp.Where('age').between(60, 70)].")
             object.__setattr__(self, name, conditions)
         if self.per_person is not None and not isinstance(self.per_person, OneRow):
@@ -173,22 +173,22 @@ class Question:
         return cast(tuple[tuple[str, Any], ...], self.by)
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[RowCondition, ...]:
         """The conditions on rows, all of which must hold."""
-        return cast(tuple[Condition, ...], self.where)
+        return cast(tuple[RowCondition, ...], self.where)
 
     @property
-    def conditions_after(self) -> tuple[Condition, ...]:
+    def conditions_after(self) -> tuple[RowCondition, ...]:
         """The conditions on the one row of each person, all of which must hold."""
-        return cast(tuple[Condition, ...], self.after)
+        return cast(tuple[RowCondition, ...], self.after)
 
-    def split_conditions(self, schema: Schema) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+    def split_conditions(self, schema: Schema) -> tuple[tuple[RowCondition, ...], tuple[RowCondition, ...]]:
         """Return the conditions on rows and those on each person's one row, each in its one spelling.
 
         A condition on what is told of each person is one on persons, wherever it is written.
         """
         steps = {*schema.steps}
-        rows: list[Condition] = []
+        rows: list[RowCondition] = []
         persons = list(self.conditions_after)
         for condition in self.conditions:
             told = steps.intersection(condition.columns)
@@ -286,7 +286,7 @@ class Question:
         if not all("column" in entry for entry in plain.get("by", ())):
             raise QuestionError("A group of a question has the entry column.")
         by = {entry["column"]: _group_from(entry) for entry in plain.pop("by", ())}
-        where, after = ([Condition.from_dict(entry) for entry in plain.pop(part, ())] for part in ("where", "after"))
+        where, after = ([RowCondition.from_dict(entry) for entry in plain.pop(part, ())] for part in ("where", "after"))
         rule = plain.pop("per_person", None)
         try:
             question = known[kind]._from_plain(plain, by, where)
@@ -295,7 +295,7 @@ class Question:
             raise QuestionError(f"The question '{kind}' has an unknown or a missing part.") from None
 
     @classmethod
-    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[Condition]) -> Question:
+    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[RowCondition]) -> Question:
         """Build this kind of question from the plain values of its own parts."""
         if plain.get("of") is not None:
             plain["column"] = plain["of"]
@@ -375,7 +375,7 @@ class Question:
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question from the fields of a form.

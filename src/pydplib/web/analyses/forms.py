@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from pydplib.engine import Bins, Condition, OneRow
+from pydplib.engine import Bins, OneRow, RowCondition
 from pydplib.engine.persons import can_order
 from pydplib.errors import PydplibError
 from pydplib.release import Question
@@ -333,7 +333,7 @@ class QuestionForm(forms.Form):
             self.add_error(key, str(error))
             return None
 
-    def _condition_of(self, place: str) -> Condition | None:
+    def _condition_of(self, place: str) -> RowCondition | None:
         name, op = self.cleaned_data.get(f"where{place}"), self.cleaned_data.get(f"op{place}")
         if not name or not op or any(key in self.errors for key in self._condition_keys(place)):
             return None

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from pydplib.budget.units import show_nano
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import PARTNER_ROLES, Audience, Decision, Output, Source, may_flow
+from pydplib.policy import PARTNER_ROLES, Decision, FlowAudience, FlowSource, Output, may_flow
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
@@ -58,8 +58,8 @@ def decision_for(
     question = question_of(analysis)
     facts = schema or Schema.from_json(snapshot_of(analysis).schema)
     project = analysis.project
-    source = Source.of(facts, project=project.key, fields=question.fields, filters=question.filters)
-    audience = Audience(place.role, tuple(place.groups))
+    source = FlowSource.of(facts, project=project.key, fields=question.fields, filters=question.filters)
+    audience = FlowAudience(place.role, tuple(place.groups))
     epsilon = _SMALL if own else analysis.nano_epsilon / 10**9
     output = Output(analysis.label, epsilon=epsilon)  # type: ignore[arg-type]
     rules = project.policy if policy is None else policy

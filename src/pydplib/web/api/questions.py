@@ -138,7 +138,7 @@ class AskIn(Strict):
     noise_factor: Literal["low", "medium", "high"] | None = None
     margin: Annotated[float, Field(gt=0, le=1e12)] | None = None
     confidence: Annotated[float, Field(ge=0.5, le=0.9999)] = 0.95
-    table: Annotated[str, Field(max_length=80, description="A repeating group, e.g. lesion; empty for reports.")] = ""
+    table: Annotated[str, Field(max_length=80, description="A table next to the reports, e.g. lesion.")] = ""
 
 
 class PayIn(AskIn):

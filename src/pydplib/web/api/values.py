@@ -130,7 +130,7 @@ class ProjectOut(ProjectBrief):
 
 
 class PriceOut(BaseModel):
-    """What a question would cost: ``pydplib.Price.from_dict`` reads it. Nothing was spent, and no row was read."""
+    """What a question would cost, as ``pydplib.release.Price.from_dict`` reads it: nothing spent, no row read."""
 
     question: str
     cost: dict[str, Any]
@@ -229,7 +229,7 @@ class AnalysisOut(AnalysisBrief):
 
 
 class TablesOut(BaseModel):
-    """Stored tables as the ledger keeps them: ``pydplib.MeasuredTables.from_json`` reads them."""
+    """Stored tables as the ledger keeps them: ``pydplib.release.MeasuredTables.from_json`` reads them."""
 
     model_config = ConfigDict(extra="allow")
 

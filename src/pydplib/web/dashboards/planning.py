@@ -11,8 +11,8 @@ from django.db.models import Max
 
 from pydplib.budget.units import MOST_EPSILON, NANO, floor_units
 from pydplib.errors import ParameterError
-from pydplib.experiments.catalogue import CATALOGUE
-from pydplib.experiments.sound_figures import SOUND_FIGURES
+from pydplib.plot.catalogue import CATALOGUE
+from pydplib.plot.recipes.sound import SOUND_FIGURES
 from pydplib.policy import ROLES, Output, label_of_noise_factor
 from pydplib.release import Question
 from pydplib.schema import Schema

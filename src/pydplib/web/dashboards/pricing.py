@@ -14,9 +14,9 @@ from pydplib.budget.ledger import Quote
 from pydplib.budget.rules import Limit, State
 from pydplib.budget.units import ATTO, NANO, ceil_units, show_nano
 from pydplib.errors import PolicyError, PydplibError, QuestionError
-from pydplib.experiments.catalogue import CATALOGUE
-from pydplib.experiments.sound_figures import SOUND_FIGURES
 from pydplib.guarantee import ApproxDP
+from pydplib.plot.catalogue import CATALOGUE
+from pydplib.plot.recipes.sound import SOUND_FIGURES
 from pydplib.policy import ROLES
 from pydplib.release import Price, Question, Session
 from pydplib.release.accounts import find_account

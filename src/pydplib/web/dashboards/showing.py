@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib import plot
-from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
+from pydplib.plot.recipes.sound import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema
@@ -25,7 +25,7 @@ from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.pricing import label_for
 from pydplib.web.ledger.models import Payment
 from pydplib.web.projects.door import decide
-from pydplib.web.projects.fields import current_template, fields_of
+from pydplib.web.projects.fields import project_fields
 from pydplib.web.projects.words import plain
 
 
@@ -111,7 +111,7 @@ def panels_of(edition: Edition, place: Any, *, waiting: Iterable[str] = (), orig
     keys = {key for item in shown for key in item.answers}
     answers = {item.key: item for item in Analysis.objects.filter(key__in=keys).select_related("project")}
     project, schema = edition.dashboard.project, Schema.from_json(edition.snapshot.schema)
-    policy, known = project.policy, fields_of(current_template(project))
+    policy, known = project.policy, project_fields(project)
     exact: dict[str, Any] = {}
     if originals_for is not None:
         record(originals_for, "dashboard.originals", edition.dashboard.key, project=project)

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib.anonymity import Hierarchy, Intervals, KAnonymity, LDiversity
-from pydplib.anonymity.automatic import hierarchy_of
-from pydplib.anonymity.models import Model
-from pydplib.anonymity.recipe import model_from_dict
+from pydplib.anonymity.hierarchies.base import hierarchy_of
+from pydplib.anonymity.models import Model, model_from_dict
 from pydplib.errors import ParameterError
 from pydplib.schema import Column, Schema
 
@@ -165,11 +164,11 @@ def _in_bands(tree: Hierarchy) -> Hierarchy:
 def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:
     """Return every field that may leave at all, with the treatments that its label allows.
 
-    Identifiers, free text and the person's own column never leave.
+    Identifiers, free text, computed columns and the person's own column never leave.
     """
     return {
         name: ALLOWED[column.label]
-        for name, column in schema.columns.items()
+        for name, column in schema.stored.items()
         if name != schema.person and column.label in ALLOWED and column.can_be_asked
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity import AnonymizationResult, Loss, Risk
-from pydplib.anonymity.risks import risk_of_sizes
+from pydplib.anonymity.assessment.risks import risk_of_sizes
 from pydplib.plot import Figure
 from pydplib.plot import anonymity as figures
 from pydplib.web.exports.models import Export

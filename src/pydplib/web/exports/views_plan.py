@@ -23,6 +23,7 @@ from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_sna
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
 from pydplib.web.projects.permissions import door
+from pydplib.web.tables.declared import titles_of_tables
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
@@ -67,11 +68,12 @@ def export_new(request: Any) -> HttpResponse:
 
 
 def _groups(project: Any) -> dict[str, str]:
-    """Return the repeating groups of the current template -> their titles."""
+    """Return the tables next to the reports -> their titles: repeating groups, and those that the owner added."""
     version = project.template_version
     if version is None:
         return {}
-    return {group: group_title(version.template, group) for group in groups_of(version.template)}
+    groups = {group: group_title(version.template, group) for group in groups_of(version.template)}
+    return groups | titles_of_tables(project)
 
 
 @door("manage_data", of=Export)

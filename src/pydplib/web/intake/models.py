@@ -20,13 +20,19 @@ def group_title(template: Any, group: str) -> str:
     return group if place is None else str(place.item.title or group)
 
 
+def is_group(template: Any, name: str) -> bool:
+    """Return whether a table is a repeating group of a template, and not one that the owner added."""
+    place = template.index.by_id.get(name)
+    return place is not None and getattr(place.item, "repeats", False)
+
+
 class Snapshot(models.Model):
     """A pinned state of a project's data, as a Parquet file that only the server's owner can read."""
 
     key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="snapshots")
     number = models.PositiveIntegerField()
-    # The repeating group whose repetitions are the rows, e.g. lesions; empty where a row is a report.
+    # The table: a repeating group, e.g. lesions, or one that the owner added; empty where a row is a report.
     group = models.CharField(max_length=80, blank=True, default="")
     data_version = models.PositiveBigIntegerField()
     template = models.ForeignKey("reporting.TemplateVersion", on_delete=models.PROTECT, related_name="+")
@@ -70,7 +76,13 @@ class Snapshot(models.Model):
     @property
     def table_title(self) -> str:
         """What its rows are, for readers."""
-        return group_title(self.template.template, self.group) if self.group else "Reports"
+        if not self.group:
+            return "Reports"
+        template = self.template.template
+        if is_group(template, self.group):
+            return group_title(template, self.group)
+        title: str = json.loads(self.schema)["name"]  # a table that the owner added: its schema has its title
+        return title
 
 
 class SnapshotJob(Work):

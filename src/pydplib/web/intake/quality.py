@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 from pydplib.capture import Question, Template
-from pydplib.capture.evaluate import Walk
+from pydplib.capture.evaluation import Walk
+from pydplib.capture.model import Path
 from pydplib.capture.plan import Node, Scope
-from pydplib.capture.problems import Path
 from pydplib.web.intake.duplicates import day_field
 from pydplib.web.reporting.models import Report, TemplateVersion
 from pydplib.web.reporting.templating import value_columns

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydplib.policy import ANY, LABEL_WORDS, LABELS, Decision, Output, OutputLabel
 from pydplib.web.projects.door import decide
-from pydplib.web.projects.fields import Field, current_template, fields_of
+from pydplib.web.projects.fields import Field, project_fields
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import plain
 
@@ -51,7 +51,7 @@ class Access:
 
 def access_of(project: Project, place: Any) -> Access:
     """Ask ``may_flow`` for every kind of output and every field of the template, for this role and its groups."""
-    known, policy = fields_of(current_template(project)), project.policy
+    known, policy = project_fields(project), project.policy
     rules = [rule for rule in policy.rules if rule.is_for(place.role, tuple(place.groups))]
     purpose = next((rule.purpose for rule in rules if rule.purpose != ANY), "research")
 

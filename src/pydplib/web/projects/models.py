@@ -153,6 +153,7 @@ class Rule(models.Model):
     expires = models.DateField(null=True, blank=True)
     purpose = models.CharField(max_length=120, default="*")
     paper_mode = models.BooleanField(default=False)
+    synthetic = models.BooleanField(default=True)
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "audience"], name="one_rule_per_audience")]
@@ -171,6 +172,7 @@ class Rule(models.Model):
             purpose=self.purpose,
             project=self.project.key,
             paper_mode=self.paper_mode,
+            synthetic=self.synthetic,
         )
 
     @classmethod
@@ -187,6 +189,7 @@ class Rule(models.Model):
             expires=rule.expires,
             purpose=rule.purpose,
             paper_mode=rule.paper_mode,
+            synthetic=rule.synthetic,
         )
 
 

@@ -12,7 +12,9 @@ from pydplib.web.projects.allowances import raise_by
 from pydplib.web.projects.changing import ProjectChange, changing
 from pydplib.web.projects.models import Member, Project, Rule
 
-COLUMNS = ("label", "fields", "filters", "epsilon_per_question", "budget", "expires", "purpose", "paper_mode")
+COLUMNS = (
+    "label", "fields", "filters", "epsilon_per_question", "budget", "expires", "purpose", "paper_mode", "synthetic"
+)  # fmt: skip
 _GROUP_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
