@@ -17,9 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pydplib.capture import Template
-from pydplib.capture.conditions import holds, join
 from pydplib.capture.functions import FUNCTIONS, compute
-from pydplib.capture.model import Computed, Condition, Item, Value
+from pydplib.capture.model import Computed, Condition, Item, Value, holds, join
 from pydplib.capture.plan import refer
 from pydplib.engine import Bins
 from pydplib.errors import QuestionError, did_you_mean

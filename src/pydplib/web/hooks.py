@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pydplib.web.people.models import Hospital, User
     from pydplib.web.projects.fields import Field
     from pydplib.web.projects.models import Project
-    from pydplib.web.synthetic.models import SyntheticPurchase
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,5 +84,5 @@ more_fields: Hook[[Project], list[Field]] = Hook()
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""
 
-kept_receipt: Hook[[str], SyntheticPurchase | None] = Hook()
-"""A purchase with a receipt by the key of its release, of those who sell more than analyses; none if there is none."""
+purchase_of: Hook[[str], object | None] = Hook()
+"""The first purchase with a receipt that an app above keeps under the key of a release; none for most."""

@@ -18,7 +18,7 @@ from pydplib.web.analyses.offering import offer_for
 from pydplib.web.auditlog.models import Line
 from pydplib.web.exports import running
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan as ExportPlan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.access import access_report
 from pydplib.web.intake.erasing import erase, purge, set_consent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
@@ -30,8 +31,8 @@ def receipt_of(digest: str) -> Receipt | None:
     if not is_key(digest):
         return None
     kept = Analysis.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
-    mine = kept.filter(part=_first_part(digest)).order_by("id").first()
-    found = next((one for one in (mine, *hooks.kept_receipt(digest)) if one is not None), None)
+    found: Any = kept.filter(part=_first_part(digest)).order_by("id").first()
+    found = found or next(filter(None, hooks.purchase_of(digest)), None)
     if found is None:
         return None
     try:

@@ -18,9 +18,9 @@ from django.db.models import QuerySet
 from pydplib import plot
 from pydplib.capture import Template, show_value, to_schema
 from pydplib.schema import Category, Column
-from pydplib.web.intake.recording import value_columns
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
+from pydplib.web.reporting.templating import value_columns
 
 MOST_FILTERS = 8
 DEPARTMENT = "@department"
@@ -268,13 +268,14 @@ def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, column
     unit = getattr(bars.column, "unit", "")
     x_title = f"{title} in {unit}" if unit else title
     series = {name or asked.unit.capitalize(): counts for name, counts in found.series.items()}
-    named = {"x_title": x_title, "y_title": asked.unit, "title": f"{asked.unit.capitalize()} by {title}"}
+    heading = f"{asked.unit.capitalize()} by {title}"
     if asked.split:
-        named["title"] += f" and {columns[asked.split].title or asked.split}"
+        heading += f" and {columns[asked.split].title or asked.split}"
     if bars.edges and bars.column.holds_numbers:
-        figure = plot.histogram(bars.edges, series, **named)
+        figure = plot.histogram(bars.edges, series, x_title=x_title, y_title=asked.unit, title=heading)
     else:
-        figure = plot.bar(found.labels, series, stacked=len(series) > 1, **named)
+        stacked = len(series) > 1
+        figure = plot.bar(found.labels, series, stacked=stacked, x_title=x_title, y_title=asked.unit, title=heading)
     rows = [[label, *(counts[place] for counts in series.values())] for place, label in enumerate(found.labels)]
     if any(found.missing.values()):
         rows.append([_NONE, *found.missing.values()])

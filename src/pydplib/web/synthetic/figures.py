@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from pydplib import plot
-from pydplib.experiments.catalogue import CATALOGUE
 from pydplib.plot import Box, Figure
+from pydplib.plot.catalogue import CATALOGUE
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.counting import CodeCounter
 

@@ -190,13 +190,6 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         log.add("synthetic.make", row.key, relations=len(table.measured), found=len(table.measured) - table.declared)
 
 
-@hooks.kept_receipt.register
-def kept_receipt(digest: str) -> SyntheticPurchase | None:
-    """Return a purchase with a receipt by the key of its release."""
-    kept = SyntheticPurchase.objects.filter(digest=digest).exclude(receipt="")
-    return kept.select_related("project__hospital").order_by("id").first()
-
-
 def _place(row: SyntheticPurchase) -> Member:
     """Return the place in which it was bought; the groups are those of today."""
     member = row.project.members.filter(user=row.asked_by).first()
@@ -255,3 +248,9 @@ def discard(actor: Any, row: SyntheticPurchase) -> None:
     with recorded(actor, project=row.project) as log:
         if SyntheticPurchase.objects.filter(jobs.is_free(), pk=row.pk, state=_State.PAYING).delete()[0]:
             log.add("synthetic.discard", row.key)
+
+
+@hooks.purchase_of.register
+def purchase_of(digest: str) -> SyntheticPurchase | None:
+    """Return the first purchase of a release that has a receipt."""
+    return SyntheticPurchase.objects.filter(digest=digest).exclude(receipt="").order_by("id").first()

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from pydplib._csv_text import csv_pieces
 from pydplib.errors import ParameterError, PolicyError, QuestionError
-from pydplib.policy import Audience, Decision, Output, Source, may_flow
+from pydplib.policy import Decision, FlowAudience, FlowSource, Output, may_flow
 from pydplib.release import Count, Mean
 from pydplib.schema import Schema
 from pydplib.synthesis import PopulationIntervals, SyntheticTable
@@ -49,9 +49,9 @@ def decision_for(row: SyntheticPurchase, place: Any) -> Decision:
     """Ask the policy of today whether a table that is paid may still go to somebody's role and groups."""
     project = row.project
     schema = Schema.from_json(snapshot_of(row).schema)
-    source = Source.of(schema, project=project.key, fields=row.asked["columns"])
+    source = FlowSource.of(schema, project=project.key, fields=row.asked["columns"])
     output = Output(row.label, epsilon=_SMALL, synthetic=True)  # type: ignore[arg-type]
-    audience = Audience(place.role, tuple(place.groups))
+    audience = FlowAudience(place.role, tuple(place.groups))
     return may_flow(source, audience, output, project.purpose, policy=project.policy, on=timezone.localdate())
 
 
