@@ -23,6 +23,7 @@ from pydplib.cli._anonymity_words import (
 from pydplib.cli._inputs import InputFile, csv_options, open_files
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
+from pydplib.policy import PARTNER_ROLES
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Hierarchy
@@ -64,7 +65,7 @@ _MOST_WORKERS = 4
 @click.option(
     "--for",
     "audience",
-    type=click.Choice(["collaborator", "third_party", "public"]),
+    type=click.Choice([*PARTNER_ROLES, "public"]),
     help="End with code 15 unless this audience may get it.",
 )
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds; what is not done then is open.")

@@ -33,6 +33,8 @@ from pydplib.policy.policy import (
 )
 from pydplib.policy.roles import (
     NEW_MEMBER,
+    OWNER,
+    PARTNER_ROLES,
     ROLES,
     Power,
     Role,
@@ -45,6 +47,7 @@ from pydplib.policy.roles import (
     check_read_ledger,
     check_use,
     parse_role,
+    roles_with,
 )
 from pydplib.policy.rules import ALL, ANY, GROUP, PolicyRule
 
@@ -61,6 +64,8 @@ __all__ = [
     "LABEL_WORDS",
     "NEW_MEMBER",
     "NOISE_FACTORS",
+    "OWNER",
+    "PARTNER_ROLES",
     "ROLES",
     "Decision",
     "DefaultBudget",
@@ -96,5 +101,6 @@ __all__ = [
     "parse_label",
     "parse_noise_factor",
     "parse_role",
+    "roles_with",
     "settle_epsilon",
 ]

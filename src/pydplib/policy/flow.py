@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,8 @@ class FlowSource:
         fields: The fields that the output speaks of.
         filters: The fields that its conditions use.
         identifiers: Those fields of the project that identify a person.
+        computed: Computed column -> the fields that it is computed from. A row that opens all of these opens the column
+            too; a row that names the column opens it alone.
 
     Examples:
         >>> Source("pirads", fields=["age"]).fields == frozenset(["age"])
@@ -34,6 +36,7 @@ class FlowSource:
     fields: frozenset[str] = frozenset()
     filters: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
+    computed: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def __init__(
         self,
@@ -42,12 +45,14 @@ class FlowSource:
         fields: Iterable[str] = (),
         filters: Iterable[str] = (),
         identifiers: Iterable[str] = (),
+        computed: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         for name, value in (
             ("project", project),
             ("fields", frozenset(fields)),
             ("filters", frozenset(filters)),
             ("identifiers", frozenset(identifiers)),
+            ("computed", tuple((name, frozenset(inputs)) for name, inputs in sorted((computed or {}).items()))),
         ):
             object.__setattr__(self, name, value)
 
@@ -57,7 +62,12 @@ class FlowSource:
         identifiers = {name for name, column in schema.columns.items() if column.label == "identifier"}
         if schema.person:
             identifiers.add(schema.person)
-        return cls(project, fields=fields, filters=filters, identifiers=identifiers)
+        computed = {
+            name: column.formula.columns
+            for name, column in schema.columns.items()
+            if column.formula is not None and column.formula.columns
+        }
+        return cls(project, fields=fields, filters=filters, identifiers=identifiers, computed=computed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +94,13 @@ class Output:
         label: How much it gives away.
         epsilon: What it costs, if it is differentially private.
         paper_mode: Whether it is paper-mode data, which carry no guarantee.
+        synthetic: Whether it is a synthetic table.
     """
 
     label: OutputLabel
     epsilon: float | None = None
     paper_mode: bool = False
+    synthetic: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", parse_label(self.label))
@@ -189,7 +201,7 @@ def open_names(
     ]
 
     def opened(names: frozenset[str], which: Literal["fields", "filters"]) -> frozenset[str]:
-        inside = (names - _beyond(names, getattr(rule, which), output) for rule in rules)
+        inside = (names - _beyond(names, getattr(rule, which), source, output) for rule in rules)
         return frozenset[str]().union(*inside) - _identifying(names, source, output)
 
     return opened(source.fields, "fields"), opened(source.filters, "filters")
@@ -220,6 +232,10 @@ def _judge(
             not output.paper_mode or rule.paper_mode,
             f"paper-mode data carry no guarantee, and the owner has not switched them on for {who}.",
         ),
+        (
+            not output.synthetic or rule.synthetic,
+            f"the owner has not switched on synthetic tables for {who}.",
+        ),
         *_field_checks(rule, source, output, who),
         *_epsilon_checks(rule, output, who),
     ]
@@ -239,7 +255,7 @@ def _field_checks(rule: PolicyRule, source: FlowSource, output: Output, who: str
         )
     ]
     for what, asked, allowed in (("fields", source.fields, rule.fields), ("filters", source.filters, rule.filters)):
-        beyond = _beyond(asked, allowed, output)
+        beyond = _beyond(asked, allowed, source, output)
         checks.append((not beyond, f"the rule for {who} does not open the {what} {_names(beyond)}."))
     return checks
 
@@ -249,9 +265,16 @@ def _identifying(names: frozenset[str], source: FlowSource, output: Output) -> f
     return frozenset[str]() if output.label in ("raw", "public") else names & source.identifiers
 
 
-def _beyond(names: frozenset[str], allowed: tuple[str, ...], output: Output) -> frozenset[str]:
-    """Return those names that a row does not open to this output; what is public uses none that could be closed."""
-    return frozenset[str]() if output.label == "public" or allowed == ALL else names - set(allowed)
+def _beyond(names: frozenset[str], allowed: tuple[str, ...], source: FlowSource, output: Output) -> frozenset[str]:
+    """Return those names that a row does not open to this output; what is public uses none that could be closed.
+
+    A computed column is open where all that it is computed from is, and where the row names it.
+    """
+    if output.label == "public" or allowed == ALL:
+        return frozenset[str]()
+    opened = set(allowed)
+    opened |= {name for name, inputs in source.computed if inputs <= opened}
+    return names - opened
 
 
 def _epsilon_checks(rule: PolicyRule, output: Output, who: str) -> list[tuple[bool, str]]:

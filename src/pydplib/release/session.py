@@ -53,7 +53,9 @@ from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_wor
 from pydplib.release.words import words_of
 
 if TYPE_CHECKING:
+    from pydplib.capture import Template
     from pydplib.release.measured_tables import MeasuredTables
+    from pydplib.synthesis.rules import Impossible
     from pydplib.synthesis.table import SyntheticTable
 
 SIZE_SHARE = Fraction(1, 10)
@@ -439,6 +441,7 @@ class Session(Shown):
         delta: float | None = None,
         noise_factor: str | int | None = None,
         find: bool = True,
+        impossible: Template | Iterable[Impossible] = (),
         progress: Callable[[str, int, int], None] | None = None,
     ) -> SyntheticTable:
         """Return a synthetic table: rows of nobody that show what was measured with noise; one price, one ledger entry.
@@ -455,9 +458,12 @@ class Session(Shown):
             of: ``"persons"`` (one row of each), ``"rows"`` (all rows, with weights), or a rule such as
                 ``dp.Person("patient_id").last_row(order="day")``.
             epsilon: The privacy loss; or give ``noise_factor``, by default the role's.
-            delta: Of the guarantee; by default that of the budget. A pure budget refuses it: everything is pure then.
+            delta: Of the guarantee; by default that of the budget, and 0 for a pure table (Laplace noise). A pure
+                budget refuses one: everything is pure then.
             noise_factor: The noise wanted in the columns.
             find: Whether relations are searched for beyond the declared ones.
+            impossible: Rules that rows never break, ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``,
+                or the report template as it was published. People who break one are counted with "missing or other".
             progress: Called with what is being done, the step and the number of steps.
 
         Raises:
@@ -478,7 +484,7 @@ class Session(Shown):
 
         return buy_synthetic(
             self, columns=columns, relations=relations, of=of, find=find, epsilon=epsilon, delta=delta,
-            noise_factor=noise_factor, progress=progress,
+            noise_factor=noise_factor, impossible=impossible, progress=progress,
         )  # fmt: skip
 
     def price_synthesis(
@@ -491,6 +497,7 @@ class Session(Shown):
         delta: float | None = None,
         noise_factor: str | int | None = None,
         find: bool = True,
+        impossible: Template | Iterable[Impossible] = (),
     ) -> Price:
         """Return what ``synthesize`` would cost, and how close to expect its columns. Touches no data, spends nothing.
 
@@ -502,12 +509,13 @@ class Session(Shown):
             delta: Of the guarantee.
             noise_factor: The noise wanted in the columns.
             find: Whether relations are searched for.
+            impossible: Rules that rows never break, or a report template.
         """
         from pydplib.synthesis.purchase import price_synthetic
 
         return price_synthetic(
             self, columns=columns, relations=relations, of=of, find=find, epsilon=epsilon, delta=delta,
-            noise_factor=noise_factor,
+            noise_factor=noise_factor, impossible=impossible,
         )  # fmt: skip
 
     @property
@@ -607,13 +615,19 @@ class Session(Shown):
         self.check_fields(question.fields, label, float(purchase.epsilon), question.filters)
 
     def check_fields(
-        self, fields: Iterable[str], label: OutputLabel, epsilon: float, filters: Iterable[str] = ()
+        self,
+        fields: Iterable[str],
+        label: OutputLabel,
+        epsilon: float,
+        filters: Iterable[str] = (),
+        *,
+        synthetic: bool = False,
     ) -> None:
         """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
         source = FlowSource.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
-        audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon)
+        audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
         check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
 
     def check_may_release(self) -> None:

@@ -154,9 +154,9 @@ def test_a_damaged_gzip_is_said_in_plain_words(tmp_path: Path) -> None:
     raw = gzip.compress(b"")[:10] + b"\x07" + bytes(20)  # a block of a kind that there is not
     path = tmp_path / "a.csv.gz"
     path.write_bytes(raw)
-    with open_tables() as tables, pytest.raises(dp.DataError, match="cannot be read"):
+    with open_tables() as tables, pytest.raises(dp.errors.DataError, match="cannot be read"):
         tables.open(path)
-    with pytest.raises(dp.DataError, match="cannot be read"):
+    with pytest.raises(dp.errors.DataError, match="cannot be read"):
         dp.load(path, dp.Schema({"psa": dp.Number(0, 10)}))
 
 

@@ -18,7 +18,7 @@ GALLERY_ADDRESSES = "pydplib_tests_gallery_addresses"
 def gallery() -> Page:
     from django.test import RequestFactory
 
-    from pydplib.web.design.gallery import gallery
+    from pydplib.web.gallery import gallery
 
     response = gallery(RequestFactory().get("/design"))
     return Page(response.content.decode())

@@ -262,6 +262,9 @@ def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
         return f"{len(question['questions'])} tables together: " + "; ".join(
             title_of(one, titles) for one in question["questions"]
         )
+    if ask == "synthesize":
+        names = [entry["column"] for entry in question["columns"]]
+        return f"Synthetic table of {', '.join(titles.get(name, name) for name in names)}"
     groups = [titles.get(entry["column"], entry["column"]) for entry in question.get("by", ())]
     if ask in STATISTICS:
         words = STATISTICS[ask].headline(question, titles, groups)

@@ -14,17 +14,17 @@ from django.utils import timezone
 
 from pydplib.budget.units import show_nano
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import ROLES, Decision, FlowAudience, FlowSource, Output, may_flow
+from pydplib.policy import PARTNER_ROLES, Decision, FlowAudience, FlowSource, Output, may_flow
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.models import Member
 
-AUDIENCES = tuple(name for name, role in ROLES.items() if "ask" in role.powers and name != "owner")
+AUDIENCES = PARTNER_ROLES
 """Whom an owner can show an analysis to: the roles that get statistics."""
 
 
@@ -198,7 +198,7 @@ def check_concerns(request: Any) -> Analysis:
 
 def audiences_for(analysis: Analysis) -> list[tuple[str, Decision]]:
     """Return each role that gets statistics, with the door's answer for this analysis."""
-    return [(role, decision_for(analysis, Place(role))) for role in AUDIENCES]
+    return [(role, decision_for(analysis, Member.as_role(role))) for role in AUDIENCES]
 
 
 def share(actor: Any, analysis: Analysis, roles: Iterable[str]) -> None:

@@ -39,8 +39,8 @@ from pydplib.web.analyses.seeing import (
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record
 from pydplib.web.design.forms import seen
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.words import DASHBOARD, plain
 
 

@@ -18,8 +18,8 @@ from pydplib.web.analyses.forms import QuestionForm
 from pydplib.web.analyses.offering import Offer, of_table, offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import title_of
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_tables
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.requesting import binding_row
 from pydplib.web.projects.words import plain
 

@@ -20,10 +20,10 @@ from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.analyses.views_ask import more_url
 from pydplib.web.auditlog.reading import lines_of, show
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.housekeeping import verify_ledger
+from pydplib.web.projects.permissions import door
 
 REFUSALS = 20
 

@@ -18,9 +18,10 @@ from pydplib.receipt import Receipt
 from pydplib.web.analyses.asking import part_name, public_receipt_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.signing import issuer_keys, keys_document
-from pydplib.web.doors import public
 from pydplib.web.ledger import models as rows
 from pydplib.web.people.models import Hospital
+from pydplib.web.people.permissions import public
+from pydplib.web.synthetic.models import SyntheticPurchase
 
 
 class ReceiptForm(forms.Form):
@@ -116,8 +117,10 @@ def receipt_of(digest: str) -> Receipt | None:
     """Return a signed receipt of a release for anybody who knows its key; it tells nothing about who asked, or when."""
     if not _is_key(digest):
         return None
-    kept = Analysis.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
-    found = kept.filter(part=_first_part(digest)).order_by("id").first()
+    found: Any = None
+    for model, part in ((Analysis, {"part": _first_part(digest)}), (SyntheticPurchase, {})):
+        kept = model._default_manager.filter(digest=digest, **part).exclude(receipt="").order_by("id")
+        found = found or kept.select_related("project__hospital").first()
     if found is None:
         return None
     try:

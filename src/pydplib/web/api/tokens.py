@@ -14,6 +14,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
+from pydplib.web import hooks
 from pydplib.web.api.models import ApiToken
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.people import second_factor as factor
@@ -97,6 +98,7 @@ def revoke(token: ApiToken) -> None:
             log.add("token.revoke", token.key)
 
 
+@hooks.user_disabled.register
 def revoke_all(user: Any, log: Any) -> int:
     """End every token of a user, inside the transaction of the change that asks for it; returns how many.
 

@@ -15,8 +15,8 @@ from pydplib.web.attacks.giving import given_to_all, if_all_is_spent
 from pydplib.web.attacks.models import AttackRun
 from pydplib.web.attacks.starting import start_run
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
 from pydplib.web.jobs import LostClaimError
+from pydplib.web.projects.permissions import door
 
 _State: Any = AttackRun.State
 

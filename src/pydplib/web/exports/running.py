@@ -14,7 +14,7 @@ from pydplib.web import jobs
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan, check_plan
+from pydplib.web.exports.planning import ExportPlan, check_plan
 from pydplib.web.exports.results import to_numbers
 from pydplib.web.intake.pinned import select_rows
 
@@ -60,7 +60,7 @@ def _make(export: Export, claim: jobs.Claim) -> None:
     before = export.file
     claim.save(progress=None, progress_words="Reading the data", file="", sha256={}, result={}, columns=[])
     storing.remove(before)
-    plan, schema = Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
+    plan, schema = ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
     check_plan(plan, schema)
     limit = 60.0 * plan.minutes
     with claim.beating(most=limit + _GRACE):
@@ -92,7 +92,7 @@ def _make(export: Export, claim: jobs.Claim) -> None:
 
 
 def _search(
-    table: Any, plan: Plan, schema: Schema, earlier: list[Export], limit: float, tell: Any
+    table: Any, plan: ExportPlan, schema: Schema, earlier: list[Export], limit: float, tell: Any
 ) -> tuple[AnonymizationResult, dict[str, int]]:
     """Return the anonymized table and how many levels each field could have gone up.
 
@@ -125,7 +125,7 @@ def _search(
         return search(plan.hierarchies_for(schema, bands=False), left)
 
 
-def read_rows(export: Export, plan: Plan, schema: Schema) -> Any:
+def read_rows(export: Export, plan: ExportPlan, schema: Schema) -> Any:
     """Return the rows that are exported, under pseudonyms that the output will not have (PyArrow)."""
     person = str(schema.person)
     latest_of = person if plan.rows == "latest" else None
@@ -141,11 +141,11 @@ def earlier_exports(export: Export) -> list[Export]:
     return [
         each
         for each in found.order_by("released", "id")
-        if each.state == _State.RELEASED or each.downloads.exclude(role="owner").exists()
+        if each.state == _State.RELEASED or each.partner_copies().exists()
     ]
 
 
-def check_earlier(plan: Plan, earlier: list[Export]) -> None:
+def check_earlier(plan: ExportPlan, earlier: list[Export]) -> None:
     """Raise ``ParameterError`` with the reason where an export cannot hold together with earlier ones."""
     if not earlier:
         return
@@ -163,7 +163,7 @@ def check_earlier(plan: Plan, earlier: list[Export]) -> None:
         )
     watched = sorted(plan.named("sensitive"))
     for each in earlier:
-        before = sorted(Plan.from_dict(each.plan).named("sensitive"))
+        before = sorted(ExportPlan.from_dict(each.plan).named("sensitive"))
         if before != watched:
             raise ParameterError(
                 f"The earlier export '{each.title}' protects other fields ({', '.join(before) or 'none'}). What both "

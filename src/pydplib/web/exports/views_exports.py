@@ -13,13 +13,14 @@ from django.views.decorators.http import require_POST, require_safe
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door, signed_in
 from pydplib.web.exports import releasing, results, running, storing
 from pydplib.web.exports.forms import WithdrawForm
 from pydplib.web.exports.models import Download, Export
-from pydplib.web.exports.planning import ROWS, Plan
+from pydplib.web.exports.planning import ROWS, ExportPlan
 from pydplib.web.exports.views_plan import STEPS
 from pydplib.web.people.models import Hospital
+from pydplib.web.people.permissions import signed_in
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.words import audience_words
 
 _State: Any = Export.State
@@ -33,7 +34,7 @@ def exports(request: Any) -> HttpResponse:
     own = request.member.can("manage_data")
     entries = []
     for export in found:
-        copies = export.downloads.exclude(role="owner").values("user").distinct().count() if own else 0
+        copies = export.partner_copies().values("user").distinct().count() if own else 0
         entries.append({"export": export, "copies": copies, "to": [audience_words(a) for a in export.audiences]})
     return render(request, "exports/list.html", {"entries": entries, "own": own, "project": request.project})
 
@@ -44,7 +45,7 @@ def export(request: Any) -> HttpResponse:
     """Show one export: to owners where it stands and everything about it, to others what they get."""
     item = releasing.check_concerns(request)
     schema = Schema.from_json(item.snapshot.schema)
-    titles, plan = titles_of(schema), Plan.from_dict(item.plan)
+    titles, plan = titles_of(schema), ExportPlan.from_dict(item.plan)
     values: dict[str, Any] = {
         "export": item,
         "project": item.project,
@@ -64,7 +65,7 @@ def export(request: Any) -> HttpResponse:
     return render(request, "exports/export.html", values | _for_owner(item, plan, titles))
 
 
-def _for_owner(item: Export, plan: Plan, titles: dict[str, str]) -> dict[str, Any]:
+def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         "steps": STEPS,
         "step": 6 if item.has_left else 5,

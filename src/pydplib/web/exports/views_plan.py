@@ -14,15 +14,16 @@ from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.doors import door
 from pydplib.web.exports import running, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan, check_plan, propose
+from pydplib.web.exports.planning import ExportPlan, check_plan, propose
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
+from pydplib.web.projects.permissions import door
+from pydplib.web.tables.models import PersonTable
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
@@ -75,11 +76,12 @@ def _begin(request: Any, pinned: Any, title: str, rows: str) -> Export:
 
 
 def _groups(project: Any) -> dict[str, str]:
-    """Return the repeating groups of the current template -> their titles."""
+    """Return the tables next to the reports -> their titles: repeating groups, and those that the owner added."""
     version = project.template_version
     if version is None:
         return {}
-    return {group: group_title(version.template, group) for group in groups_of(version.template)}
+    groups = {group: group_title(version.template, group) for group in groups_of(version.template)}
+    return groups | {table.name: table.title for table in PersonTable.objects.filter(project=project)}
 
 
 @door("manage_data", of=Export)
@@ -185,7 +187,7 @@ def export_trees(request: Any) -> HttpResponse:
     return render(request, "exports/trees.html", values, status=422 if problems or upload.errors else 200)
 
 
-def _edited(given: Any, plan: Plan, schema: Schema) -> tuple[Plan, dict[str, str], dict[str, str]]:
+def _edited(given: Any, plan: ExportPlan, schema: Schema) -> tuple[ExportPlan, dict[str, str], dict[str, str]]:
     """Return the plan with the edits, what is wrong with them, and what was typed."""
     kept, problems, typed = dict(plan.hierarchies), {}, {}
     for name in plan.named("quasi"):
@@ -209,7 +211,7 @@ def export_run(request: Any) -> HttpResponse:
     """Make the export, or go on after a break."""
     export: Export = request.target
     if export.state in (_State.DRAFT, _State.READY) or running.is_stalled(export):
-        check_plan(Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema))
+        check_plan(ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema))
         running.start(export)
     return redirect("export", key=export.key)
 
@@ -237,12 +239,12 @@ def export_discard(request: Any) -> HttpResponse:
     return redirect(f"/anonymize?project={request.project.key}")
 
 
-def _planned(request: Any) -> tuple[Export, Plan, Schema]:
+def _planned(request: Any) -> tuple[Export, ExportPlan, Schema]:
     export: Export = request.target
-    return export, Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
+    return export, ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
 
 
-def _keep(request: Any, export: Export, plan: Plan) -> None:
+def _keep(request: Any, export: Export, plan: ExportPlan) -> None:
     """Store a changed plan; an export that was made already is a draft again, and its files go with the next run."""
     if plan.to_dict() == export.plan:
         return

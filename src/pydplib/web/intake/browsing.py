@@ -11,15 +11,15 @@ from django.db.models.fields.json import KeyTransform
 
 from pydplib.capture import Question, Template, show_value
 from pydplib.capture.values import Unreadable, read_value
-from pydplib.web.intake.recording import value_columns
 from pydplib.web.reporting.models import Report
+from pydplib.web.reporting.templating import value_columns
 
 PER_PAGE = 50
 FIRST_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class RowFilter:
     """One condition on the rows: a field of the template and one of its possible values."""
 
     field: str
@@ -39,7 +39,7 @@ def questions_of(template: Template) -> dict[str, Question]:
     return {name: template.question(name) for name in value_columns(template)}
 
 
-def read_filter(questions: Mapping[str, Question], field: str, text: str) -> Filter | None:
+def read_filter(questions: Mapping[str, Question], field: str, text: str) -> RowFilter | None:
     """Return a condition, or none if the field or value is not one of the template's."""
     question = questions.get(field)
     if question is None or question.kind == "text" or not text.strip():
@@ -48,10 +48,10 @@ def read_filter(questions: Mapping[str, Question], field: str, text: str) -> Fil
         value = read_value(question, text)
     except Unreadable:
         return None
-    return None if value is None else Filter(field, value)
+    return None if value is None else RowFilter(field, value)
 
 
-def filtered(reports: Any, chosen: Filter | None, department: str = "") -> Any:
+def filtered(reports: Any, chosen: RowFilter | None, department: str = "") -> Any:
     """Apply the filters."""
     if chosen is not None:
         reports = reports.annotate(cell=KeyTransform(chosen.field, "values")).filter(cell=chosen.value)

@@ -11,7 +11,7 @@ from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.groups import Groups
+from pydplib.web.intake.groups import CellGroups
 from pydplib.web.intake.mapping import titles_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.reading import FileRow, Reader, split_fields
@@ -38,7 +38,7 @@ def check_rows(batch: ImportBatch, claim: Claim | None = None) -> None:
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
     columns = _names(batch, template)
-    groups = Groups(columns)
+    groups = CellGroups(columns)
     good = bad = kept = done = 0
     with transaction.atomic():
         claim.save(done=0, good=0, bad=0, groups=[])

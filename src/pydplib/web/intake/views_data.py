@@ -12,7 +12,6 @@ from django.utils.formats import date_format
 from django.views.decorators.http import require_GET, require_POST
 
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
 from pydplib.web.intake.browsing import (
     chosen_columns,
     filtered,
@@ -23,10 +22,11 @@ from pydplib.web.intake.browsing import (
     signed_reports_for,
 )
 from pydplib.web.intake.exporting import csv_text
-from pydplib.web.intake.models import Patient
 from pydplib.web.intake.quality import quality_of
-from pydplib.web.intake.recording import value_columns
+from pydplib.web.patients.models import Patient
 from pydplib.web.projects.door import check_flow_for
+from pydplib.web.projects.permissions import door
+from pydplib.web.reporting.templating import value_columns
 
 
 @door("see_raw")

@@ -16,7 +16,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from pydplib.errors import PolicyError, PydplibError
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import door
 from pydplib.web.intake import jobs, uploads
 from pydplib.web.intake.accepting import (
     accept_batch,
@@ -35,6 +34,7 @@ from pydplib.web.intake.mapping import DEPARTMENT, missing_fields, targets_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.remembering import remembered_columns, remembered_values
 from pydplib.web.people.models import new_key
+from pydplib.web.projects.permissions import door
 
 STEPS = ("Upload", "Match columns", "Dry run", "Done")
 _State = ImportBatch.State

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.doors import door
 from pydplib.web.intake import jobs
 from pydplib.web.intake.forms import ScheduleForm, SizeForm
 from pydplib.web.intake.models import Snapshot, SnapshotJob, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
 from pydplib.web.intake.snapshots import check_limits, check_newest, people_in, published_snapshot, said_before
+from pydplib.web.projects.permissions import door
 
 
 @door("manage_data")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from django.db import IntegrityError, transaction
 
 from pydplib.errors import ParameterError, PolicyError
+from pydplib.web import hooks
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import links, rate_limits, second_factor
@@ -118,8 +119,6 @@ def reset_link(owner: User, subject: User) -> str:
 
 def set_active(owner: User, subject: User, *, active: bool) -> None:
     """Enable or disable a user; disabling ends all sessions, links and tokens at once, for good."""
-    from pydplib.web.api.tokens import revoke_all  # tokens know people, not the other way round
-
     with recorded(owner) as log:
         _check_other(owner, subject)
         subject.is_active = active
@@ -127,7 +126,7 @@ def set_active(owner: User, subject: User, *, active: bool) -> None:
         if not active:
             OneTimeLink.objects.filter(user=subject, used=None).delete()
             end_sessions(subject)
-            revoke_all(subject, log)
+            hooks.user_disabled(subject, log)
         log.add("user.enable" if active else "user.disable", subject.username)
 
 

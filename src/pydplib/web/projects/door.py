@@ -12,7 +12,7 @@ from django.utils import timezone
 from pydplib.errors import PolicyError
 from pydplib.policy import Decision, FlowAudience, FlowSource, Output, OutputLabel, may_flow
 from pydplib.web.auditlog.writing import record
-from pydplib.web.projects.fields import Field, current_template, fields_of
+from pydplib.web.projects.fields import Field, project_fields
 
 
 def flow_for(
@@ -46,7 +46,7 @@ def flow_for(
         fields=fields,
         filters=filters,
         on=on,
-        known=fields_of(current_template(project)),
+        known=project_fields(project),
         policy=project.policy,
     )
 
@@ -76,6 +76,7 @@ def decide(
         fields=fields,
         filters=filters,
         identifiers=[field.name for field in known if field.is_identifier],
+        computed={field.name: field.inputs for field in known if field.inputs},
     )
     audience = FlowAudience(member.role, tuple(member.groups))
     return may_flow(source, audience, wanted, purpose, policy=policy, on=on or timezone.localdate())

@@ -57,11 +57,7 @@ def count_as_one(project: Any, first: str, second: str) -> bool:
 
 def independent_owners(project: Any, username: str) -> list[str]:
     """Return the user names of the other active owners who count as a second person next to this one."""
-    names = list(
-        project.members.filter(role="owner", user__is_active=True)
-        .exclude(user__username=username)
-        .values_list("user__username", flat=True)
-    )
+    names = list(project.active_owners().exclude(user__username=username).values_list("user__username", flat=True))
     found = behind(project, [username, *names])
     return [name for name in names if not found[name] & found[username]]
 

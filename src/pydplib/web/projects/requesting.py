@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ALL, ANY, check_edit_rights, check_use
-from pydplib.web.projects.changing import Change, changing
+from pydplib.web.projects.changing import ProjectChange, changing
 from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.joining import check_have_role
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project, Rule
@@ -123,13 +123,13 @@ def withdraw(actor: Any, request: AccessRequest) -> None:
         change.log.add("request.withdraw", found.key)
 
 
-def _asker(change: Change, actor: Any, kind: object) -> Member:
+def _asker(change: ProjectChange, actor: Any, kind: object) -> Member:
     check_use(change.role, "make_request")
     _check_none_open(change, actor, kind)
     return Member.objects.get(project=change.project, user=actor)
 
 
-def _check_none_open(change: Change, actor: Any, kind: object, **more: str) -> None:
+def _check_none_open(change: ProjectChange, actor: Any, kind: object, **more: str) -> None:
     mine = AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, state=State.OPEN, **more)
     if mine.exists():
         raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
@@ -142,7 +142,7 @@ def _is_own(project: Project, actor: Any, audience: str) -> bool:
 
 
 def _save(
-    change: Change, actor: Any, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
+    change: ProjectChange, actor: Any, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
 ) -> AccessRequest:
     if not reason.strip():
         raise ParameterError("Say why, in a sentence: the owners decide by it.")

@@ -10,12 +10,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
-from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, ROLES, PolicyRule
-from pydplib.web.doors import door
+from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, OWNER, ROLES, PolicyRule
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_policy import DataSetBudgetForm, GroupForm, RuleForm
 from pydplib.web.projects.models import Member, Project, Rule
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.ruling import (
     add_group,
     can_edit_rule,
@@ -54,7 +54,7 @@ def policy(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "sees_all": sees_all,
         "can_edit": place.can("edit_policy"),
-        "roles": [role for name, role in ROLES.items() if name != "owner"],
+        "roles": [role for name, role in ROLES.items() if name != OWNER],
         "meanings": [(LABEL_WORDS[label].capitalize(), LABEL_MEANINGS[label]) for label in LABELS],
     }
     return render(request, "projects/policy.html", values)

@@ -12,13 +12,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
-from pydplib.web.doors import door
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.deciding import approvals_that_count, beneficiaries, decide, takes_two
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_requests import ASKING, DecisionForm, ProposeForm
 from pydplib.web.projects.independence import independent_owners
 from pydplib.web.projects.models import AccessRequest, Project
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.requesting import (
     ask_budget,
     ask_fields,
@@ -109,7 +109,7 @@ def propose(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Proposed. It counts once a second owner agrees.")
             return redirect(f"/requests?project={project.key}")
-    others = project.members.filter(role="owner", user__is_active=True).exclude(user=request.user)
+    others = project.active_owners().exclude(user=request.user)
     values = {
         "form": form,
         "alone": not others.exists(),

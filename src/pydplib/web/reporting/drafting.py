@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, TemplateError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake.models import Patient
-from pydplib.web.intake.pseudonyms import nameless_patient, patient_for
+from pydplib.web.patients.models import Patient
+from pydplib.web.patients.pseudonyms import nameless_patient, patient_for
 from pydplib.web.reporting.models import Correction, Reading, Report
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, TemplateError
 from pydplib.web.auditlog.writing import Log, recorded
-from pydplib.web.intake.pseudonyms import nameless_patient, patients_for
+from pydplib.web.patients.pseudonyms import nameless_patient, patients_for
 from pydplib.web.reporting.differences import differences
 from pydplib.web.reporting.drafting import DraftConflict
 from pydplib.web.reporting.free_texts import NewText

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST
 
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
-from pydplib.web.intake.pseudonyms import find_patient
+from pydplib.web.patients.pseudonyms import find_patient
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.answering import read_fields, tidy
 from pydplib.web.reporting.desks import Desk, desk_of_correction, desk_of_report
 from pydplib.web.reporting.differences import differences

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.agreeing import agreement_of
 from pydplib.web.reporting.desks import Desk, desk_of_reading
 from pydplib.web.reporting.forming import answer_autosave, answer_form, show_form

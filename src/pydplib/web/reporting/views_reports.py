@@ -14,10 +14,9 @@ from django.views.decorators.http import require_POST
 from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
-from pydplib.web.intake.erasing import by_short_id
-from pydplib.web.intake.pseudonyms import find_patient
+from pydplib.web.patients.pseudonyms import by_short_id, find_patient
 from pydplib.web.projects.door import check_flow_for
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.listing import ReportFilter, check_visible, sees_all, visible_reports
 from pydplib.web.reporting.models import Correction, Report
 from pydplib.web.reporting.templating import capturing_template

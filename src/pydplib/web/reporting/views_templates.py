@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
-from pydplib.web.doors import door
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.answering import form_state
 from pydplib.web.reporting.example import example_answers
 from pydplib.web.reporting.models import TemplateVersion
@@ -35,7 +35,7 @@ FORMATS = {
 }
 
 
-class UploadForm(forms.Form):
+class TemplateUploadForm(forms.Form):
     """A template file, or its text, or one of ours."""
 
     file = forms.FileField(
@@ -161,7 +161,7 @@ def template_new(request: HttpRequest) -> HttpResponse:
     compared = current.template if current else None
     if request.method == "POST" and "accept" in request.POST:
         return _accept(request, compared)
-    form = UploadForm(request.POST or None, request.FILES or None)
+    form = TemplateUploadForm(request.POST or None, request.FILES or None)
     values: dict[str, Any] = {
         "form": form,
         "current": current,
@@ -177,7 +177,7 @@ def template_new(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/template_new.html", values, status=422 if form.is_bound else 200)
 
 
-def _preview(upload: Upload, form: UploadForm) -> dict[str, Any]:
+def _preview(upload: Upload, form: TemplateUploadForm) -> dict[str, Any]:
     return _shown(upload.template) | {
         "upload": upload,
         "errors": [problem for problem in upload.problems if problem.severity == "error"],
@@ -194,7 +194,7 @@ def _accept(request: HttpRequest, compared: Template | None) -> HttpResponse:
             request.project, upload.template, actor=request.user, note=request.POST.get("note", "").replace("\0", "")
         )
     except TemplateError as error:
-        form = UploadForm()
+        form = TemplateUploadForm()
         return render(request, "reporting/template_new.html", {"form": form, "refused": str(error)}, status=422)
     messages.success(request, f"Version {upload.template.version} is in use for new reports from now on.")
     return redirect("template", key=made.key)

@@ -7,7 +7,7 @@ from ninja import Router
 
 from pydplib.web.analyses.signing import published_keys
 from pydplib.web.analyses.views_receipts import receipt_of
-from pydplib.web.api.doors import open_to_all
+from pydplib.web.api.permissions import open_to_all
 from pydplib.web.api.values import KeyOut, KeysOut, ReceiptOut, answers, reply
 
 router = Router(tags=["receipts"])

@@ -1,4 +1,4 @@
-"""What the home page says: a card per project with what to do next, news about requests, alerts."""
+"""The home page: a card per project with what to do next, news about requests, alerts."""
 
 from __future__ import annotations
 
@@ -7,21 +7,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.http import require_safe
 
-from pydplib.policy import GROUP
+from pydplib.errors import LedgerError
+from pydplib.policy import GROUP, roles_with
+from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
 from pydplib.web.auditlog.alerts import Alert, repeated_refusals
-from pydplib.web.doors import Place
+from pydplib.web.exports.releasing import recalls_for
+from pydplib.web.people.permissions import signed_in
+from pydplib.web.projects.creating import can_create_project
 from pydplib.web.projects.fields import titles_in
+from pydplib.web.projects.invitations import invitations_for
 from pydplib.web.projects.models import AccessRequest, Member, Project
+from pydplib.web.projects.permissions import memberships
 from pydplib.web.projects.words import request_words
+from pydplib.web.synthetic import tables
 
 NEWS_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """One thing to do next."""
 
     text: str
@@ -52,11 +62,16 @@ class Card:
     """
 
     project: Project
-    place: Place
+    place: Member
     open_requests: int
-    steps: list[Step]
-    setup: list[Step] = field(default_factory=list)
+    steps: list[NextStep]
+    setup: list[NextStep] = field(default_factory=list)
     budget: Budget | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether the user decides on requests."""
+        return self.place.can("decide_requests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +83,7 @@ class News:
     reason: str
 
 
-def card_of(project: Project, place: Place, user: Any) -> Card:
+def card_of(project: Project, place: Member, user: Any) -> Card:
     """Return the card of a project."""
     waiting = AccessRequest.objects.filter(project=project, state=AccessRequest.State.OPEN)
     if place.can("decide_requests"):
@@ -82,11 +97,8 @@ def card_of(project: Project, place: Place, user: Any) -> Card:
     return Card(project, place, count, steps, setup, _budget(project, place, user))
 
 
-def _budget(project: Project, place: Place, user: Any) -> Budget | None:
+def _budget(project: Project, place: Member, user: Any) -> Budget | None:
     """Return the bar of those who ask; owners and officers see all budgets on their own page."""
-    from pydplib.errors import LedgerError
-    from pydplib.web.analyses.budgets import own_purse
-
     if place.can("read_all_ledgers") or place.preview:
         return None
     try:
@@ -98,9 +110,6 @@ def _budget(project: Project, place: Place, user: Any) -> Budget | None:
 
 def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
     """Return budgets of which most is spent: the own ones, and for owners and officers everybody's."""
-    from pydplib.errors import LedgerError
-    from pydplib.web.analyses.budgets import WORRY, Purse, all_purses
-
     found: list[tuple[Card, Any]] = []
     for card in cards:
         if card.place.can("read_all_ledgers"):
@@ -110,21 +119,21 @@ def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
                 continue
             found += [(card, purse) for purse in (whole, *purses) if purse.is_low]
         elif card.budget is not None and card.budget.spent >= WORRY * card.budget.total:
-            found.append((card, Purse("Your organisation", card.budget.spent, card.budget.total)))
+            found.append((card, BudgetState("Your organisation", card.budget.spent, card.budget.total)))
     return found
 
 
-def _next_steps(project: Project, place: Place, open_requests: int) -> Iterator[Step]:
-    def step(text: str, name: str, icon: str) -> Step:
-        return Step(text, f"{reverse(name)}?project={project.key}", icon)
+def _next_steps(project: Project, place: Member, open_requests: int) -> Iterator[NextStep]:
+    def step(text: str, name: str, icon: str) -> NextStep:
+        return NextStep(text, f"{reverse(name)}?project={project.key}", icon)
 
     if place.can("decide_requests") and open_requests:
         words = "Decide one request" if open_requests == 1 else f"Decide {open_requests} requests"
         yield step(words, "requests", "inbox")
-    if place.role == "radiologist":
+    if place.can("capture") and not place.can("manage_data"):
         yield step("Write a report", "reports", "file-text")
         yield step("Label free-text reports", "labelling", "tag")
-    if place.role == "owner":
+    if place.can("manage_data"):
         yield step("Import records", "import", "upload")
         yield step("Look at the policy", "policy", "shield")
     if place.can("ask") and _has_snapshot(project):  # before, there is nothing to ask
@@ -132,21 +141,21 @@ def _next_steps(project: Project, place: Place, open_requests: int) -> Iterator[
     if place.can("make_request"):
         yield step("See what you get", "access", "eye")
         yield step("Ask for more", "requests", "send")
-    if place.role == "data_protection_officer":
+    if place.can("read_log") and not place.can("see_raw"):
         yield step("Read the audit log", "audit", "scroll-text")
         yield step("Privacy rights of patients", "privacy_rights", "scale")
 
 
-def _setup(project: Project) -> list[Step]:
+def _setup(project: Project) -> list[NextStep]:
     where = f"?project={project.key}"
     members = reverse("members", kwargs={"key": project.key})
-    owners = Member.objects.filter(project=project, role="owner").count()
+    owners = Member.objects.filter(project=project, role__in=roles_with("edit_policy")).count()
     return [
-        Step("Choose a report template", reverse("templates") + where, "list-tree", project.templates.exists()),
-        Step("Add the people who take part", members, "users", project.members.count() > 1),
-        Step("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
-        Step("Bring in records, by form or import", reverse("import") + where, "upload", project.data_version > 0),
-        Step("Publish a snapshot for partners", reverse("snapshots") + where, "layers", _has_snapshot(project)),
+        NextStep("Choose a report template", reverse("templates") + where, "list-tree", project.templates.exists()),
+        NextStep("Add the people who take part", members, "users", project.members.count() > 1),
+        NextStep("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
+        NextStep("Bring in records, by form or import", reverse("import") + where, "upload", project.data_version > 0),
+        NextStep("Publish a snapshot for partners", reverse("snapshots") + where, "layers", _has_snapshot(project)),
     ]
 
 
@@ -180,21 +189,41 @@ def news_of(user: Any, cards: list[Card]) -> list[News]:
     return found[:10]
 
 
-def _concerns(request: AccessRequest, place: Place, user: Any) -> bool:
+def _concerns(request: AccessRequest, place: Member, user: Any) -> bool:
     if request.by_id == user.pk or request.beneficiary == user.username:
         return True
     audiences = {place.role, *(GROUP + name for name in place.groups)}
     return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
 
 
-def recalls_of(user: Any) -> list[Any]:
-    """Return anonymized tables that their owner has withdrawn and of which the user has a copy."""
-    from pydplib.web.exports.releasing import recalls_for
+def recalls_of(user: Any) -> list[tuple[str, Any, str]]:
+    """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
 
-    return recalls_for(user)
+    Each comes with the address where the user says that the copies are deleted.
+    """
+    exports = [(export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)]
+    drawn = [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
+    return exports + drawn
 
 
 def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
     """Return repeated refusals in the projects whose log the user may read."""
     watched = {card.project.key: card for card in cards if card.place.can("read_log")}
     return [(watched[alert.project], alert) for alert in repeated_refusals(watched)] if watched else []
+
+
+@signed_in
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Show the user's projects, what is open in them and what to do next."""
+    cards = [card_of(project, member, request.user) for project, member in memberships(request)]
+    values = {
+        "cards": cards,
+        "news": news_of(request.user, cards),
+        "alerts": alerts_of(cards),
+        "low_budgets": low_budgets(cards),
+        "recalls": recalls_of(request.user),
+        "invitations": invitations_for(request.user),
+        "can_create": can_create_project(request.user),
+    }
+    return render(request, "home.html", values)

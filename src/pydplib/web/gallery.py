@@ -11,8 +11,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from pydplib import plot
+from pydplib.policy import OWNER, PARTNER_ROLES, ROLES
 from pydplib.web.design.badges import BADGES
-from pydplib.web.doors import public
+from pydplib.web.people.permissions import public
 
 ERRORS = (400, 403, 404, 500)
 
@@ -44,7 +45,7 @@ class SampleForm(forms.Form):
     )
     role = forms.ChoiceField(
         label="Role",
-        choices=[("third_party", "Third party: much noise"), ("collaborator", "Collaborator: medium noise")],
+        choices=[(name, ROLES[name].title) for name in PARTNER_ROLES],
         widget=forms.RadioSelect,
     )
     labels = forms.MultipleChoiceField(
@@ -86,7 +87,7 @@ def _context() -> dict[str, Any]:
     names = [f"PI-RADS report {number}" for number in range(1, 921)]
     return {
         "user": SimpleNamespace(is_authenticated=True, full_name="Dr. Marie Okonkwo-Lindström"),
-        "user_role": "owner",
+        "user_role": OWNER,
         "user_menu": [
             {"label": "Account", "url": "/account", "icon": "user"},
             {"label": "Sign out", "url": "/logout", "icon": "log-out", "post": True},

@@ -30,12 +30,14 @@ from pydplib.web.api.models import ApiToken
 from pydplib.web.api.parsing import check_length
 from pydplib.web.api.problems import answer, problem
 from pydplib.web.auditlog.writing import through_token
-from pydplib.web.doors import Door, Place, find, note_refusal, note_stranger
+from pydplib.web.people.permissions import Door, note_refusal
 from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.projects.models import Member
+from pydplib.web.projects.permissions import find, note_stranger
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OperationRule:
     """Who may call an operation.
 
     Args:
@@ -57,12 +59,12 @@ def entry(
     """Let those in whose token has ``scope`` and whose role in the object's project has ``power``."""
     if (power is None) != (of is None):
         raise ImproperlyConfigured("A power is asked of the project of an object: give both or none.")
-    return lambda operation: _hang(operation, Entry(power, scope, of))
+    return lambda operation: _hang(operation, OperationRule(power, scope, of))
 
 
 def open_to_all(operation: Any) -> Any:
     """Let anybody in, without a token."""
-    return _hang(operation, Entry(public=True))
+    return _hang(operation, OperationRule(public=True))
 
 
 def guarded_urls(api: Any) -> Iterator[URLPattern]:
@@ -75,7 +77,7 @@ def guarded_urls(api: Any) -> Iterator[URLPattern]:
 
 def guard(path_view: Any) -> Callable[..., HttpResponse]:
     """Return the view of one path: token, object, place, power and scope first, then the operation."""
-    entries: dict[str, Entry | None] = {
+    entries: dict[str, OperationRule | None] = {
         method: getattr(operation.view_func, "entry", None)
         for operation in path_view.operations
         for method in operation.methods
@@ -128,7 +130,7 @@ def guard(path_view: Any) -> Callable[..., HttpResponse]:
 
 def enter(
     request: HttpRequest,
-    rule: Entry,
+    rule: OperationRule,
     kwargs: dict[str, Any],
     *,
     scope: tokens.Scope | None,
@@ -142,7 +144,7 @@ def enter(
     if rule.of is not None:
         request.target = find(rule.of, kwargs["key"])  # type: ignore[attr-defined]
         request.project = getattr(request.target, "project", request.target)  # type: ignore[attr-defined]
-        request.member = place_in(token.user, request.project)  # type: ignore[attr-defined]
+        request.member = member_of(token.user, request.project)  # type: ignore[attr-defined]
         if request.member is None:
             note_stranger(request, request.project)
             raise Http404
@@ -157,12 +159,9 @@ def enter(
         raise
 
 
-def place_in(user: Any, project: Any) -> Place | None:
+def member_of(user: Any, project: Any) -> Member | None:
     """Return a user's place in a project as it is in the database now; there is no preview by token."""
-    from pydplib.web.projects.models import Member
-
-    member = Member.objects.filter(project=project, user=user).first()
-    return None if member is None else Place.of(member)
+    return Member.objects.filter(project=project, user=user).first()
 
 
 def _check_scope(token: ApiToken, scope: tokens.Scope | None) -> None:
@@ -181,6 +180,6 @@ def _not_allowed(entries: dict[str, Any]) -> HttpResponse:
     return problem(405, f"This address takes {allowed}.", kind="ParameterError", headers={"Allow": allowed})
 
 
-def _hang(operation: Any, rule: Entry) -> Any:
+def _hang(operation: Any, rule: OperationRule) -> Any:
     operation.entry = rule
     return operation

@@ -6,6 +6,7 @@ report is written.
 
 from __future__ import annotations
 
+import re
 import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +21,9 @@ from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.capture import Template
 from pydplib.errors import DataError
 from pydplib.web.configuration import Configuration
-from pydplib.web.intake.inserting import insert_many, stored
-from pydplib.web.intake.models import Identifier, Patient
+from pydplib.web.design.values import SHORT
+from pydplib.web.patients.inserts import insert_many, stored
+from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.people.models import new_key
 
 LONGEST = 400
@@ -70,6 +72,18 @@ def find_patient(project: Any, identifiers: Mapping[str, str]) -> Patient | None
         return None
     (pseudonym,) = pseudonyms_of(project, [_first(identifiers)])
     return Patient.objects.filter(project=project, pseudonym=pseudonym).first()
+
+
+def by_short_id(project: Any, text: str) -> Patient | None:
+    """Return the one patient whose id, or whose report's id, is or begins like this; none if there is none, or two."""
+    word = text.strip().lower()
+    if not re.fullmatch(f"[0-9a-f]{{{SHORT},16}}", word):
+        return None
+    known = Patient.objects.filter(project=project)
+    found = list(known.filter(key__startswith=word)[:2])
+    if not found:
+        found = list(known.filter(reports__key__startswith=word).distinct()[:2])
+    return found[0] if len(found) == 1 else None
 
 
 def patient_for(project: Any, identifiers: Mapping[str, str]) -> Patient:

@@ -1,21 +1,21 @@
-"""What happens before the first request: settings, database, tables, the first link."""
+"""What happens before Django has its models: settings, database, tables, an empty folder for a demonstration."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import logging
 import os
-import threading
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pydplib.errors import EngineError
+from pydplib.errors import EngineError, PolicyError
 from pydplib.web.configuration import Configuration
 
 Step = Callable[[str], None]
+MARK = "this-is-a-pydplib-demonstration.txt"
+"""The file that marks the folder of a demonstration."""
 SILENCE = 1.5
 """Seconds after which a long step says how far it is."""
 
@@ -107,80 +107,15 @@ def migrate(step: Step) -> int:
     return len(plan)
 
 
-def end_claims() -> None:
-    """End the claims of workers that went with the last server: what they worked on says so at once."""
-    from pydplib.web import jobs
-
-    jobs.end_claims()
-
-
-def tidy() -> None:
-    """Delete sessions, counts, links and uploads whose time is over, and what killed backups left behind.
-
-    Snapshots whose day has come are published. Once a day the ledger is verified too.
-    """
-    from axes.models import AccessAttempt
-    from django.conf import settings
-    from django.core.management import call_command
-    from django.utils import timezone
-
-    from pydplib.web.auditlog import refusals
-    from pydplib.web.backups import leftovers
-    from pydplib.web.dashboards import housekeeping as dashboards
-    from pydplib.web.exports import storing
-    from pydplib.web.intake import housekeeping
-    from pydplib.web.ledger import housekeeping as ledger
-    from pydplib.web.people import rate_limits
-    from pydplib.web.people.models import OneTimeLink
-
-    leftovers.remove(settings.CONFIGURATION.home)
-    leftovers.forget_pages()
-    refusals.flush()
-    call_command("clearsessions")
-    rate_limits.forget_old()
-    AccessAttempt.objects.filter(attempt_time__lt=timezone.now() - dt.timedelta(days=1)).delete()
-    OneTimeLink.objects.filter(expires__lt=timezone.now()).delete()
-    housekeeping.tidy()
-    storing.remove_stray_files()
-    dashboards.tidy()
-    ledger.tidy()
-
-
-def tidy_by_the_hour(*, seconds: float = 3600) -> threading.Event:
-    """Tidy again and again while the server runs; the event that is returned ends it."""
-    ended = threading.Event()
-
-    def work() -> None:
-        from django.db import connection
-
-        while not ended.wait(seconds):
-            try:
-                tidy()
-            except Exception as error:
-                # A full disk or a busy database: the next hour will do. Its text may quote data.
-                logging.getLogger("pydplib.web").error("tidying: %s", type(error).__name__)
-            finally:
-                connection.close()
-
-    threading.Thread(target=work, daemon=True, name="tidy").start()
-    return ended
-
-
-def setup_token() -> str | None:
-    """Return the token of a fresh set-up link while the server has no users; none afterwards."""
-    from pydplib.web.people import links
-    from pydplib.web.people.models import User
-
-    return None if User.objects.exists() else links.make_link(links.Purpose.SETUP)
-
-
-def application() -> Any:
-    """Return the WSGI application, after Django's own checks (every view has a door)."""
-    from django.core.checks import ERROR, run_checks
-
-    problems = [message for message in run_checks() if message.level >= ERROR]
-    if problems:
-        raise EngineError(f"The platform refuses to start: {problems[0].msg}")
-    from pydplib.web.wsgi import application as made
-
-    return made
+def clear_demonstration(home: Path) -> None:
+    """Empty the folder of an earlier demonstration; anything else is left alone."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = [item for item in home.iterdir() if item.name != "serve.lock"]
+    if found and not (home / MARK).exists():
+        raise PolicyError(
+            f"'{home}' holds something that no demonstration made, and a demonstration begins by emptying its folder. "
+            "Choose another --home."
+        )
+    for item in found:
+        shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
+    (home / MARK).write_text("Synthetic data of `pydplib serve --demo`. Deleted at its next start.\n")
