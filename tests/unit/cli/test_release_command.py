@@ -63,14 +63,14 @@ def test_release_twice_costs_once_and_is_the_same_on_csv_and_parquet(run):
 
 
 def test_release_as_csv_holds_no_cell_that_a_spreadsheet_would_run(tmp_path):
-    from pydplib.cli.release import _csv
+    from pydplib.cli.answers.release import release_csv
 
     schema = dp.Schema({"site": dp.Category(["=1+1", "north"])}, person="id", max_rows_per_person=1, name="sites")
     file = tmp_path / "sites.csv"
     file.write_text("id,site\n1,=1+1\n2,north\n3,north\n")
     table = dp.load(file, schema)
     session = dp.Session(table, recipient="partner", budget=dp.PureDP(1.0))
-    text = _csv(session.release(dp.Count(by="site"), epsilon=1.0))
+    text = release_csv(session.release(dp.Count(by="site"), epsilon=1.0))
     assert "'=1+1," in text and "\n=1+1" not in text
 
 

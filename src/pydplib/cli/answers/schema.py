@@ -11,9 +11,9 @@ import click
 from pydplib._duckdb_files import sql_name, sql_text
 from pydplib._names import is_identifier, person_column
 from pydplib.cli import NamedGroup
-from pydplib.cli._inputs import csv_options, input_file, said_options
-from pydplib.cli._outputs import check_targets
-from pydplib.cli._progress import waiting
+from pydplib.cli.inputs import csv_options, input_file, said_options
+from pydplib.cli.outputs import check_targets
+from pydplib.cli.progress import waiting
 from pydplib.errors import DataError, ParameterError, SchemaError, looks_like_names
 from pydplib.schema import COLUMN_KINDS, OMOP_TABLES, Storage, propose_omop
 from pydplib.tables import CsvOptions, TableFile, open_tables

@@ -13,7 +13,7 @@ from pydplib._csv_text import csv_pieces
 from pydplib.budget import Account, Entry, Head, SqliteLedger, remaining, spent
 from pydplib.budget.units import show_atto, show_nano
 from pydplib.cli import NamedGroup
-from pydplib.cli._platform import HOME, open_platform
+from pydplib.cli.platform.home import HOME, open_platform
 from pydplib.errors import LedgerError
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))

@@ -16,9 +16,9 @@ from pydplib.errors import AnonymityError, ParameterError
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Advice, Alternative, AnonymizationResult, SearchInfo
-    from pydplib.cli._anonymize_config import Config
-    from pydplib.cli._anonymize_past import Past
-    from pydplib.cli._outputs import Staging
+    from pydplib.cli.outputs import Staging
+    from pydplib.cli.tables.anonymize import Past
+    from pydplib.cli.tables.configuration import Config
     from pydplib.tables import TableFile, Tables
 
 LARGE = 2_000_000
@@ -65,7 +65,7 @@ class Run:
     def __init__(
         self, tables: Tables, file: Path, config: Path, sheet: str | None, time_limit: float | None, past: Past
     ) -> None:
-        from pydplib.cli._anonymize_config import read_config
+        from pydplib.cli.tables.configuration import read_config
 
         self.tables, self.file, self.time_limit, self.past = tables, file, time_limit, past
         self.config = read_config(config, lambda path: tables.open(path).frame())
@@ -81,7 +81,7 @@ class Run:
     def advise(self, *, as_json: bool) -> Advice:
         """Work out what each column, model and method costs, and print it."""
         from pydplib.anonymity import advise
-        from pydplib.cli._anonymity_words import hierarchy_gaps, print_json
+        from pydplib.cli.tables.words import hierarchy_gaps, print_json
 
         config, table = self.config, self._table(self.config)
         if self._stays:
@@ -104,8 +104,8 @@ class Run:
 
     def go(self, targets: Targets, extras: Extras, *, as_json: bool) -> None:
         """Anonymize, and write everything or nothing."""
-        from pydplib.cli._anonymity_words import hierarchy_gaps, print_json, result_values
-        from pydplib.cli._outputs import staged
+        from pydplib.cli.outputs import staged
+        from pydplib.cli.tables.words import hierarchy_gaps, print_json, result_values
 
         earlier = self.past.read(self.tables, list(self.config.quasi_identifiers))
         with staged() as staging:
@@ -214,7 +214,7 @@ class Run:
         ).to_html()  # fmt: skip
 
     def _write(self, result: AnonymizationResult, output: Path, staging: Staging) -> None:
-        from pydplib.cli._outputs import output_format, write_table
+        from pydplib.cli.outputs import output_format, write_table
 
         table: TableFile = self.table
         tab = output.suffix.lower() == ".tsv"
@@ -254,7 +254,7 @@ def _with_k(config: Config, run: Callable[[Config, str], AnonymizationResult], k
 
 def print_advice(found: Advice) -> None:
     """Print what each column, model and method costs."""
-    from pydplib.cli._anonymity_words import percent, print_table
+    from pydplib.cli.tables.words import percent, print_table
 
     def share(value: float | None) -> str:
         return "" if value is None else percent(value)
@@ -324,7 +324,7 @@ def _search_progress(what: str) -> Iterator[Callable[[SearchInfo], None]]:
 
 
 def _print_summary(result: AnonymizationResult, files: dict[str, Path]) -> None:
-    from pydplib.cli._anonymity_words import percent, print_table
+    from pydplib.cli.tables.words import percent, print_table
 
     before, after, proof = result.risk.before, result.risk.after, result.certificate
     rows = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from pydplib.cli._inputs import InputFile
-from pydplib.cli._platform import HOME, open_platform
+from pydplib.cli.inputs import InputFile
+from pydplib.cli.platform.home import HOME, open_platform
 from pydplib.errors import ReceiptError
 
 _EXISTING = InputFile()

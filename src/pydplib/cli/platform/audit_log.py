@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from pydplib.cli._inputs import InputFile
-from pydplib.cli._platform import HOME, open_platform
+from pydplib.cli.inputs import InputFile
+from pydplib.cli.platform.home import HOME, open_platform
 from pydplib.errors import EngineError, LedgerError
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from pydplib.cli._inputs import csv_options, input_file, said_options
+from pydplib.cli.inputs import csv_options, input_file, said_options
 from pydplib.errors import ParameterError, PolicyError, SchemaError
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from pydplib.cli._asking import named_schema, read_policy
-from pydplib.cli._inputs import csv_options, input_file, said_options
-from pydplib.cli._outputs import check_targets, output_format, staged
-from pydplib.cli._progress import _terminal
+from pydplib.cli.answers.questions import named_schema, read_policy
+from pydplib.cli.inputs import csv_options, input_file, said_options
+from pydplib.cli.outputs import check_targets, output_format, staged
+from pydplib.cli.progress import _terminal
 from pydplib.cli.template import named_template
 from pydplib.errors import ParameterError
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pydplib.anonymity import HierarchyGap
-from pydplib.cli._inputs import InputFile
+from pydplib.cli.inputs import InputFile
 from pydplib.errors import HierarchyError
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pydplib.cli._anonymity_words import (
+from pydplib.cli.inputs import InputFile, csv_options, open_files
+from pydplib.cli.progress import waiting
+from pydplib.cli.tables.words import (
     NAMES_HELP,
     percent,
     print_columns,
@@ -17,8 +19,6 @@ from pydplib.cli._anonymity_words import (
     risk_values,
     role_options,
 )
-from pydplib.cli._inputs import InputFile, csv_options, open_files
-from pydplib.cli._progress import waiting
 from pydplib.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def command(
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
     from pydplib.anonymity.tables.frames import SeenFrame
-    from pydplib.cli._anonymize_config import Roles
+    from pydplib.cli.tables.configuration import Roles
 
     if population is not None and fraction is not None:
         raise click.UsageError("Choose one of --population and --fraction.")
@@ -106,7 +106,7 @@ def command(
 def check_quasi(table: TableFile, quasi: tuple[str, ...], call: str) -> list[str]:
     """Return the quasi-identifiers, each once; without any, say which columns look like some."""
     if not quasi:
-        from pydplib.cli._guesses import guess_columns
+        from pydplib.cli.tables.guesses import guess_columns
 
         likely = [guess.name for guess in guess_columns(table) if guess.role == "quasi"]
         hint = f" These look like it: {call} --quasi {','.join(map(_quoted, likely))}" if likely else ""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pydplib.cli._progress import waiting
+from pydplib.cli.progress import waiting
 from pydplib.errors import DataError
 from pydplib.tables import CsvOptions, Tables, open_tables
 

@@ -1,4 +1,4 @@
-"""A progress bar of named steps on a terminal; silence everywhere else."""
+"""Progress on a terminal, silence everywhere else: a bar of named steps, and lines for large files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,3 +76,48 @@ def steps_bar(console: Console, total: int) -> Iterator[Callable[[str], None]]:
 
         yield step
         progress.update(task, completed=total, description="Done")
+
+
+_LARGE = 32 * 2**20  # bytes from which on progress is shown
+
+
+class Steps:
+    """Says on standard error what is being done; silent for small files."""
+
+    def __init__(self, bar: Any = None, *, plain: bool = False) -> None:
+        self._bar = bar
+        self._plain = plain
+        self._task: Any = None
+
+    def start(self, what: str) -> None:
+        """Begin a step."""
+        if self._bar is not None:
+            if self._task is not None:
+                self._bar.update(self._task, completed=100)
+            self._task = self._bar.add_task(what, total=100)
+        elif self._plain:
+            click.echo(f"{what} ...", err=True)
+
+    def percent(self, done: float) -> None:
+        """Show how far the step is; DuckDB says -1 where it does not know."""
+        if self._bar is not None and self._task is not None and done >= 0:
+            self._bar.update(self._task, completed=done)
+
+
+@contextmanager
+def show_steps(file: str) -> Iterator[Steps]:
+    """Show a bar for every step on a terminal, and plain lines elsewhere; nothing for small files."""
+    if file != "-" and Path(file).stat().st_size < _LARGE:
+        yield Steps()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Steps(plain=file != "-")
+        return
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description:<13}"), BarColumn(), TimeElapsedColumn(), console=console
+    ) as bar:
+        yield Steps(bar)

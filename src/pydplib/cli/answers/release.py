@@ -1,15 +1,16 @@
-"""``pydplib release``: questions, paid first, answered with noise; as text, JSON, CSV, a page or a picture."""
+"""``pydplib release`` and ``pydplib price``: questions, paid first and answered with noise; or only their price."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pydplib.cli._asking import QuestionCommand, asking, open_session, price_options
-from pydplib.cli._outputs import check_targets
-from pydplib.cli._progress import waiting
+from pydplib.cli.answers.questions import QuestionCommand, asking, open_session, price_options
+from pydplib.cli.outputs import check_targets
+from pydplib.cli.progress import waiting
 from pydplib.errors import ParameterError
 
 _PICTURES = ("png", "svg", "pdf")
@@ -65,7 +66,7 @@ def command(
         _draw(release, form, output)
         click.echo(f"Wrote {output}. Cost: {release.cost}.{told} Left for '{given['recipient']}': {left}.")
         return
-    text = {"json": release.to_json, "csv": lambda: _csv(release), "text": lambda: str(release)}[form]()
+    text = {"json": release.to_json, "csv": lambda: release_csv(release), "text": lambda: str(release)}[form]()
     if output is not None:
         _write(output, text)
         click.echo(f"Wrote {output}. Cost: {release.cost}.{told} Left for '{given['recipient']}': {left}.")
@@ -106,7 +107,8 @@ def _form(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path
     return form
 
 
-def _csv(release: Any) -> str:
+def release_csv(release: Any) -> str:
+    """Return a release, or the tables of a joint purchase, as CSV."""
     from pydplib._csv_text import csv_pieces
     from pydplib.release import Release
     from pydplib.release.frames import release_columns
@@ -132,3 +134,23 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
     except OSError:
         raise ParameterError(f"'{path}' cannot be written.") from None
+
+
+@click.command("price", cls=QuestionCommand)
+@asking
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def price_command(as_json: bool, **given: Any) -> None:
+    r"""Say what questions about FILE would cost and which margin to expect. Touches no data, writes nothing.
+
+    \b
+    Examples:
+      pydplib price reports.parquet --schema schema.toml --question "median age" \
+        --noise-factor high --recipient partner --ledger ledger.db
+    """
+    with waiting("Making the price"), open_session(given, preview=True) as (session, questions):
+        if len(questions) > 1:
+            options = {name: given[name] for name in ("epsilon", "delta", "confidence")}
+            price = session.price_all(questions, **options)
+        else:
+            price = session.price(questions[0], **price_options(given))
+    click.echo(json.dumps(price.to_dict(), indent=2, ensure_ascii=False) if as_json else str(price))

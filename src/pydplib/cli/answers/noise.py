@@ -14,10 +14,10 @@ from typing import Any
 
 import click
 
-from pydplib.cli._column_files import ColumnFiles, Format, format_of_name, send, spool
-from pydplib.cli._inputs import InputFile, csv_options, said_options
-from pydplib.cli._outputs import check_targets, staged
-from pydplib.cli._steps import show_steps
+from pydplib.cli.answers.column_files import ColumnFiles, Format, format_of_name, send, spool
+from pydplib.cli.inputs import InputFile, csv_options, said_options
+from pydplib.cli.outputs import check_targets, staged
+from pydplib.cli.progress import show_steps
 from pydplib.errors import ParameterError, PydplibError
 from pydplib.paper.words import NOISE_METRICS, ON_MISSING, ROLES, SELECTORS, parse_data_type
 from pydplib.policy.noise_factors import NOISE_FACTORS
@@ -26,7 +26,7 @@ from pydplib.tables import TableFile
 _QUERIES = ["count", "histogram", "mean", "average", "median", "variance", "1", "2", "3", "4"]
 
 
-def _read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Any, Any] | None:
+def read_bounds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Any, Any] | None:
     """Return LOW,HIGH as two numbers, or as two dates such as 2010-01-01."""
     if value is None:
         return None
@@ -68,7 +68,7 @@ def _read_data_type(ctx: click.Context, param: click.Parameter, value: str | Non
 )
 @click.option("--is-range", is_flag=True, help="Fit the noisy values to the range of the data (Eq. 4 of the paper).")
 @click.option(
-    "--bounds", metavar="LOW,HIGH", callback=_read_bounds, help="Public limits, e.g. 18,100; values beyond are clamped."
+    "--bounds", metavar="LOW,HIGH", callback=read_bounds, help="Public limits, e.g. 18,100; values beyond are clamped."
 )
 @click.option("--categories", help="All values that a text column may take, in order, separated by commas.")
 @click.option(
@@ -210,7 +210,7 @@ def _unpacked(name: str) -> str:
     return name.lower().removesuffix(".gz")
 
 
-def _in_option_words(text: str) -> str:
+def in_option_words(text: str) -> str:
     """Return a sentence of the library in the words of the command line: on_missing='drop' is --on-missing drop."""
 
     def option(name: str) -> str:
@@ -228,12 +228,12 @@ def _option_words() -> Iterator[None]:
     try:
         yield
     except PydplibError as error:
-        raise type(error)(_in_option_words(str(error))) from None
+        raise type(error)(in_option_words(str(error))) from None
 
 
 def _print_summary(card: str, column: str, others: list[str]) -> None:
     head, _, body = card.partition("\n")
-    click.echo(f"Column '{column}': {head.removeprefix('DPResult: ')}\n{_in_option_words(body)}", err=True)
+    click.echo(f"Column '{column}': {head.removeprefix('DPResult: ')}\n{in_option_words(body)}", err=True)
     if others:
         count = "1 other column" if len(others) == 1 else f"{len(others)} other columns"
         names = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")

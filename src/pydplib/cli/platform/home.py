@@ -1,4 +1,4 @@
-"""Commands that work on a platform's own data, beside the running server: which one it is, and Django started on it."""
+"""Commands that work on a platform's own data: where it is, Django started on it, and the passphrase of a backup."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pydplib.errors import DataError
+
 if TYPE_CHECKING:
     from pydplib.web.configuration import Configuration
+
 
 HOME = click.option(
     "--home",
@@ -49,3 +52,23 @@ def open_platform(home: Path | None) -> None:
 
     if "django_migrations" not in connection.introspection.table_names():
         raise EngineError("The database has no platform in it yet. Start it once: pydplib serve.")
+
+
+PASSPHRASE_FILE = click.option(
+    "--passphrase-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file whose first line is the passphrase.",
+)
+
+
+def spoken_passphrase(file: Path | None, *, confirm: bool) -> str:
+    """Return the passphrase from a file, or ask for it."""
+    if file is None:
+        return str(click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True))
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"'{file.name}' cannot be read. Check its name and rights.") from None
+    if not lines or not lines[0].strip():
+        raise DataError(f"'{file.name}' has no passphrase in its first line.")
+    return lines[0].strip()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pydplib.cli._platform import HOME, open_platform
+from pydplib.cli.platform.home import HOME, open_platform
 
 
 @click.group(short_help="List a server's people; make a link for somebody who cannot sign in any more.")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pydplib.cli._anonymity_words import (
+from pydplib.cli.inputs import InputFile, csv_options, open_files
+from pydplib.cli.tables.risk import check_quasi
+from pydplib.cli.tables.words import (
     NAMES_HELP,
     percent,
     print_columns,
@@ -20,8 +22,6 @@ from pydplib.cli._anonymity_words import (
     read_pairs,
     role_options,
 )
-from pydplib.cli._inputs import InputFile, csv_options, open_files
-from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
 from pydplib.policy import PARTNER_ROLES
 
@@ -107,8 +107,8 @@ def command(
       pydplib attack visits.csv out.csv --quasi age,sex,zip --sensitive diagnosis --report leak.html
       pydplib attack reports.csv noisy.csv --noisy age --noise-factor high --for third_party
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
-    from pydplib.cli._anonymize_config import Roles
-    from pydplib.cli._outputs import check_targets, staged
+    from pydplib.cli.outputs import check_targets, staged
+    from pydplib.cli.tables.configuration import Roles
 
     if noise_factor is not None and not noisy:
         raise click.UsageError("--noise-factor says how noisy the columns of --noisy are: name them.")
