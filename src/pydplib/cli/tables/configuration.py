@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pydplib.anonymity import (
-    AlphaK,
-    AverageRisk,
-    BetaLikeness,
     Codes,
     Cuts,
     Dates,
-    DeltaDisclosure,
-    DeltaPresence,
     Hierarchy,
     Intervals,
-    KAnonymity,
-    KMap,
-    LDiversity,
     Masking,
     Model,
-    PopulationUniqueness,
     Pseudonym,
     TableHierarchy,
-    TCloseness,
     TopBottom,
 )
+from pydplib.anonymity.models import MODELS as BY_NAME
 from pydplib.errors import HierarchyError, ParameterError, PydplibError, SchemaError, did_you_mean
 from pydplib.schema import Schema
 
@@ -126,18 +117,8 @@ def to_table(hierarchy: Hierarchy, values: Sequence[Any]) -> TableHierarchy:
     return TableHierarchy(rows, from_data=hierarchy.from_data)
 
 
-MODELS: dict[str, type[Model]] = {
-    "k-anonymity": KAnonymity,
-    "alpha-k": AlphaK,
-    "l-diversity": LDiversity,
-    "t-closeness": TCloseness,
-    "beta-likeness": BetaLikeness,
-    "delta-disclosure": DeltaDisclosure,
-    "k-map": KMap,
-    "delta-presence": DeltaPresence,
-    "average-risk": AverageRisk,
-    "population-uniqueness": PopulationUniqueness,
-}
+MODELS: dict[str, type[Model]] = {model.word: model for model in BY_NAME.values()}
+"""The models by their words in configuration files."""
 _ENTRIES = (
     "checked", "sheet", "schema", "person", "identifiers", "keep", "sensitive", "suppression", "method", "loss",
     "reference", "labels", "quasi_identifiers", "pseudonyms", "models",
@@ -332,7 +313,7 @@ def _read_model(entry: Any, folder: Path, open_table: OpenTable) -> tuple[Model,
     try:
         return kind(**values), columns
     except TypeError:
-        needed = known[:2] if kind in (AlphaK, PopulationUniqueness) else known[:1]
+        needed = [spec.name for spec in fields(kind) if spec.default is MISSING and spec.default_factory is MISSING]
         raise ParameterError(f"{name}: needs {', '.join(needed)}.") from None
     except ParameterError as error:
         raise ParameterError(f"{name}: {error}") from None
