@@ -12,6 +12,7 @@ from pydplib.cli.answers.questions import QuestionCommand, asking, open_session,
 from pydplib.cli.outputs import check_targets
 from pydplib.cli.progress import waiting
 from pydplib.errors import ParameterError
+from pydplib.release.formats import TABLE_FORMATS
 
 _PICTURES = ("png", "svg", "pdf")
 
@@ -66,12 +67,15 @@ def command(
         _draw(release, form, output)
         click.echo(f"Wrote {output}. Cost: {release.cost}.{told} Left for '{given['recipient']}': {left}.")
         return
-    text = {"json": release.to_json, "csv": lambda: release_csv(release), "text": lambda: str(release)}[form]()
+    if form in TABLE_FORMATS:
+        content = TABLE_FORMATS[form].write(release, "\n")
+    else:
+        content = f"{release.to_json() if form == 'json' else release}\n".encode()
     if output is not None:
-        _write(output, text)
+        _write(output, content)
         click.echo(f"Wrote {output}. Cost: {release.cost}.{told} Left for '{given['recipient']}': {left}.")
         return
-    click.echo(text, nl=not text.endswith("\n"))
+    click.echo(content.decode(), nl=not content.endswith(b"\n"))
     if form == "text":
         click.echo(f"  left       {left}")
 
@@ -95,27 +99,15 @@ def _form(as_json: bool, as_csv: bool, as_html: bool, as_png: bool, output: Path
         raise ParameterError("Choose one of --json, --csv, --html and --png.")
     if not chosen and output is not None:
         suffix = output.suffix.lower().lstrip(".")
-        if suffix not in ("json", "csv", "html", *_PICTURES, "txt", ""):
-            raise ParameterError(
-                f"--output cannot write '.{suffix}'. Choose a name that ends in .csv, .json, .html, .png, .svg, .pdf "
-                "or .txt."
-            )
+        if suffix not in (*TABLE_FORMATS, "json", "html", *_PICTURES, "txt", ""):
+            endings = ", ".join(f".{ending}" for ending in (*TABLE_FORMATS, "json", "html", *_PICTURES))
+            raise ParameterError(f"--output cannot write '.{suffix}'. Choose a name that ends in {endings} or .txt.")
         chosen = [suffix] if suffix not in ("txt", "") else []
     form = chosen[0] if chosen else "text"
-    if form in ("html", *_PICTURES) and output is None:
+    binary = form in TABLE_FORMATS and not TABLE_FORMATS[form].is_text
+    if (binary or form in ("html", *_PICTURES)) and output is None:
         raise ParameterError(f"--{form} needs a file: --output answer.{form}.")
     return form
-
-
-def release_csv(release: Any) -> str:
-    """Return a release, or the tables of a joint purchase, as CSV."""
-    from pydplib._csv_text import csv_pieces
-    from pydplib.release import Release
-    from pydplib.release.frames import release_columns
-
-    columns = release_columns(release) if isinstance(release, Release) else release.columns()
-    # Keys can be words of the data: a spreadsheet must not run one as a formula.
-    return "".join(csv_pieces(list(columns), zip(*columns.values(), strict=True), end="\n"))
 
 
 def _draw(release: Any, form: str, output: Path | None) -> None:
@@ -129,9 +121,9 @@ def _draw(release: Any, form: str, output: Path | None) -> None:
         plot.to_png(figure, output)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     try:
-        path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+        path.write_bytes(content)
     except OSError:
         raise ParameterError(f"'{path}' cannot be written.") from None
 

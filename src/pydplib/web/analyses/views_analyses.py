@@ -15,10 +15,10 @@ from pydplib.budget.units import show_nano
 from pydplib.plot import heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
+from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
 from pydplib.web.analyses.asking import answer_bytes, release_of
 from pydplib.web.analyses.budgets import recipient_names
-from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.figures import figure_of, headline_of, in_words, rest_words, sampling_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import of_table, titles_of
@@ -110,9 +110,9 @@ def analysis_receive(request: HttpRequest) -> HttpResponse:
 def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
     """Give out released values as CSV or JSON, or the signed receipt."""
     item = check_see(request)
-    if kind == "csv":
-        content: str | bytes = to_csv(release_of(item))
-        content_type = "text/csv; charset=utf-8"
+    content: str | bytes
+    if kind in TABLE_FORMATS:
+        content, content_type = TABLE_FORMATS[kind].write(release_of(item), "\r\n"), TABLE_FORMATS[kind].media_type
     elif kind == "json":
         content, content_type = answer_bytes(item), "application/json"
     elif kind == "receipt" and item.receipt:
@@ -156,6 +156,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     values: dict[str, Any] = {
         "project": item.project,
         "item": item,
+        "formats": TABLE_FORMATS.values(),
         "words": words,
         "title": item.title or words,
         "release": release,
