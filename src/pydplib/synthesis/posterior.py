@@ -21,7 +21,7 @@ from pydplib.noise.randomness import Source
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace
 from pydplib.release.statistics.noise import check_confidence
 from pydplib.synthesis.drawing import uniforms
-from pydplib.synthesis.model import Floats, Model, NoisyTable, lift, sum_to
+from pydplib.synthesis.model import FittedModel, Floats, NoisyTable, lift, sum_to
 from pydplib.synthesis.tree import Columns, JunctionTree
 
 WINDOW = 8.0
@@ -130,7 +130,7 @@ def draw_gamma(shape: Floats, *, source: Source | None = None) -> Floats:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PosteriorEstimate:
     """A number about the population with its interval.
 
     Attributes:
@@ -146,7 +146,7 @@ class Estimate:
     p_value: float | None = None
 
 
-def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> Estimate:
+def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> PosteriorEstimate:
     """Return the interval of one number from many draws of it.
 
     To each side of the median it reaches as far as a normal distribution with the spread of that side: the middle 68 %
@@ -167,12 +167,12 @@ def interval_of(draws: Floats, *, confidence: float, null: float | None = None) 
     if null is not None:
         spread = below if null < centre else above
         p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, m - 1))
-    return Estimate(centre, centre - reach * below, centre + reach * above, p_value)
+    return PosteriorEstimate(centre, centre - reach * below, centre + reach * above, p_value)
 
 
 def combine_copies(
     estimates: Sequence[float], variances: Sequence[float], *, confidence: float = 0.95, null: float = 0.0
-) -> Estimate:
+) -> PosteriorEstimate:
     """Return one estimate from the analyses of several copies of a synthetic table, by Rubin's rules.
 
     The estimate is the mean; its variance T = (1 + 1/m) b - v, with b the variance between the copies and v the mean of
@@ -202,7 +202,7 @@ def combine_copies(
     freedom = max(2.0, (m - 1) * (total / between) ** 2) if total > 0 else m - 1.0
     centre, reach = float(np.mean(estimates)), student_quantile(0.5 + check_confidence(confidence) / 2, freedom)
     p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, freedom))
-    return Estimate(centre, centre - reach * spread, centre + reach * spread, p_value)
+    return PosteriorEstimate(centre, centre - reach * spread, centre + reach * spread, p_value)
 
 
 def student_cdf(t: float, freedom: float) -> float:
@@ -293,7 +293,7 @@ def draw_model(
     possible: Mapping[Columns, Floats] | None = None,
     source: Source | None = None,
     sweeps: int = 20,
-) -> Model:
+) -> FittedModel:
     """Return the model of one copy: a draw of the population's probabilities.
 
     Every relation keeps the association of its own draw. The shares of a column come from one draw only, that of the
@@ -304,7 +304,7 @@ def draw_model(
     possible = {} if possible is None else possible
     held_by = [*(t.columns for t in one_ways), *(t.columns for t in relations), *possible]
     tree = JunctionTree.of(shape, held_by)
-    bare = Model(tree, {}, possible)
+    bare = FittedModel(tree, {}, possible)
     drawn = {}
     for table in relations:
         rates = draw_rates(table, 1, pure=pure, source=source)[0]
@@ -325,7 +325,7 @@ def draw_model(
         aims[columns] = _raked(table_drawn, columns, shares)
     weights = {columns: np.zeros(aim.shape) for columns, aim in aims.items()}
     weights |= {(column,): np.log(share + 1e-12) for column, share in shares.items()}
-    model = Model(tree, weights, possible)
+    model = FittedModel(tree, weights, possible)
     wide = [columns for columns in aims if len(columns) > 1 or possible]
     for _ in range(sweeps if len(wide) > 1 or possible else 1):
         worst = 0.0
@@ -333,7 +333,7 @@ def draw_model(
             held, aim = model.probabilities(columns), aims[columns]
             worst = max(worst, float(np.abs(held - aim).sum()))
             weights[columns] = weights[columns] + np.where(held > 0, np.log((aim + 1e-15) / (held + 1e-15)), 0.0)
-            model = Model(tree, weights, possible)
+            model = FittedModel(tree, weights, possible)
         if worst < 1e-3:
             break
     return model

@@ -14,7 +14,7 @@ from pydplib.capture import Template
 from pydplib.errors import BudgetError, ParameterError, PolicyError, QuestionError
 from pydplib.release import Price, Session
 from pydplib.synthesis import SyntheticTable
-from pydplib.synthesis.purchase import Design, design
+from pydplib.synthesis.purchase import SyntheticDesign, design
 from pydplib.synthesis.table import MECHANISM
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.design.values import epsilon_left
@@ -199,12 +199,12 @@ def _compared(one: Variant, other: Variant) -> str:
     return f"{lines} “Leaves” is the largest single question without a delta that your organisation could still ask."
 
 
-def _parts(made: Design) -> int:
+def _parts(made: SyntheticDesign) -> int:
     """Return among how many tables the budget is split, as far as it is known before: a search takes about as much."""
     return len(made.variables) * (2 if made.find else 1) + len(made.relations)
 
 
-def _variance(made: Design) -> float:
+def _variance(made: SyntheticDesign) -> float:
     return float(made.spending.variance(made.budget / _parts(made)))
 
 
