@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("pydplib.web.projects.urls")),
     path("", include("pydplib.web.reporting.urls")),
     path("", include("pydplib.web.intake.urls")),
+    path("", include("pydplib.web.tables.urls")),
     path("", include("pydplib.web.analyses.urls")),
     path("", include("pydplib.web.dashboards.urls")),
     path("", include("pydplib.web.exports.urls")),

@@ -1,26 +1,23 @@
 """Files for further tables: received like those of imports, Parquet too, and gone when they were taken in."""
 
-# Paths enter SQL through sql_text() and parquet_source() only.
-# ruff: noqa: S608
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
-from pydplib._duckdb_files import check_parquet_names, exact_name, parquet_source, sql_name, sql_text
-from pydplib.engine.duckdb_engine import open_connection
-from pydplib.errors import DataError
-from pydplib.tables.cells import Decimals
+from pydplib.errors import DataError, looks_like_names
+from pydplib.schema import COLUMN_KINDS, Storage
+from pydplib.tables.cells import NUMBER_PATTERN, Decimals, day_text, number_text, truth_of
 from pydplib.web.intake import uploads
-from pydplib.web.intake.uploads import MOST_COLUMNS, MOST_ROWS, Received
+from pydplib.web.intake.uploads import MOST_COLUMNS, MOST_ROWS, MOST_UNPACKED, Received
 from pydplib.web.tables.models import TableUpload
 
 _PARQUET = b"PAR1"
-_MEMORY = "512MB"
 
 
 def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
@@ -57,26 +54,46 @@ def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
 
 def _plain_parquet(raw: Path, plain: Path) -> Received:
     """Write a Parquet file as CSV, every cell as its text."""
-    source = parquet_source(exact_name(raw))
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
     try:
-        with open_connection(memory_limit=_MEMORY, keep_to=(uploads.folder(),)) as connection:
-            names = connection.sql(f"SELECT * FROM {source} LIMIT 0").columns
-            check_parquet_names(connection, exact_name(raw))
-            rows = int(connection.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0])
-            if not rows:
-                raise DataError("The file has names of columns, but no rows.")
-            if rows > MOST_ROWS or len(names) > MOST_COLUMNS:
-                raise DataError(f"The file has more than {MOST_ROWS} rows or {MOST_COLUMNS} columns. Split it.")
-            os.close(os.open(plain, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-            cells = ", ".join(f"CAST({sql_name(name)} AS VARCHAR) AS {sql_name(name)}" for name in names)
-            connection.execute(
-                f"COPY (SELECT {cells} FROM {source}) TO {sql_text(str(plain))} "
-                "(FORMAT csv, HEADER, NULLSTR '', USE_TMP_FILE false)"
-            )
-            os.chmod(plain, 0o600)
-    except duckdb.Error:
+        with parquet.ParquetFile(raw) as file:
+            names, facts = [str(name) for name in file.schema_arrow.names], file.metadata
+            _check_parquet(names, facts)
+            with os.fdopen(os.open(plain, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", newline="") as out:
+                writer = csv.writer(out, lineterminator="\n")
+                writer.writerow(names)
+                for batch in file.iter_batches(batch_size=10_000):
+                    cells = [[_text(cell) for cell in column.to_pylist()] for column in batch.columns]
+                    writer.writerows(zip(*cells, strict=True))
+            return Received("csv", facts.num_rows, tuple(names))
+    except (pa.ArrowException, OSError, ValueError, OverflowError):
+        # Its own words may quote a cell.
         raise DataError("The Parquet file cannot be read. Check that it is complete, or save it as CSV.") from None
-    return Received("csv", rows, tuple(names))
+
+
+def _check_parquet(names: list[str], facts: Any) -> None:
+    """Refuse a Parquet file by what it says of itself, before any cell is read."""
+    if not facts.num_rows:
+        raise DataError("The file has names of columns, but no rows.")
+    if facts.num_rows > MOST_ROWS or len(names) > MOST_COLUMNS:
+        raise DataError(f"The file has more than {MOST_ROWS} rows or {MOST_COLUMNS} columns. Split it.")
+    if sum(facts.row_group(place).total_byte_size for place in range(facts.num_row_groups)) > MOST_UNPACKED:
+        raise DataError("The file unpacks to far more than a table needs. Leave out columns, or save it as CSV.")
+    if len({name.casefold() for name in names}) != len(names):
+        raise DataError("Two columns have one name (large and small letters count as one). Rename one.")
+    if not looks_like_names(names):
+        raise DataError("Some names of columns are empty, too long or no text. Rename them.")
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as a file of text has it; what is no plain value is missing."""
+    if cell is None or cell != cell or isinstance(cell, bytes | list | dict):
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
 
 
 def decimals_of(upload: TableUpload) -> Decimals:
@@ -107,3 +124,57 @@ def remove_uploads(found: Any) -> int:
         uploads.remove(key)
     found.delete()
     return len(keys)
+
+
+_FEW = 30  # a text column with at most this many different values is proposed as a category
+_LOOKED_AT = 5_000  # rows: a guess is a help, no more
+_SAMPLES, _SAMPLED_ROWS, _LETTERS = 3, 200, 40
+
+
+def guessed_kinds(upload: TableUpload) -> dict[str, str]:
+    """Return column of the file -> the kind that its cells look like; free texts are left out.
+
+    Bounds and values are the owner's to say: data never choose them.
+    """
+    if not uploads.path_of(upload.key).exists():
+        return {}
+    columns: list[set[str]] = [set() for _ in upload.columns]
+    for cells in islice(uploads.table_rows(upload.key), _LOOKED_AT):
+        for found, cell in zip(columns, cells, strict=False):
+            if cell.strip():
+                found.add(cell.strip())
+    return {name: _guess(found, upload) for name, found in zip(upload.columns, columns, strict=True)}
+
+
+def _guess(cells: set[str], upload: TableUpload) -> str:
+    """Return the first kind that takes all cells of a column, in the order of the schema's own proposals."""
+    few = len(cells) <= _FEW
+    storage = next((storage for storage, fits in _LOOKS if cells and all(fits(cell, upload) for cell in cells)), "text")
+    kinds = [(kind, shape.propose(storage, few=few)) for kind, shape in COLUMN_KINDS.items() if shape.can_be_asked]
+    return next((kind for kind, lines in kinds if lines is not None), "")
+
+
+def _is_number(cell: str, upload: TableUpload) -> bool:
+    return re.fullmatch(NUMBER_PATTERN, number_text(cell, decimals_of(upload))) is not None
+
+
+# Codes such as 01067 are texts: as a number they would lose their zeros.
+_LOOKS: tuple[tuple[Storage, Callable[[str, TableUpload], bool]], ...] = (
+    ("integer", lambda cell, upload: re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", cell) is not None),
+    ("float", lambda cell, upload: _is_number(cell, upload) and re.match(r"-?0[0-9]", cell) is None),
+    ("date", lambda cell, upload: re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", day_text(cell)) is not None),
+    ("flag", lambda cell, upload: truth_of(cell) is not None),
+)
+
+
+def samples_of(upload: TableUpload) -> dict[str, list[str]]:
+    """Return column -> a few different cells from the top of the file, for its owner's eyes."""
+    found: dict[str, list[str]] = {name: [] for name in upload.columns}
+    if not uploads.path_of(upload.key).exists():
+        return found
+    for cells in islice(uploads.table_rows(upload.key), _SAMPLED_ROWS):
+        for name, cell in zip(upload.columns, cells, strict=False):
+            word = cell.strip()[:_LETTERS]
+            if word and word not in found[name] and len(found[name]) < _SAMPLES:
+                found[name].append(word)
+    return found
