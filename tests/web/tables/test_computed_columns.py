@@ -147,3 +147,23 @@ def test_grammar_form_and_api_ask_the_same_question(study: Any, words: str, fiel
     assert answer.status_code == 200, answer.content
     paid = study.owner.post("/analyses/new", {**sent, "agreed": str(10**12)})
     assert paid.status_code == 302 and Analysis.objects.count() == 1  # one question, one answer
+
+
+def test_client_knows_the_tables_and_asks_them(study: Any) -> None:
+    from connected_client import connected
+
+    _, token = make_token(study.partner, name="notebook", scopes=("read", "ask"), days=1, second_factor=True)
+    project = connected(token).project(study.project.key)
+    assert list(project.data_tables) == ["", "follow_up", "reports_follow_up"]
+    visits = project.data_tables["follow_up"]
+    assert str(visits.column("psa_change").formula) == "change(psa by visit_date)"
+    question = dp.Mean("psa_change", by="first_arm", where=[dp.Where("arm").not_in(["standard"])])
+    assert project.price(question, epsilon=0.25, table="follow_up").epsilon == 0.25
+    assert project.ask(question, epsilon=0.25, table="follow_up").cost.nano_epsilon == 250_000_000
+    joined = project.ask(dp.Mean("psa_change", by="first_score"), epsilon=0.25, table="reports_follow_up")
+    assert len(joined.to_frame()["value"]) >= 5
+    # Opened by its own name alone, a computed column shows its bounds and not what it is computed from.
+    study.project.rules.filter(audience="collaborator").update(fields=["psa_change"], filters=[])
+    facts = connected(token).project(study.project.key).data_tables["follow_up"]
+    assert "psa" not in facts.columns and facts.column("psa_change").formula is None
+    assert facts.column("psa_change").high == 20
