@@ -22,7 +22,7 @@ DOWNLOADS = {
     "anonymize/<str:key>/download/<str:kind>": ("csv", "parquet", "xlsx"),
     "audit/export/<str:kind>": ("csv", "json", "jsonl"),
 }
-AT_THE_DESK = ("reports", "labelling", "templates", "data", "privacy-rights/patients")
+AT_THE_DESK = ("reports", "labelling", "templates", "data", "counts", "privacy-rights/patients")
 """Addresses that are walked in the project with free texts, too."""
 
 
@@ -76,7 +76,7 @@ def server_log() -> Iterator[io.StringIO]:
 
 def addresses(planted: Planted) -> Iterator[tuple[str, Any, str]]:
     """Yield every address of every world: its pattern, its door, and the address of an object with canaries."""
-    from pydplib.web.doors import views
+    from pydplib.web.people.permissions import views
 
     made_so_far: dict[tuple[str, str], Any] = {}
     study, desk = planted.worlds

@@ -32,7 +32,7 @@ def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     from django.test import TestCase
     from study_world import make_partner
 
-    from pydplib.web.demo import _add_follow_up, _synthetic_rows
+    from pydplib.web.demo import _add_follow_up, synthetic_rows
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
@@ -40,7 +40,7 @@ def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     atomics, before, home = TestCase._enter_atomics(), settings.CONFIGURATION, tmp_path_factory.mktemp("study")
     settings.CONFIGURATION = replace(before, home=home)
-    rows = list(islice(_synthetic_rows(), 60))
+    rows = list(islice(synthetic_rows(), 60))
     try:
         hospital = Hospital.objects.get_or_create(name="St. Example")[0]
         owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
@@ -66,9 +66,8 @@ def study_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def study(study_once: Any, db: None, settings_home: Path, sign_in: Any) -> Any:
     """Reports and visits of the same patients, computed columns and a join as the demonstration has them, published."""
-    from pydplib.web.doors import Place
     from pydplib.web.people.models import User
-    from pydplib.web.projects.models import Project
+    from pydplib.web.projects.models import Member, Project
 
     shutil.copytree(study_once.home, settings_home, dirs_exist_ok=True)
     owner = User.objects.get(pk=study_once.owner)
@@ -78,6 +77,6 @@ def study(study_once: Any, db: None, settings_home: Path, sign_in: Any) -> Any:
         project=Project.objects.get(pk=study_once.project),
         owner=client,
         partner=User.objects.get(pk=study_once.partner),
-        place=Place("collaborator"),
+        place=Member.as_role("collaborator"),
         rows=study_once.rows,
     )

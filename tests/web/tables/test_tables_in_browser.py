@@ -22,7 +22,7 @@ from itertools import islice
 sys.path.insert(0, sys.argv[1])
 from reporting_world import session_of
 from study_world import make_partner
-from pydplib.web.demo import _add_follow_up, _synthetic_rows
+from pydplib.web.demo import _add_follow_up, synthetic_rows
 from pydplib.web.demo_examples import REPORTS
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
@@ -32,7 +32,7 @@ from pydplib.web.projects.models import Member
 hospital = Hospital.objects.create(name="St. Example")
 owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
 keys, partner = {}, None
-for name, template, rows in (("study", "pirads-paper", islice(_synthetic_rows(), 80)), ("desk", "pirads-2.1", REPORTS)):
+for name, template, rows in (("study", "pirads-paper", islice(synthetic_rows(), 80)), ("desk", "pirads-2.1", REPORTS)):
     project = create_project(owner, name=name, purpose="research", legal_basis="Synthetic",
                              retention_until=dt.date(2040, 1, 1), template=template)
     accept_rows(project, project.templates.get(number=1), rows, actor=owner)
@@ -45,7 +45,7 @@ for name, template, rows in (("study", "pirads-paper", islice(_synthetic_rows(),
         partner = make_partner(project, "carl", role="collaborator")
     else:
         Member.objects.create(project=project, user=partner, role="collaborator")
-print(json.dumps({"keys": keys, "patients": [row["patient_id"] for row in islice(_synthetic_rows(), 2)],
+print(json.dumps({"keys": keys, "patients": [row["patient_id"] for row in islice(synthetic_rows(), 2)],
                   "sessions": {"olivia": session_of(owner), "carl": session_of(partner)}}))
 """
 

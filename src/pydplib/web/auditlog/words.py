@@ -112,6 +112,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "patient.find": "Searched a patient",
         "patient.identifiers": "Looked at a patient's identifiers",
         "patient.look": "Looked at a patient's records",
+        "data.count": "Looked at exact counts",
         "quality.look": "Looked at the data quality",
         "columns.declare": "Declared computed columns",
         "columns.leave_out": "Left a computed column out of a snapshot: it fits no more",
@@ -147,7 +148,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "dashboard.publish": "Published a dashboard",
         "dashboard.refuse": "Was refused the publishing of a dashboard",
         "dashboard.withdraw": "Withdrew a dashboard",
-        # Anonymized tables, attacks.
+        # Anonymized tables.
         "export.certificate": "Downloaded the certificate of an anonymized table",
         "export.deleted": "Said that their copies of a withdrawn table are deleted",
         "export.discard": "Threw an anonymized export away",
@@ -157,6 +158,16 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "export.plan": "Planned an anonymized table",
         "export.release": "Released an anonymized table",
         "export.withdraw": "Withdrew an anonymized table",
+        # Synthetic tables.
+        "synthetic.buy": "Bought a synthetic table",
+        "synthetic.deleted": "Said that their copies of a withdrawn synthetic table are deleted",
+        "synthetic.discard": "Threw away a synthetic table that was not paid",
+        "synthetic.download": "Downloaded a synthetic table",
+        "synthetic.make": "Made a synthetic table",
+        "synthetic.original": "Looked at the original next to a synthetic table",
+        "synthetic.receipt": "Downloaded the receipt of a synthetic table",
+        "synthetic.withdraw": "Withdrew a synthetic table",
+        # Attacks.
         "attack.discard": "Threw a run of attacks away",
         "attack.finish": "Finished a run of attacks",
         "attack.report": "Downloaded a leak report",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib import plot
-from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
+from pydplib.plot.recipes.sound import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema
@@ -17,7 +17,7 @@ from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
-from pydplib.web.analyses.receiving import Offer, offer_for
+from pydplib.web.analyses.receiving import SharedOffer, offer_for
 from pydplib.web.analyses.seeing import decision_for
 from pydplib.web.auditlog.writing import record
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
@@ -93,7 +93,7 @@ def releases_for(edition: Edition, place: Any) -> set[str]:
     return found | set(bought.exclude(release__in=shown.values("digest")).values_list("release_id", flat=True))
 
 
-def offer_of(edition: Edition, user: Any, place: Any) -> Offer | None:
+def offer_of(edition: Edition, user: Any, place: Any) -> SharedOffer | None:
     """Return what a reader's organisation would pay for the figures that it has not received; none for nothing."""
     return offer_for(edition.dashboard.project, user, place, releases_for(edition, place))
 

@@ -11,13 +11,18 @@ from pydplib.capture import Question, Template, show_value
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.reading import naming
 from pydplib.web.auditlog.words import words_of
-from pydplib.web.intake.models import Patient
 from pydplib.web.intake.snapshots import snapshots_with
+from pydplib.web.patients.models import Patient
 from pydplib.web.projects.fields import current_template
 from pydplib.web.reporting.models import FreeText, Report, ReportVersion
 from pydplib.web.tables.models import PersonRow
 
 _LOOKS = ("look", "find", "export", "identifiers", "access", "show", "read", "open", "fhir", "print")
+
+
+def count_reports(patient: Patient) -> int:
+    """Return how many reports there are about a patient."""
+    return Report.objects.filter(patient=patient).count()
 
 
 def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:

@@ -34,10 +34,10 @@ from pydplib.engine.joins import Joined
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Column, Schema, Text
-from pydplib.web import room
+from pydplib.web import leftovers, room
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.backups import leftovers
-from pydplib.web.intake.models import Patient, Snapshot
+from pydplib.web.intake.models import Snapshot
+from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
@@ -290,6 +290,11 @@ def people_in(snapshot: Snapshot) -> int:
     schema = Schema.from_json(snapshot.schema)
     source = parquet_source(exact_name(folder() / snapshot.file))
     return int(_query(f"SELECT count(DISTINCT {sql_name(str(schema.person))}) FROM {source}")[0][0])
+
+
+def snapshots_of(project: Project) -> list[Snapshot]:
+    """Return the snapshots of a project, the newest first; tables of repeating groups belong to these."""
+    return list(Snapshot.objects.filter(project=project, group="").select_related("template"))
 
 
 def published_snapshot(project: Any, group: str = "") -> Snapshot | None:

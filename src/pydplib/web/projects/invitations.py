@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import NEW_MEMBER, check_edit_rights
+from pydplib.web import hooks
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import rate_limits
 from pydplib.web.people.managing import family_of
@@ -79,6 +80,12 @@ def invitations_for(user: Any) -> list[Invitation]:
         .select_related("project__hospital", "by")
     )
     return list(found.order_by("-made")[:10])
+
+
+@hooks.account_page.register
+def account_facts(user: User) -> dict[str, object]:
+    """Return the open invitations, for the page of the account."""
+    return {"invitations": invitations_for(user)}
 
 
 def find_for(user: Any, key: str) -> Invitation | None:

@@ -15,9 +15,9 @@ from pydplib.schema.formulas import (
     Constant,
     Cut,
     Formula,
+    FormulaStep,
     Operand,
     Operation,
-    Step,
     compute,
     parse_formula,
     walk,
@@ -91,7 +91,7 @@ def _check(column: Column, schema: Schema) -> None:
 
 def _column_of(formula: Formula, schema: Schema, label: Label) -> Column | None:
     root, text = formula.root, str(formula)
-    if isinstance(root, Step):
+    if isinstance(root, FormulaStep):
         return _step_column(root, schema, label, text)
     if isinstance(root, Cut):
         edges = [str(Constant(edge)) for edge in root.edges]
@@ -109,7 +109,7 @@ def _column_of(formula: Formula, schema: Schema, label: Label) -> Column | None:
     return Number(_plain(found[0]), _plain(found[1]), label=label, derived=text)
 
 
-def _step_column(step: Step, schema: Schema, label: Label, text: str) -> Column | None:
+def _step_column(step: FormulaStep, schema: Schema, label: Label, text: str) -> Column | None:
     sources = [schema.columns[name] for name in step.columns]
     if step.kind in ("first", "last", "highest"):
         made: Any = replace(sources[0], derived=text, label=label, title="")  # type: ignore[type-var]
@@ -154,7 +154,7 @@ def _plain(number: float) -> float:
 
 def _meaning(formula: Formula, titles: Mapping[str, str]) -> str:
     root = formula.root
-    if not isinstance(root, Step):
+    if not isinstance(root, FormulaStep):
         return f"Of each record: {_written(formula, titles)}"
     names = [titles[name] for name in root.columns]
     order = " and ".join(titles[name] for name in root.order)
@@ -199,7 +199,7 @@ def _written(formula: Formula, titles: Mapping[str, str]) -> str:
 
 def _missing(formula: Formula, titles: Mapping[str, str]) -> str:
     root = formula.root
-    if isinstance(root, Step):
+    if isinstance(root, FormulaStep):
         if root.kind == "count_of":
             return "Never missing: somebody without such a record counts as 0."
         return "Missing where the patient has no such value."
@@ -211,7 +211,7 @@ def _missing(formula: Formula, titles: Mapping[str, str]) -> str:
 
 def _example(formula: Formula, schema: Schema, titles: Mapping[str, str]) -> str:
     """Return one computed value, from the middle of the declared bounds: a made-up record."""
-    if isinstance(formula.root, Step | Cut) or any(isinstance(node, Calendar) for node in walk(formula.root)):
+    if isinstance(formula.root, FormulaStep | Cut) or any(isinstance(node, Calendar) for node in walk(formula.root)):
         return ""
     values: dict[str, float | None] = {}
     for name in formula.columns:
