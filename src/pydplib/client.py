@@ -332,6 +332,7 @@ class Project:
     def __init__(self, client: Client, values: Mapping[str, Any]) -> None:
         self._client = client
         self._offer = values.get("offer")
+        self._tables = values.get("tables") or ()
         self.key: str = values["key"]
         self.name: str = values["name"]
         self.purpose: str = values["purpose"]
@@ -353,6 +354,11 @@ class Project:
         return tuple(self._offered["filters"])
 
     @property
+    def data_tables(self) -> dict[str, Schema]:
+        """What ``table=`` may name -> its public facts: reports (an empty name), lesions, visits, and tables as one."""
+        return {each["name"]: Schema.from_dict(each["schema"]) for each in self._tables}
+
+    @property
     def budget(self) -> Remaining | None:
         """What is left of your organisation's budget, asked again each time; none for roles that ask nothing."""
         own = self._client._get("projects", self.key, "budget")["own"]
@@ -371,7 +377,7 @@ class Project:
         """Return what a question would cost and how accurate it would be; nothing is spent.
 
         Give at most one of ``epsilon``, ``noise_factor`` and ``margin``; with none, the noise factor is your role's.
-        ``table`` names a repeating group of the template, such as ``"lesion"``, whose repetitions are the rows.
+        ``table`` names one of ``data_tables``, such as ``"lesion"`` or ``"follow_up"``; by default a row is a report.
         """
         body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence))
         body |= {"table": table} if table else {}
@@ -398,8 +404,7 @@ class Project:
             at_most: The most epsilon to spend on it in total, such as the price that you saw. If it would cost more,
                 it is refused; without it, it is paid whatever it costs.
             confidence: How often margins and intervals cover; another one is another release.
-            table: A repeating group of the template, such as ``"lesion"``, whose repetitions are the rows; by default
-                a row is a report.
+            table: One of ``data_tables``, such as ``"lesion"`` or ``"follow_up"``; by default a row is a report.
 
         Proof: the platform's session makes the release (see ``Session.release``); what is done here is reading it.
 

@@ -155,6 +155,29 @@ def _import(world: World) -> Any:
     )
 
 
+@maker("tables.TableUpload")
+def _table_upload(world: World) -> Any:
+    """A file of the owner whose columns are to be declared."""
+    from pydplib.web.tables.models import TableUpload
+
+    make_template(world)
+    return TableUpload.objects.create(
+        project=world.project, title="Visits", columns=["patient_id", "psa"], rows=1, by=world.owner
+    )
+
+
+@maker("tables.PersonTable")
+def _person_table(world: World) -> Any:
+    """A further table without rows."""
+    from pydplib.schema import Number, Schema
+    from pydplib.web.tables.models import PersonTable
+
+    schema = Schema({"visit_psa": Number(0, 100)}, person="patient_id", max_rows_per_person=12, name="visits")
+    return PersonTable.objects.create(
+        project=world.project, name="visits", title="Visits", declared=schema.to_json(), by=world.owner
+    )
+
+
 @maker("intake.Snapshot")
 def _snapshot(world: World) -> Any:
     from pydplib.capture import to_schema

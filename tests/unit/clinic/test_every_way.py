@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from neighbours import CLINICAL
-from pydplib.cli.answers.release import command
 
 import pydplib as dp
 from pydplib.attack.audits.subjects import subjects
+from pydplib.cli.answers.release import command
 from pydplib.clinic.question import PersonCounts
 from pydplib.errors import QuestionError
 from pydplib.plot.clinic import PICTURES
