@@ -10,8 +10,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 import pydplib as dp
+from pydplib.web import uploads
 from pydplib.web.auditlog.models import Line
-from pydplib.web.intake import housekeeping, uploads
+from pydplib.web.intake import housekeeping
 from pydplib.web.intake.snapshots import make_snapshot
 from pydplib.web.tables.models import PersonRow, PersonTable, TableUpload
 
