@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -207,3 +208,16 @@ def test_open_names_are_those_that_flow_one_at_a_time(rules: list[PolicyRule], l
     fields, filters = open_names(every, who, output(label), "research", policy=policy, on=TODAY)
     assert fields == {name for name in NAMES if flows(fields=(name,))}
     assert filters == {name for name in NAMES if flows(filters=(name,))}
+
+
+def test_synthetic_tables_flow_unless_the_owner_switched_them_off_and_within_the_row() -> None:
+    made = Output("dp_high", epsilon=0.5, synthetic=True)
+    third = FlowAudience("third_party")
+    assert can_flow(AGES, third, made, "research", policy=Policy(), on=TODAY)
+    off = PolicyRule("third_party", "dp_high", fields=("*",), epsilon_per_question=1.0, synthetic=False)
+    decision = may_flow(AGES, third, made, "research", policy=Policy((off,)), on=TODAY)
+    assert not decision and "has not switched on synthetic tables" in decision.reason
+    assert can_flow(AGES, third, Output("dp_high", epsilon=0.5), "research", policy=Policy((off,)), on=TODAY)
+    assert PolicyRule.from_dict(off.to_dict()) == off and "synthetic" not in replace(off, synthetic=True).to_dict()
+    dear = Output("dp_high", epsilon=1.5, synthetic=True)
+    assert not can_flow(AGES, third, dear, "research", policy=Policy(), on=TODAY), "the cap holds for them as well"
