@@ -82,7 +82,7 @@ def study(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_user: 
     """A published study of thirty reports, its owner and a partner, signed in."""
     from django.conf import settings
 
-    from pydplib.web.intake import uploads
+    from pydplib.web import uploads
 
     monkeypatch.setattr(settings, "CONFIGURATION", replace(settings.CONFIGURATION, home=tmp_path))
     (tmp_path / "uploads").mkdir()
