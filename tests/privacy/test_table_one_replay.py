@@ -28,12 +28,12 @@ def pairs() -> Pairs:
 
 
 @pytest.fixture(scope="module")
-def tables(pairs: Pairs) -> Iterator[tuple[dp.Table, dp.Table]]:
+def tables(pairs: Pairs) -> Iterator[tuple[dp.engine.Table, dp.engine.Table]]:
     with dp.load(pairs.smaller, pairs.schema) as smaller, dp.load(pairs.larger, pairs.schema) as larger:
         yield smaller, larger
 
 
-def counted(purchase: Purchase, pairs: Pairs, table: dp.Table) -> list[ExactTable]:
+def counted(purchase: Purchase, pairs: Pairs, table: dp.engine.Table) -> list[ExactTable]:
     """Return the integers of every example, as ``Purchase.count`` gives them of one."""
     cells = table.tables([pairs.plan(plan) for plan in purchase.plans])
     found = []

@@ -10,7 +10,7 @@ from neighbours import CLINICAL
 
 import pydplib as dp
 from pydplib.attack.audits.subjects import subjects
-from pydplib.cli.release import command
+from pydplib.cli.answers.release import command
 from pydplib.clinic.question import PersonCounts
 from pydplib.errors import QuestionError
 from pydplib.plot.clinic import PICTURES
