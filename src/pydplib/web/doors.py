@@ -158,10 +158,10 @@ def projects_of(user: Any) -> Any:
     """Return the projects in which a user has a place; their own hospital first: others cannot push in front."""
     from django.db.models import Case, IntegerField, Value, When
 
-    from pydplib.web.projects.models import Project
+    from pydplib.web.projects.models import Member, Project
 
     home = Case(When(hospital=user.hospital_id, then=Value(0)), default=Value(1), output_field=IntegerField())
-    return Project.objects.filter(members__user=user).order_by(home, "name", "id")
+    return Project.objects.filter(Member.is_current("members__"), members__user=user).order_by(home, "name", "id")
 
 
 def place_of(request: HttpRequest, project: Any) -> Place | None:

@@ -54,6 +54,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "invitation.decline": "Declined an invitation into another organisation's project",
         "invitation.receive": "Invited somebody of this hospital into another organisation's project",
         "member.accept": "Accepted an invitation into the project",
+        "member.expire": "Ended a membership on its day",
         "member.invite": "Invited a name of another organisation",
         "member.leave": "Left the project",
         "member.remove": "Removed a member",
