@@ -113,6 +113,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "patient.find": "Searched a patient",
         "patient.identifiers": "Looked at a patient's identifiers",
         "patient.look": "Looked at a patient's records",
+        "assessment.make": "Made an impact assessment",
         "data.count": "Looked at exact counts",
         "quality.look": "Looked at the data quality",
         "snapshot.count": "Bought a noisy number of records for prices",
