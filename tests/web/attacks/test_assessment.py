@@ -49,6 +49,22 @@ def test_texts_of_the_project_stay_texts(study: Any, name: str) -> None:
     assert name not in text and "<img" not in text and "@import" not in text.split("<style>")[1].split("</style>")[0]
 
 
+def test_attacks_that_were_tried_are_in_it_with_their_numbers(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pydplib.web.attacks import running
+    from pydplib.web.attacks.starting import start_run
+
+    monkeypatch.setattr(running, "BACKGROUND", False)
+
+    assert "was not used yet" in to_html(assess(study.project), made_by="Olga")
+    run = start_run(study.owner, study.project, subject="audience:third_party", data="twin", minutes=1)
+    run.refresh_from_db()
+    assert run.state == "done", run.problem
+    tried = assess(study.project).facts["risks"]["tried"]
+    assert [each["name"] for each in tried] == [run.name] and tried[0]["attacks"]
+    text = to_html(assess(study.project), made_by="Olga")
+    assert tried[0]["attacks"][0]["attack"] in text and run.result["verdict"]["headline"] in text
+
+
 @needs_pdf
 def test_pdf_has_pages_and_fetches_nothing(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from pydplib.web.attacks import assessment

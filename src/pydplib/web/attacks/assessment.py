@@ -20,9 +20,11 @@ from django.utils import timezone
 from pydplib._version import __version__
 from pydplib.attack import AUDIENCES
 from pydplib.errors import MissingExtraError
+from pydplib.plot.attacks import name_of
 from pydplib.policy import DEFAULT_BUDGETS, ROLES
 from pydplib.web.attacks.giving import Given, given_to_all, if_all_is_spent
 from pydplib.web.attacks.models import AttackRun
+from pydplib.web.attacks.showing import results_of
 from pydplib.web.attacks.verdicts import verdict_of
 from pydplib.web.auditlog.models import Line
 from pydplib.web.intake.models import Snapshot
@@ -37,6 +39,7 @@ OPEN = (
     "Who decides on the rest of the risk, and when this assessment is looked at again (Art. 35(11)).",
 )
 """What a program cannot say."""
+_MOST_ATTACKS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +147,8 @@ def _row(given: Given, runs: Mapping[str, AttackRun]) -> dict[str, Any]:
 
 def _tried(run: AttackRun) -> dict[str, Any]:
     result = run.result
-    found = [*result["simulated"], *(each for table in result["tables"] for each in table["attacks"])]
-    worst = sorted(found, key=lambda each: (each.get("due", 0), each.get("success", 0)), reverse=True)[:8]
+    stored = [*result["simulated"], *(each for table in result["tables"] for each in table["attacks"])]
+    worst = sorted(results_of(stored), key=lambda each: (each.due, each.advantage), reverse=True)[:_MOST_ATTACKS]
     return {
         "name": run.name,
         "day": None if run.ended is None else timezone.localtime(run.ended).date().isoformat(),
@@ -154,10 +157,10 @@ def _tried(run: AttackRun) -> dict[str, Any]:
         "reasons": result["verdict"]["reasons"],
         "attacks": [
             {
-                "attack": each["attack"],
-                "right": f"{100 * each['success']:.1f} %",
-                "guess": f"{100 * each['baseline']:.1f} %",
-                "exposed": f"{100 * each.get('due', 0):.2f} %",
+                "attack": name_of(each),
+                "right": f"{100 * each.success:.1f} %",
+                "guess": f"{100 * each.baseline:.1f} %",
+                "exposed": f"{100 * each.due:.2f} %",
             }
             for each in worst
         ],

@@ -26,7 +26,9 @@ def day_field(**options: Any) -> forms.DateField:
 class ProjectForm(forms.Form):
     """What a project is for."""
 
-    name = forms.CharField(max_length=120, help_text="Short, as your colleagues call it: PI-RADS register.")
+    name = forms.CharField(
+        max_length=120, help_text="As your colleagues call it: PI-RADS register. At most 120 letters."
+    )
     purpose = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 3}),
         max_length=2000,

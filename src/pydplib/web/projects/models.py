@@ -20,8 +20,8 @@ ROLE_CHOICES = [(role.name, role.title) for role in ROLES.values()]
 
 
 def project_key(name: str) -> str:
-    """Return a readable key that cannot be guessed: ``pirads-4f2a91``."""
-    return f"{slugify(name)[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
+    """Return a readable key that cannot be guessed: ``pirads-4f2a91``; of "Großes Register", ``grosses-register-...``."""
+    return f"{slugify(name.casefold())[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
 
 
 class Project(models.Model):
