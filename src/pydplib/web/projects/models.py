@@ -20,7 +20,7 @@ ROLE_CHOICES = [(role.name, role.title) for role in ROLES.values()]
 
 
 def project_key(name: str) -> str:
-    """Return a readable key that cannot be guessed: ``pirads-4f2a91``; of "Großes Register", ``grosses-register-...``."""
+    """Return a readable key that cannot be guessed: ``pirads-4f2a91``, or ``grosses-register-...`` with an ß."""
     return f"{slugify(name.casefold())[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
 
 
