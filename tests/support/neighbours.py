@@ -204,7 +204,7 @@ class Pairs:
             found.append(ExactTable(plan, keys, tuple(values[rows] for values in exact.values)))
         return found
 
-    def ask(self, plan: Plan, smaller: dp.Table, larger: dp.Table) -> list[tuple[ExactTable, ExactTable]]:
+    def ask(self, plan: Plan, smaller: dp.engine.Table, larger: dp.engine.Table) -> list[tuple[ExactTable, ExactTable]]:
         """Return the integers of every example, without the person and with him: two questions to the engine."""
         asked = self.plan(plan)
         tables = [self.split(table.aggregate(asked), plan) for table in (smaller, larger)]

@@ -119,7 +119,7 @@ def make_template(world: World) -> Any:
 
 @maker("intake.Patient")
 def make_patient(world: World) -> Any:
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
 
     made, _ = Patient.objects.get_or_create(project=world.project, pseudonym="p" * 64)
     return made

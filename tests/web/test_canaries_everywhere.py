@@ -76,7 +76,7 @@ def server_log() -> Iterator[io.StringIO]:
 
 def addresses(planted: Planted) -> Iterator[tuple[str, Any, str]]:
     """Yield every address of every world: its pattern, its door, and the address of an object with canaries."""
-    from pydplib.web.doors import views
+    from pydplib.web.people.permissions import views
 
     made_so_far: dict[tuple[str, str], Any] = {}
     study, desk = planted.worlds

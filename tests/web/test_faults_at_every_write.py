@@ -196,7 +196,7 @@ def test_upload_on_a_full_disk_leaves_neither_row_nor_file(study: Any) -> None:
 def test_signing_with_the_database_locked_at_any_write_signs_once_or_not_at_all(study: Any) -> None:
     from pydplib.web.auditlog.models import Line
     from pydplib.web.auditlog.verification import verify
-    from pydplib.web.intake.pseudonyms import patient_for
+    from pydplib.web.patients.pseudonyms import patient_for
     from pydplib.web.reporting.models import Report, ReportVersion
 
     report = Report.objects.create(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pydplib._shown import Shown
-from pydplib.anonymity.measures import SensitiveMeasures, measure_spread
+from pydplib.anonymity.assessment.measures import SensitiveMeasures, measure_spread
 from pydplib.anonymity.models import (
     AlphaK,
     AverageRisk,
@@ -24,11 +24,11 @@ from pydplib.anonymity.models import (
     PopulationUniqueness,
     TCloseness,
 )
-from pydplib.anonymity.plain import as_text
-from pydplib.anonymity.problem import Rule
-from pydplib.anonymity.resolved import Ints
-from pydplib.anonymity.spellings import SeenFrame
-from pydplib.anonymity.view import Spread, View, look_at, one_of_each, spread_of
+from pydplib.anonymity.search.problem import ModelRule
+from pydplib.anonymity.tables.columns import Ints
+from pydplib.anonymity.tables.frames import SeenFrame
+from pydplib.anonymity.tables.values import as_text
+from pydplib.anonymity.tables.view import Spread, View, look_at, one_of_each, spread_of
 from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
 
 _SLACK = 1e-7
@@ -120,7 +120,7 @@ class Certificate(Shown):
 def certify(
     frame: SeenFrame,
     names: Sequence[str],
-    rules: Sequence[Rule],
+    rules: Sequence[ModelRule],
     reference: Mapping[str, Mapping[Any, float]],
     *,
     person: Ints | None = None,
@@ -158,7 +158,7 @@ def certify(
 
 def certify_view(
     view: View,
-    rules: Sequence[Rule],
+    rules: Sequence[ModelRule],
     reference: Mapping[str, Mapping[Any, float]],
     spread: Callable[[str, Mapping[Any, float] | None], Spread],
     counted: str,
@@ -168,7 +168,7 @@ def certify_view(
     """Measure every rule on the classes of an output, wherever they were counted."""
     measured: dict[tuple[str, Any, int, bool], SensitiveMeasures] = {}
 
-    def measure(rule: Rule, *, against_input: bool) -> SensitiveMeasures:
+    def measure(rule: ModelRule, *, against_input: bool) -> SensitiveMeasures:
         name = rule.sensitive or ""
         order, tree = None, None
         if isinstance(rule.model, TCloseness):
@@ -185,7 +185,7 @@ def certify_view(
 
 
 def _state(
-    rule: Rule,
+    rule: ModelRule,
     view: View,
     measure: Any,
     cells: Callable[[], list[tuple[str | None, ...]]],

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pydplib.anonymity.hierarchies import Hierarchy
-from pydplib.anonymity.resolved import Bools, Floats
-from pydplib.anonymity.stats import (
+from pydplib.anonymity.assessment.population import population_uniqueness, sample_threshold
+from pydplib.anonymity.hierarchies.base import Hierarchy
+from pydplib.anonymity.search.statistics import (
     TOLERANCE,
     ClassStats,
     equal_distance,
     hierarchical_distance,
     ordered_distance,
 )
+from pydplib.anonymity.tables.columns import Bools, Floats
+from pydplib.anonymity.tables.values import from_plain, to_plain
 from pydplib.errors import ParameterError, did_you_mean
 
 
@@ -38,6 +41,10 @@ def _choice(name: str, value: Any, known: tuple[str, ...]) -> None:
         raise ParameterError(f"Unknown {name} '{value}'.{did_you_mean(value, known)}")
 
 
+MODELS: dict[str, type[Model]] = {}
+"""The models by name, as recipes store them; every class below ``Model`` enters itself."""
+
+
 @dataclass(frozen=True)
 class Model(ABC):
     """A privacy model. ``str(model)`` names it, ``paper`` says where it is from, ``bounds`` what it limits."""
@@ -54,14 +61,16 @@ class Model(ABC):
     relative: ClassVar[bool] = False
     """Whether classes are compared with the distribution of a whole table."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        MODELS[cls.__name__] = cls
+
     @abstractmethod
     def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
         """Return, per class, whether the model holds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain values, ready for JSON (population tables are left out)."""
-        from pydplib.anonymity.recipe import model_to_dict
-
         return model_to_dict(self)
 
 
@@ -372,8 +381,6 @@ class KMap(Model):
     @property
     def sample_size(self) -> int:
         """Without a population: the class size in the table that speaks for k in the population."""
-        from pydplib.anonymity.population import sample_threshold
-
         return sample_threshold(
             self.k, self.fraction or 1.0, self.significance, truncated=self.estimator == "zero-truncated"
         )
@@ -502,8 +509,6 @@ class PopulationUniqueness(Model):
 
         Where an estimator cannot say (every row of the table is unique), it counts as everybody.
         """
-        from pydplib.anonymity.population import population_uniqueness
-
         sizes, number = np.unique(np.asarray(size), return_counts=True)
         if not len(sizes) or sizes[0] > 1:
             return 0.0  # whoever is unique in the population is unique in every sample of it
@@ -523,3 +528,39 @@ def _named(sensitive: str | None) -> str:
     if sensitive is None:
         raise ParameterError("This model needs a sensitive column: anonymize(..., sensitive='diagnosis').")
     return sensitive
+
+
+def model_to_dict(model: Model) -> dict[str, Any]:
+    """Return a model as plain values; a population table is not stored, only that there was one."""
+    out: dict[str, Any] = {"model": type(model).__name__}
+    for spec in fields(model):
+        value = getattr(model, spec.name)
+        if spec.name == "population":
+            if value is not None:
+                out["population"] = "given"
+        elif isinstance(value, Hierarchy):
+            out[spec.name] = value.to_dict()
+        elif isinstance(value, tuple):
+            out[spec.name] = [to_plain(item) for item in value]
+        elif value is not None:
+            out[spec.name] = value
+    return out
+
+
+def model_from_dict(values: Mapping[str, Any], *, population: Any = None) -> Model:
+    """Read a model from plain values; one that needs a population gets it from the caller."""
+    values = dict(values)
+    kind = values.pop("model", None)
+    if kind not in MODELS:
+        raise ParameterError(f"Unknown model '{kind}'.{did_you_mean(kind, MODELS)}")
+    if values.pop("population", None) is not None:
+        values["population"] = population
+    if "hierarchy" in values:
+        values["hierarchy"] = Hierarchy.from_dict(values["hierarchy"])
+    if "order" in values:
+        values["order"] = tuple(from_plain(item) for item in values["order"])
+    try:
+        model: Model = MODELS[kind](**values)
+    except TypeError:
+        raise ParameterError(f"The saved model '{kind}' has unknown or missing entries.") from None
+    return model

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydplib.capture.model import Template
+from pydplib.capture.template import Template
 from pydplib.errors import DataError, ParameterError
 
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]

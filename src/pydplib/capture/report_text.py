@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from pydplib.capture.evaluate import Answers, evaluate
-from pydplib.capture.model import Group, Question, Template, Value
+from pydplib.capture.evaluation import Answers, evaluate
+from pydplib.capture.model import Group, Question, Value
 from pydplib.capture.patterns import fill_pattern, parse_pattern
 from pydplib.capture.plan import Node, Scope, is_shown
+from pydplib.capture.template import Template
 from pydplib.capture.values import find_option, show_value
 
 

@@ -47,7 +47,7 @@ class Past:
     def read(self, tables: Tables, quasi: Sequence[str]) -> list[Any]:
         """Return the earlier releases as ``anonymize`` takes them."""
         from pydplib.anonymity import Trace
-        from pydplib.anonymity.spellings import SeenFrame
+        from pydplib.anonymity.tables.frames import SeenFrame
         from pydplib.anonymity.traces import is_trace
 
         out: list[Any] = []

@@ -73,7 +73,7 @@ class ColumnFiles:
         """Look at a file: its format, separator and columns. A sheet of a workbook is read as CSV."""
         return self._tables.open(path, sheet=sheet, options=options, format=format)
 
-    def read(self, table: TableFile, column: str, data_type: str | None, *, public: str | None = None) -> Reading:
+    def read(self, table: TableFile, column: str, data_type: str | None, *, public: str | None = None) -> ColumnReading:
         """Return one column as a NumPy array of its own kind.
 
         Args:
@@ -105,13 +105,13 @@ class ColumnFiles:
         values = self._run(f"SELECT {value} AS value FROM {source}", "fetchnumpy")["value"]
         # No value may decide how decimals are written either, where a guarantee is claimed: semicolons go with commas.
         comma = found == "comma" if public is None else table.decimals != "." and table.separator == ";"
-        return Reading(values, kind, comma and kind == "float" and table.texts is not None)
+        return ColumnReading(values, kind, comma and kind == "float" and table.texts is not None)
 
     def write(
         self,
         table: TableFile,
         column: str,
-        reading: Reading,
+        reading: ColumnReading,
         values: NDArray[Any],
         *,
         keep: NDArray[np.bool_] | None,
@@ -154,7 +154,9 @@ class ColumnFiles:
             # The file was read to its end before.
             raise EngineError("The noisy column cannot be written in this format. Try another one.") from None
 
-    def _value(self, table: TableFile, column: str, reading: Reading, values: NDArray[Any], format: Format) -> str:
+    def _value(
+        self, table: TableFile, column: str, reading: ColumnReading, values: NDArray[Any], format: Format
+    ) -> str:
         if reading.kind == "text" or values.dtype == object or (reading.kind == "int" and values.dtype.kind == "f"):
             return "released.value"  # whole numbers beyond 64 bits too, as decimals
         if reading.comma:
@@ -222,7 +224,7 @@ class ColumnFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ColumnReading:
     """A column as it was read: the values, their kind, and whether decimals are written with a comma."""
 
     values: NDArray[Any]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 
-from pydplib.cli._doctor_finding import Finding
+from pydplib.cli._doctor_finding import DoctorFinding
 from pydplib.cli._doctor_platform import examine_platform
 
 # Extra -> the distributions that it brings, as pyproject.toml has them.
@@ -40,7 +40,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 CORE = ("numpy", "narwhals", "cryptography", "duckdb", "click", "rich")
 
 
-def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
+def examine(environment: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """Look at everything, one finding after the other; nothing is changed and nothing is sent."""
     yield _python()
     for name in CORE:
@@ -50,11 +50,13 @@ def examine(environment: Mapping[str, str]) -> Iterator[Finding]:
         old = [name for name in names if _too_old(name)]
         if old:
             words = f"too old: {', '.join(_too_old(name) for name in old)}; pip install -U 'pydplib[{extra}]'"
-            yield Finding("extra", extra, "broken", words)
+            yield DoctorFinding("extra", extra, "broken", words)
         elif missing:
-            yield Finding("extra", extra, "missing", f"pip install 'pydplib[{extra}]' brings {', '.join(missing)}")
+            yield DoctorFinding(
+                "extra", extra, "missing", f"pip install 'pydplib[{extra}]' brings {', '.join(missing)}"
+            )
         else:
-            yield Finding("extra", extra, "ok", ", ".join(f"{name} {_version(name)}" for name in names))
+            yield DoctorFinding("extra", extra, "ok", ", ".join(f"{name} {_version(name)}" for name in names))
     yield _try("noise", "random bits", _noise)
     yield _try("engine", "DuckDB", _duckdb)
     yield _try("engine", "SQLite", _sqlite)
@@ -72,13 +74,13 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _distribution(part: str, name: str, command: str) -> Finding:
+def _distribution(part: str, name: str, command: str) -> DoctorFinding:
     version = _version(name)
     if version is None:
-        return Finding(part, name, "broken", command)
+        return DoctorFinding(part, name, "broken", command)
     if old := _too_old(name):
-        return Finding(part, name, "broken", f"{old}: pip install -U pydplib")
-    return Finding(part, name, "ok", version)
+        return DoctorFinding(part, name, "broken", f"{old}: pip install -U pydplib")
+    return DoctorFinding(part, name, "ok", version)
 
 
 def _too_old(name: str) -> str:
@@ -106,17 +108,19 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     version = ".".join(map(str, sys.version_info[:3]))
     enough = sys.version_info >= (3, 11)
-    return Finding("core", "Python", "ok" if enough else "broken", version if enough else f"{version}: 3.11 is needed")
+    return DoctorFinding(
+        "core", "Python", "ok" if enough else "broken", version if enough else f"{version}: 3.11 is needed"
+    )
 
 
-def _try(part: str, name: str, work: Callable[[], str]) -> Finding:
+def _try(part: str, name: str, work: Callable[[], str]) -> DoctorFinding:
     try:
-        return Finding(part, name, "ok", work())
+        return DoctorFinding(part, name, "ok", work())
     except Exception as error:
-        return Finding(part, name, "broken", f"does not answer ({type(error).__name__})")
+        return DoctorFinding(part, name, "broken", f"does not answer ({type(error).__name__})")
 
 
 def _noise() -> str:
@@ -144,20 +148,22 @@ def _sqlite() -> str:
     return f"answers ({sqlite3.sqlite_version}); ledgers need 3.37"
 
 
-def _spark() -> Finding:
+def _spark() -> DoctorFinding:
     if _version("pyspark") is None:
-        return Finding("engine", "Spark", "missing", "pip install 'pydplib[spark]', and Java 17")
+        return DoctorFinding("engine", "Spark", "missing", "pip install 'pydplib[spark]', and Java 17")
     home = os.environ.get("JAVA_HOME")  # what Spark looks at first
     if home and not shutil.which("java", path=os.path.join(home, "bin")):
-        return Finding("engine", "Spark", "broken", "JAVA_HOME is set, but there is no Java: unset it, or correct it")
+        return DoctorFinding(
+            "engine", "Spark", "broken", "JAVA_HOME is set, but there is no Java: unset it, or correct it"
+        )
     if not home and not shutil.which("java"):
-        return Finding("engine", "Spark", "missing", "pyspark is there, Java is not: install a Java 17 runtime")
-    return Finding("engine", "Spark", "ok", f"pyspark {_version('pyspark')} and Java are there (not started)")
+        return DoctorFinding("engine", "Spark", "missing", "pyspark is there, Java is not: install a Java 17 runtime")
+    return DoctorFinding("engine", "Spark", "ok", f"pyspark {_version('pyspark')} and Java are there (not started)")
 
 
-def _postgres(environment: Mapping[str, str]) -> Finding:
+def _postgres(environment: Mapping[str, str]) -> DoctorFinding:
     if _version("psycopg") is None:
-        return Finding("engine", "PostgreSQL", "missing", "pip install 'pydplib[postgres]'")
+        return DoctorFinding("engine", "PostgreSQL", "missing", "pip install 'pydplib[postgres]'")
     from pydplib.errors import ParameterError
     from pydplib.web.configuration import database_url, postgres_database
 
@@ -166,9 +172,11 @@ def _postgres(environment: Mapping[str, str]) -> Finding:
         if url:
             postgres_database(url)
     except ParameterError as error:
-        return Finding("engine", "PostgreSQL", "broken", str(error))
+        return DoctorFinding("engine", "PostgreSQL", "broken", str(error))
     if not url:
-        return Finding("engine", "PostgreSQL", "ok", "the driver is there; no DATABASE_URL is set, so none was asked")
+        return DoctorFinding(
+            "engine", "PostgreSQL", "ok", "the driver is there; no DATABASE_URL is set, so none was asked"
+        )
     import psycopg
 
     try:
@@ -178,24 +186,24 @@ def _postgres(environment: Mapping[str, str]) -> Finding:
             way = "over TLS" if connection.pgconn.ssl_in_use else "without TLS: for this machine or a closed network"
     except (psycopg.Error, ValueError):
         # The error's own words may hold the address and the user: they are not repeated.
-        return Finding("engine", "PostgreSQL", "broken", "DATABASE_URL is set, but the server does not let us in")
-    return Finding("engine", "PostgreSQL", "ok", f"the server of DATABASE_URL answers ({number}), {way}")
+        return DoctorFinding("engine", "PostgreSQL", "broken", "DATABASE_URL is set, but the server does not let us in")
+    return DoctorFinding("engine", "PostgreSQL", "ok", f"the server of DATABASE_URL answers ({number}), {way}")
 
 
-def _mariadb() -> Finding:
+def _mariadb() -> DoctorFinding:
     if _version("pymysql") is None:
-        return Finding("engine", "MariaDB", "missing", "pip install 'pydplib[mariadb]'")
-    return Finding(
+        return DoctorFinding("engine", "MariaDB", "missing", "pip install 'pydplib[mariadb]'")
+    return DoctorFinding(
         "engine", "MariaDB", "ok", f"the driver is there (pymysql {_version('pymysql')}); no server was asked"
     )
 
 
-def _browser() -> Finding:
+def _browser() -> DoctorFinding:
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     named = os.environ.get("BROWSER_PATH")  # what the drawing library looks at first
     found = named if named and shutil.which(named) else next((name for name in names if shutil.which(name)), None)
     if _version("kaleido") is None:
-        return Finding("picture", "PNG and SVG", "missing", "pip install 'pydplib[plot]', and Chromium or Chrome")
+        return DoctorFinding("picture", "PNG and SVG", "missing", "pip install 'pydplib[plot]', and Chromium or Chrome")
     if found is None:
-        return Finding("picture", "PNG and SVG", "missing", "needs Chromium or Chrome, e.g. apt install chromium")
-    return Finding("picture", "PNG and SVG", "ok", f"drawn by {os.path.basename(found)}")
+        return DoctorFinding("picture", "PNG and SVG", "missing", "needs Chromium or Chrome, e.g. apt install chromium")
+    return DoctorFinding("picture", "PNG and SVG", "ok", f"drawn by {os.path.basename(found)}")

@@ -10,7 +10,7 @@ State = Literal["ok", "missing", "unsafe", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One line of the doctor's report.
 
     Args:
@@ -26,9 +26,9 @@ class Finding:
     words: str
 
 
-def looked(part: str, name: str, look: Callable[[], Finding]) -> Finding:
+def looked(part: str, name: str, look: Callable[[], DoctorFinding]) -> DoctorFinding:
     """Return what a look finds; a file that cannot be looked at is a finding too, and never the end of the report."""
     try:
         return look()
     except OSError as error:
-        return Finding(part, name, "broken", f"cannot be looked at: {error.strerror or type(error).__name__}")
+        return DoctorFinding(part, name, "broken", f"cannot be looked at: {error.strerror or type(error).__name__}")

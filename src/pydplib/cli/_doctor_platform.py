@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from pydplib.cli._doctor_finding import Finding, State, looked
+from pydplib.cli._doctor_finding import DoctorFinding, State, looked
 
-_finding = partial(Finding, "platform")
+_finding = partial(DoctorFinding, "platform")
 
 
-def examine_platform(environment: Mapping[str, str]) -> Iterator[Finding]:
+def examine_platform(environment: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """Look at the platform's settings and at its home, if there is one; nothing is opened for writing."""
     from pydplib.errors import ParameterError
     from pydplib.web.configuration import Configuration, postgres_database
@@ -32,7 +32,7 @@ def examine_platform(environment: Mapping[str, str]) -> Iterator[Finding]:
     yield from _reach(configuration.hosts, behind_tls=configuration.behind_tls, demo=configuration.demo)
 
 
-def _home(home: Path, *, embedded: bool) -> Iterator[Finding]:
+def _home(home: Path, *, embedded: bool) -> Iterator[DoctorFinding]:
     try:
         home.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -57,7 +57,7 @@ def _home(home: Path, *, embedded: bool) -> Iterator[Finding]:
         yield looked("platform", "ledger's head", lambda: _head(head))
 
 
-def _keys(folder: Path, *, needed: bool) -> Iterator[Finding]:
+def _keys(folder: Path, *, needed: bool) -> Iterator[DoctorFinding]:
     """Look at the folder of keys and at each; without the old ones a server would make new ones, which fit nothing."""
     if needed and not (folder / "sessions.key").exists():
         words = "the database is there, its keys are not: bring keys/ back from a backup before the server starts"
@@ -70,14 +70,14 @@ def _keys(folder: Path, *, needed: bool) -> Iterator[Finding]:
         yield looked("platform", f"key {path.stem}", partial(_key, path))
 
 
-def _key(path: Path) -> Finding:
+def _key(path: Path) -> DoctorFinding:
     rights = _rights(f"key {path.stem}", path, "chmod 600")
     if rights.state == "ok" and len(path.read_bytes().strip()) < 32:
         return _finding(rights.name, "broken", "is damaged: bring it back from a backup")
     return rights
 
 
-def _database(path: Path) -> Finding:
+def _database(path: Path) -> DoctorFinding:
     rights = _rights("database", path, "chmod 600")
     with path.open("rb") as file:
         start = file.read(16)
@@ -86,7 +86,7 @@ def _database(path: Path) -> Finding:
     return rights
 
 
-def _head(path: Path) -> Finding:
+def _head(path: Path) -> DoctorFinding:
     from pydplib.budget.chain import Head
     from pydplib.errors import LedgerError
 
@@ -99,8 +99,8 @@ def _head(path: Path) -> Finding:
     return rights
 
 
-def _rights(name: str, path: Path, command: str) -> Finding:
-    def look() -> Finding:
+def _rights(name: str, path: Path, command: str) -> DoctorFinding:
+    def look() -> DoctorFinding:
         rights = stat.S_IMODE(path.stat().st_mode)
         if rights & 0o077:
             verb = "read" if rights & 0o055 else "write to"
@@ -110,7 +110,7 @@ def _rights(name: str, path: Path, command: str) -> Finding:
     return looked("platform", name, look)
 
 
-def _reach(hosts: tuple[str, ...], *, behind_tls: bool, demo: bool) -> Iterator[Finding]:
+def _reach(hosts: tuple[str, ...], *, behind_tls: bool, demo: bool) -> Iterator[DoctorFinding]:
     """Say from where the platform is reached, and whether that is safe."""
     from pydplib.web.configuration import LOOPBACK
 

@@ -223,7 +223,7 @@ def _mostly(count: int, look: _Look) -> bool:
 
 
 def _hierarchy(name: str, kind: Kind, look: _Look) -> tuple[dict[str, Any], str]:
-    from pydplib.anonymity.automatic import nested_widths
+    from pydplib.anonymity.hierarchies.base import nested_widths
 
     if look.distinct <= 2 and (look.least, look.most) in _PAIRS:
         values: list[Any] = [look.least, look.most]

@@ -270,7 +270,7 @@ def automatic(table: Path | None, column: str | None, sheet: str | None, output:
     Examples:
       pydplib hierarchy make automatic --table visits.csv --column age -o age.csv
     """  # noqa: D301 - click needs the backspace itself
-    from pydplib.anonymity.automatic import hierarchy_from_values
+    from pydplib.anonymity.hierarchies.rules import hierarchy_from_values
 
     found = _values(None, table, column, sheet)
     _finish(hierarchy_from_values(found), found, output, force=force, from_table=True)

@@ -41,7 +41,7 @@ def open_platform(home: Path | None) -> None:
         raise EngineError(
             f"There is no platform in '{configuration.home}'. Name its folder with --home, or set DATABASE_URL."
         )
-    from pydplib.web.starting import check_database, start_django
+    from pydplib.web.startup import check_database, start_django
 
     start_django(configuration)
     check_database()

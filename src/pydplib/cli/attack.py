@@ -23,6 +23,7 @@ from pydplib.cli._anonymity_words import (
 from pydplib.cli._inputs import InputFile, csv_options, open_files
 from pydplib.cli.risk import check_quasi
 from pydplib.errors import AnonymityError, ParameterError, import_extra
+from pydplib.policy import PARTNER_ROLES
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Hierarchy
@@ -64,7 +65,7 @@ _MOST_WORKERS = 4
 @click.option(
     "--for",
     "audience",
-    type=click.Choice(["collaborator", "third_party", "public"]),
+    type=click.Choice([*PARTNER_ROLES, "public"]),
     help="End with code 15 unless this audience may get it.",
 )
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds; what is not done then is open.")
@@ -199,8 +200,8 @@ def _hierarchies(
 
 def _share_values(table: Any, data: Any, name: str) -> bool:
     """Whether a column has a value in both tables."""
-    from pydplib.anonymity.frames import Frame
-    from pydplib.anonymity.plain import show
+    from pydplib.anonymity.tables.frames import Frame
+    from pydplib.anonymity.tables.values import show
 
     first, second = (
         {show(value) for value in Frame(one).coded(name).values if value is not None} for one in (table, data)
@@ -237,7 +238,7 @@ def _bar(quiet: bool) -> Iterator[Callable[[int, int, str], None] | None]:
 
 
 def _print(found: LeakReport) -> None:
-    from pydplib.attack.audiences import kind_of
+    from pydplib.attack.leaks.audiences import kind_of
 
     rows = [
         [

@@ -83,10 +83,10 @@ def show(
     _open(home)
     from pydplib.web.auditlog.exporting import to_json
     from pydplib.web.auditlog.models import Line
-    from pydplib.web.auditlog.reading import Filter, lines_of, narrow
+    from pydplib.web.auditlog.reading import LineFilter, lines_of, narrow
 
     lines = Line.objects.all() if project is None else lines_of([project])
-    wanted = Filter(action, actor, since and since.date(), until and until.date())
+    wanted = LineFilter(action, actor, since and since.date(), until and until.date())
     newest = list(narrow(lines, wanted)[:last])
     if as_json:
         click.echo("".join(to_json(newest)), nl=False)

@@ -138,7 +138,7 @@ def command(
       pydplib noise reports.csv --column age --query mean --record-epsilon 4 --bounds 18,100 -o noisy.parquet
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.paper import dp_calculate
-    from pydplib.paper.coding import missing_values
+    from pydplib.paper.codes import missing_values
     from pydplib.paper.containers import open_column
 
     if sum(options[name] is not None for name in ("noise_factor", "role", "record_epsilon")) != 1:

@@ -111,6 +111,8 @@ def _csv(release: Any) -> str:
     from pydplib.release import Release
     from pydplib.release.frames import release_columns
 
+    if isinstance(release, Release) and release.printed is not None:
+        return release.printed.to_csv()
     columns = release_columns(release) if isinstance(release, Release) else release.columns()
     # Keys can be words of the data: a spreadsheet must not run one as a formula.
     return "".join(csv_pieces(list(columns), zip(*columns.values(), strict=True), end="\n"))
@@ -120,6 +122,9 @@ def _draw(release: Any, form: str, output: Path | None) -> None:
     from pydplib import plot
 
     assert output is not None
+    if form == "html" and release.printed is not None:  # a table that word processors open
+        _write(output, release.printed.to_page())
+        return
     figure = release.plot()
     if form == "html":
         plot.to_html(figure, output)

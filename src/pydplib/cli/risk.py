@@ -70,7 +70,7 @@ def command(
       pydplib risk visits.xlsx --sheet 2018 --quasi age,sex,zip --person patient_id --fraction 0.05 --json
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import risk
-    from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.anonymity.tables.frames import SeenFrame
     from pydplib.cli._anonymize_config import Roles
 
     if population is not None and fraction is not None:

@@ -68,8 +68,7 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
     import os
     import time
 
-    from pydplib.web import demo as demonstration
-    from pydplib.web import server, starting
+    from pydplib.web import server, startup
 
     os.umask(0o077)  # whatever is made is for this user alone
     begun = time.monotonic()
@@ -79,32 +78,35 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
     click.echo(f"Data: {configuration.home if configuration.database_url is None else 'PostgreSQL (DATABASE_URL)'}")
     with contextlib.ExitStack() as stack:
         if configuration.database_url is None:
-            stack.enter_context(starting.only_server(configuration.home))
+            stack.enter_context(startup.only_server(configuration.home))
         if configuration.demo:
-            demonstration.clear(configuration.home)
-        people: list[demonstration.Entrance] = []
+            startup.clear_demonstration(configuration.home)
 
         def step(name: str) -> None:  # a line each, on a terminal and in a log: a start is never silent for long
             click.echo(f"{time.monotonic() - begun:5.1f} s  {name}", err=True)
 
         step("Starting")
-        starting.start_django(configuration)
-        starting.check_database()
-        changes = starting.migrate(step)
+        startup.start_django(configuration)
+        startup.check_database()
+        changes = startup.migrate(step)
         step("Loading the pages")
-        application = starting.application()
-        if configuration.demo:
-            people = demonstration.seed(step)
+        from pydplib.web import demo, jobs, upkeep  # they need the models
+        from pydplib.web.design import storage
+
+        if storage.collect():
+            step("Compressed the static files")
+        application = upkeep.application()
+        people = demo.seed(step) if configuration.demo else []
         if configuration.database_url is None:
-            starting.end_claims()  # nobody else works on this database
-        starting.tidy()
+            jobs.end_claims()  # nobody else works on this database
+        upkeep.tidy()
         if changes and not configuration.demo:
             click.echo(f"Database: {changes} change{'s' if changes != 1 else ''} of its tables made.")
-        token = starting.setup_token()
+        token = upkeep.setup_token()
         first = base
         if people:
             first = base + people[0].path
-            click.echo(demonstration.invitation(people, base))
+            click.echo(demo.invitation(people, base))
         elif token:
             from pydplib.web.people.links import link_path
 
@@ -118,7 +120,7 @@ def _run(configuration: Configuration, opened: object, *, host: str, proxy: str 
         click.echo(f"Ready after {time.monotonic() - begun:.1f} s: {base}  (Ctrl-C ends it)")
         if open_it:
             click.launch(first)
-        ended = starting.tidy_by_the_hour()
+        ended = upkeep.tidy_by_the_hour()
         running.run()  # returns on Ctrl-C and SIGTERM, after the requests that are under way
         ended.set()
         running.close()

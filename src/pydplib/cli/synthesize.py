@@ -13,6 +13,7 @@ from pydplib.cli._asking import named_schema, read_policy
 from pydplib.cli._inputs import csv_options, input_file, said_options
 from pydplib.cli._outputs import check_targets, output_format, staged
 from pydplib.cli._progress import _terminal
+from pydplib.cli.template import named_template
 from pydplib.errors import ParameterError
 
 
@@ -38,6 +39,10 @@ from pydplib.errors import ParameterError
 )
 @click.option(
     "--of", type=click.Choice(["persons", "rows"]), default="persons", show_default=True, help="What a row stands for."
+)
+@click.option(
+    "--template",
+    help="A report template (its file, or the name of a built-in one): rows never break its rules.",
 )
 @click.option("--recipient", help="Who gets the table and pays for it (with --ledger).")
 @click.option("--role", help="The recipient's role.")
@@ -106,6 +111,7 @@ def _made(given: dict[str, Any], tell: Callable[[str, int, int], None]) -> tuple
         "relations": [_named(text) for text in given["relations"]],
         "of": given["of"],
         "find": given["search"],
+        "impossible": () if given["template"] is None else named_template(given["template"]),
     }
     with load(
         input_file(given["file"]),

@@ -110,7 +110,7 @@ def command(
       pydplib verify out.csv --safe-harbor
     """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
     from pydplib.anonymity import Hierarchy, verify
-    from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.anonymity.tables.frames import SeenFrame
     from pydplib.cli._anonymize_config import Roles
 
     with open_files() as tables:
@@ -160,7 +160,7 @@ def command(
 def _check_safe_harbor(table: TableFile, ignore: Sequence[str], *, as_json: bool) -> None:
     """Print which of the 18 kinds were found, and where; columns of --insensitive were looked at by somebody."""
     from pydplib.anonymity import safe_harbor
-    from pydplib.anonymity.safe_harbor import KINDS
+    from pydplib.anonymity.assessment.safe_harbor import KINDS
 
     table.check(ignore, "--insensitive")
     found = safe_harbor(table.frame(), ignore=ignore)
@@ -188,7 +188,7 @@ def _check_safe_harbor(table: TableFile, ignore: Sequence[str], *, as_json: bool
 
 
 def _earlier(table: TableFile, names: Sequence[str]) -> Any:
-    from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.anonymity.tables.frames import SeenFrame
 
     table.check(names, "--quasi, in an earlier release")
     return SeenFrame.of_file(table, names)

@@ -30,7 +30,7 @@ _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierPoint:
+class RiskLossPoint:
     """What one k costs: a point of the risk-utility frontier.
 
     Attributes:
@@ -217,12 +217,12 @@ def loss_per_column(loss: Loss, *, title: str = "", caption: str = "") -> Figure
 
 
 def risk_utility(
-    points: Sequence[FrontierPoint], *, chosen: int | None = None, title: str = "", caption: str = ""
+    points: Sequence[RiskLossPoint], *, chosen: int | None = None, title: str = "", caption: str = ""
 ) -> Figure:
     """Return the frontier between risk and loss: what every k leaves of the risk, and what it costs.
 
     Args:
-        points: One per k; see ``FrontierPoint``.
+        points: One per k; see ``RiskLossPoint``.
         chosen: The k that was taken, which is marked.
         title: What the figure shows.
         caption: What is guaranteed about it, in words.
@@ -234,7 +234,7 @@ def risk_utility(
     """
     if not points:
         raise ParameterError("risk_utility needs at least one point.")
-    groups: dict[tuple[float, float], list[FrontierPoint]] = {}
+    groups: dict[tuple[float, float], list[RiskLossPoint]] = {}
     for point in sorted(points, key=lambda point: point.k):
         groups.setdefault((point.risk, point.loss), []).append(point)
     # Several k can have the same best table: one mark with all their names.

@@ -9,17 +9,15 @@ Examples:
 
 from __future__ import annotations
 
+from pydplib.plot.tables import Fixed, PlusMinus, Table
 from pydplib.report._blocks import (
     Block,
     Chart,
     Fact,
     Facts,
-    Fixed,
     Note,
-    PlusMinus,
     Points,
     Section,
-    Table,
     Text,
     Tone,
 )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.anonymity.certificate import TOGETHER
 from pydplib.plot import anonymity as figures
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, percent
+from pydplib.plot.tables import Table
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Text, percent
 
 if TYPE_CHECKING:
     from pydplib.anonymity import (
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
         Lattice,
         Risk,
     )
-    from pydplib.plot.anonymity import FrontierPoint
+    from pydplib.plot.anonymity import RiskLossPoint
 
 _KINDS = {
     "TableHierarchy": "listed values",
@@ -263,7 +264,7 @@ def utility_section(changes: Sequence[ColumnChange], found: Classification | Non
     return Section("What is still there", blocks)
 
 
-def found_section(result: AnonymizationResult, points: Sequence[FrontierPoint], lattice: Lattice | None) -> Section:
+def found_section(result: AnonymizationResult, points: Sequence[RiskLossPoint], lattice: Lattice | None) -> Section:
     """Return how the search went, with the frontier and the lattice where they are known."""
     search = result.search
     how = _METHODS.get(result.method, "")

@@ -24,13 +24,13 @@ from pydplib.report._page import Report
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Advice, AnonymizationResult, Classification, ColumnChange, Lattice
-    from pydplib.plot.anonymity import FrontierPoint
+    from pydplib.plot.anonymity import RiskLossPoint
 
 KS = (2, 3, 5, 10, 20, 50, 100)
 """The k of a frontier, unless told otherwise."""
 
 
-def frontier(run: Callable[[int], AnonymizationResult], ks: Sequence[int] = KS) -> tuple[FrontierPoint, ...]:
+def frontier(run: Callable[[int], AnonymizationResult], ks: Sequence[int] = KS) -> tuple[RiskLossPoint, ...]:
     """Anonymize for several k and return what each leaves of the risk and what it costs.
 
     Args:
@@ -52,7 +52,7 @@ def frontier(run: Callable[[int], AnonymizationResult], ks: Sequence[int] = KS) 
             continue
         after = result.risk.after.prosecutor
         points.append(
-            figures.FrontierPoint(k, after.maximum, after.expected, result.loss.granularity, result.suppressed.share)
+            figures.RiskLossPoint(k, after.maximum, after.expected, result.loss.granularity, result.suppressed.share)
         )
     return tuple(points)
 
@@ -61,7 +61,7 @@ def anonymization_report(
     result: AnonymizationResult,
     *,
     name: str = "the table",
-    points: Sequence[FrontierPoint] = (),
+    points: Sequence[RiskLossPoint] = (),
     lattice: Lattice | None = None,
     changes: Sequence[ColumnChange] = (),
     classification: Classification | None = None,

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydplib._version import __version__
+from pydplib.attack.leaks.tasks import KINDS
 from pydplib.plot import attacks as figures
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Table, Text, Tone, percent
+from pydplib.plot.tables import Table
+from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Text, Tone, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:
@@ -16,36 +18,7 @@ if TYPE_CHECKING:
 _ANSWERS = {"yes": "may have it", "no": "must not have it", "open": "not decided"}
 _TONES: dict[str, Tone] = {"yes": "good", "no": "warning", "open": "info"}
 
-EXPLAINED = {
-    "linkage": (
-        "Looks for a known person among the rows and picks one that fits. The prosecutor knows that the person is in "
-        "the table, the journalist does not, the marketer links everybody.",
-        "k-anonymity",
-    ),
-    "homogeneity": ("Finds people whose look-alikes all have the same sensitive value.", "l-diversity"),
-    "background knowledge": (
-        "Knows of every person one or two values that she certainly does not have; what is left may be one.",
-        "a larger l; differential privacy",
-    ),
-    "skewness": ("Believes in a value as strongly as it is frequent among look-alikes.", "t-closeness"),
-    "similarity": ("Counts values that mean the same as one.", "t-closeness over the hierarchy"),
-    "unsorted matching": ("Compares the order of the rows with the order of a list.", "shuffling"),
-    "complementary release": (
-        "Keeps only what all releases of the same people allow.",
-        "anonymizing with earlier releases in view; differential privacy with a ledger",
-    ),
-    "temporal": (
-        "Subtracts an earlier release: what is new belongs to those who came.",
-        "anonymizing with earlier releases in view; differential privacy with a ledger",
-    ),
-    "minimality": ("Asks why the cells had to be made so coarse.", "differential privacy"),
-    "averaging": ("Asks for the same noisy column again and again.", "answering once; a ledger"),
-    "extremes": ("Reads the smallest and the largest value.", "public bounds"),
-    "membership": (
-        "Guesses whether a person is in the data at all. The number is the most that any attack can reach.",
-        "a smaller epsilon",
-    ),
-}
+EXPLAINED = {kind.name: (kind.does, kind.helps) for kind in KINDS}
 """Attack -> what it does, and what helps against it."""
 
 

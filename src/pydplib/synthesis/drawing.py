@@ -22,8 +22,15 @@ WHOLE = 2**40
 
 
 def whole_weights(model: Model) -> list[Integers]:
-    """Return the probabilities of every clique as whole numbers."""
-    return [np.rint(belief * WHOLE).astype(np.int64) for belief in model.beliefs]
+    """Return the probabilities of every clique as whole numbers.
+
+    With rules, every combination that can be has a weight of at least 1 and every other one none, so that rounding
+    leaves no row without a way on.
+    """
+    found = [np.rint(belief * WHOLE).astype(np.int64) for belief in model.beliefs]
+    if not model.possible:
+        return found
+    return [np.where(can, np.maximum(whole, 1), 0) for whole, can in zip(found, model.support(), strict=True)]
 
 
 def draw_codes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from pydplib.synthesis.tree import Columns, JunctionTree
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 _TINY = 1e-300
 
@@ -38,7 +40,7 @@ def lift(array: Floats, columns: Columns, wanted: Columns) -> Floats:
     return array.reshape([sizes.get(column, 1) for column in wanted])
 
 
-def sum_to(array: Floats, columns: Columns, wanted: Columns) -> Floats:
+def sum_to(array: NDArray[_Number], columns: Columns, wanted: Columns) -> NDArray[_Number]:
     """Return the sums over every column that is not wanted."""
     axes = tuple(place for place, column in enumerate(columns) if column not in wanted)
     return array.sum(axis=axes) if axes else array
@@ -87,6 +89,13 @@ class Model:
         place = self.tree.holding(columns)
         assert place is not None
         return place
+
+    def support(self) -> list[NDArray[np.bool_]]:
+        """Return which combinations of each clique can be at all, by all rules together."""
+        bare = Model(self.tree, {}, self.possible) if self.possible else None
+        return [
+            np.ones(b.shape, dtype=bool) if bare is None else bare.beliefs[i] > 0 for i, b in enumerate(self.beliefs)
+        ]
 
     def probabilities(self, columns: Columns) -> Floats:
         """Return the probabilities of all combinations of some columns, in the order of the columns."""
@@ -222,7 +231,13 @@ def fit_model(
         if start is None and len(t.columns) == 1:
             weights[t.columns] = np.log(np.maximum(t.counts, 0.1 * np.sqrt(t.variance)) + 1e-9)
     model = Model(tree, weights, possible)
-    aims = [(t.columns, t.counts / total, total * total / t.variance) for t in tables]
+    # Nobody is in a cell that cannot be: what was measured there is noise alone.
+    bare = Model(tree, {}, possible) if possible else None
+    aims = [
+        (t.columns, t.counts / total * (1.0 if bare is None else bare.probabilities(t.columns) > 0),
+         total * total / t.variance)
+        for t in tables
+    ]  # fmt: skip
 
     def loss_of(model: Model) -> tuple[float, dict[Columns, Floats]]:
         loss, slopes = 0.0, {}

@@ -30,10 +30,12 @@ INSTALLED_APPS = [
     "pydplib.web.projects",
     "pydplib.web.reporting",
     "pydplib.web.intake",
+    "pydplib.web.tables",
     "pydplib.web.ledger",
     "pydplib.web.analyses",
     "pydplib.web.dashboards",
     "pydplib.web.exports",
+    "pydplib.web.synthetic",
     "pydplib.web.attacks",
     "pydplib.web.api",
 ]
@@ -153,8 +155,12 @@ CONTENT_SECURITY_POLICY = {
 }
 
 STATIC_URL = "/static/"
-STATIC_ROOT = None
-WHITENOISE_USE_FINDERS = True  # served straight from the package: no collecting step
+STATIC_ROOT = CONFIGURATION.folder("static")  # `pydplib serve` fills it (pydplib.web.design.storage)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "pydplib.web.design.storage.CollectedFiles"},
+}
+WHITENOISE_USE_FINDERS = True  # also straight from the package: a page works before anything was collected
 WHITENOISE_AUTOREFRESH = False
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 

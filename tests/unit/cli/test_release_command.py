@@ -295,7 +295,7 @@ def test_several_questions_are_bought_together_and_answer_others_for_nothing(run
     code, out, _ = run("price", "count by pirads", *more)
     assert code == 0 and out.startswith("price of: 3 tables together: ") and "bought one by one: ±" in out
     code, out, _ = run("release", "count by pirads", *more, "--json")
-    tables = dp.MeasuredTables.from_json(out)
+    tables = dp.release.MeasuredTables.from_json(out)
     assert code == 0 and len(tables) == 3 and tables.epsilon == 0.5
     assert run("release", "count by pirads", *more, "--json")[1] == out
     code, out, _ = run("release", "count by pirads", *more, "--csv")

@@ -100,7 +100,10 @@ def test_a_page_of_figures_is_bought_for_one_price(server: Any, client: dp.Clien
     assert 0.05 < price.epsilon < 0.1 and price.affordable
     before = project.budget.nano_epsilon
     tables = project.release_all(page, each=0.05, at_most=0.1)
-    assert isinstance(tables, dp.MeasuredTables) and [r.question["ask"] for r in tables] == ["crosstab", "count"]
+    assert isinstance(tables, dp.release.MeasuredTables) and [r.question["ask"] for r in tables] == [
+        "crosstab",
+        "count",
+    ]
     assert before - project.budget.nano_epsilon == price.cost.nano_epsilon
     assert tables[0].noisy is not None and len(tables.to_frame(backend="pandas")) == len(tables[0].values) + 2
     assert project.release_all(page, each=0.05).to_json() == tables.to_json()

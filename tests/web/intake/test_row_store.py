@@ -9,7 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from imported_files import agreed
 
 from pydplib.web.intake import reading, row_store, uploads
-from pydplib.web.intake.models import ImportBatch, ImportRow, Patient
+from pydplib.web.intake.models import ImportBatch, ImportRow
+from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report, ReportVersion
 
 NAMES = {"patient_id": "Anonym_ID", "last_modified": "LastModified", "pirads": "PIRADS score"}

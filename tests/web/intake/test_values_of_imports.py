@@ -16,8 +16,9 @@ from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import accept_batch
 from pydplib.web.intake.checking import tally
 from pydplib.web.intake.erasing import erase
-from pydplib.web.intake.models import ImportBatch, ImportMemory, Patient
+from pydplib.web.intake.models import ImportBatch, ImportMemory
 from pydplib.web.intake.snapshots import make_snapshot
+from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report
 
 HEAD = ["Pat.-Nr.", "Befunddatum", "Alter", "Jahr", "Karzinom ohne PI-RADS", "PI-RADS", "Prostatitis", "Verlauf"]

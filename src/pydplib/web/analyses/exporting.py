@@ -15,5 +15,7 @@ def to_csv(release: Release) -> str:
         >>> to_csv(dp.count([1, 2, 3], epsilon=1.0)).splitlines()[0]
         'value,low95,high95,margin95'
     """
+    if release.printed is not None:
+        return release.printed.to_csv()
     columns = release_columns(release)
     return "".join(csv_pieces(list(columns), zip(*columns.values(), strict=True)))

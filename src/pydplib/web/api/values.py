@@ -19,7 +19,7 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import Offer
 
 
-class Problem(BaseModel):
+class ApiProblem(BaseModel):
     """Why something was not done. ``kind`` is the class of ``pydplib.errors``; asked and left are of a budget."""
 
     error: str
@@ -31,7 +31,7 @@ class Problem(BaseModel):
 def answers(good: Any, *, public: bool = False) -> dict[int, Any]:
     """Return the answers of an operation by status, for the OpenAPI document."""
     bad = (400, 404, 405, 413, 422, 500, 503) + (() if public else (401, 403, 429))
-    return {200: good} | dict.fromkeys(sorted(bad), Problem)
+    return {200: good} | dict.fromkeys(sorted(bad), ApiProblem)
 
 
 def reply(values: BaseModel | list[Any]) -> HttpResponse:
@@ -130,7 +130,7 @@ class ProjectOut(ProjectBrief):
 
 
 class PriceOut(BaseModel):
-    """What a question would cost: ``pydplib.Price.from_dict`` reads it. Nothing was spent, and no row was read."""
+    """What a question would cost, as ``pydplib.release.Price.from_dict`` reads it: nothing spent, no row read."""
 
     question: str
     cost: dict[str, Any]
@@ -229,7 +229,7 @@ class AnalysisOut(AnalysisBrief):
 
 
 class TablesOut(BaseModel):
-    """Stored tables as the ledger keeps them: ``pydplib.MeasuredTables.from_json`` reads them."""
+    """Stored tables as the ledger keeps them: ``pydplib.release.MeasuredTables.from_json`` reads them."""
 
     model_config = ConfigDict(extra="allow")
 

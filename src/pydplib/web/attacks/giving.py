@@ -11,7 +11,7 @@ from pydplib.attack import most_advantage, most_success, surer
 from pydplib.budget.rules import spent
 from pydplib.budget.units import ATTO, NANO
 from pydplib.errors import PolicyError
-from pydplib.policy import ROLES
+from pydplib.policy import NEW_MEMBER, ROLES, roles_with
 from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.releasing import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
@@ -70,8 +70,8 @@ class Given:
     @property
     def least_trusted(self) -> str:
         """The role by which it is judged: the one of its members' roles that may learn least."""
-        order = ("third_party", "collaborator", "owner")
-        return next((role for role in order if role in self.roles), "third_party")
+        least_trusted_first = reversed(roles_with("ask"))
+        return next((role for role in least_trusted_first if role in self.roles), NEW_MEMBER)
 
 
 def given_to_all(project: Any) -> list[Given]:
@@ -98,7 +98,7 @@ def given_to(project: Any, key: str) -> Given:
     hospital = Hospital.objects.filter(key=key).first()
     budget = _budget_of(project, members)
     # One condition on one copy: owners who have a copy as well must not hide this organisation's.
-    copies = Download.objects.filter(recipient=key).exclude(role="owner")
+    copies = Download.objects.filter(recipient=key).exclude(role__in=roles_with("edit_policy"))
     exports = Export.objects.filter(project=project, pk__in=copies.values("export"))
     return Given(
         subject=key,
@@ -149,7 +149,7 @@ def if_all_is_spent(project: Any) -> list[Given]:
             )
         )
     together = Given(
-        f"{AUDIENCE}*", "All recipients together", ("third_party",), epsilon=project.data_set_budget, whole=True,
+        f"{AUDIENCE}*", "All recipients together", (NEW_MEMBER,), epsilon=project.data_set_budget, whole=True,
         delta=project.delta, allowed=project.data_set_budget,
     )  # fmt: skip
     return [*found, together]

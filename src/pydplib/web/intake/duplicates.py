@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from pydplib.capture import Template, columns_of
 from pydplib.errors import DataError
 from pydplib.web.intake.mapping import NUMBER
-from pydplib.web.intake.pseudonyms import pseudonyms_of, report_numbers
 from pydplib.web.intake.reading import FileRow
+from pydplib.web.patients.pseudonyms import pseudonyms_of, report_numbers
 from pydplib.web.reporting.models import Report
 
 Keys: TypeAlias = tuple[str, str, str]

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from typing import Any
 
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.design.values import SHORT
 from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import check_not_busy
-from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow, Patient
-from pydplib.web.intake.pseudonyms import LONGEST, find_patient, pseudonyms_of
+from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
 from pydplib.web.intake.reading import Reader
-from pydplib.web.intake.recording import CHUNK, new_data_version
+from pydplib.web.intake.recording import CHUNK
 from pydplib.web.intake.row_store import drop
 from pydplib.web.intake.snapshots import forget, without_people
+from pydplib.web.patients.models import Patient
+from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
+from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
+from pydplib.web.tables.files import remove_uploads
+from pydplib.web.tables.models import TableUpload
 
 _ERASED = "The person of this row was erased: it is left out."
 
@@ -40,18 +42,6 @@ def look_up(project: Any, text: str) -> Patient | None:
         or known.filter(identifiers__value=word).first()
         or known.filter(pseudonym=word).first()
     )
-
-
-def by_short_id(project: Any, text: str) -> Patient | None:
-    """Return the one patient whose id, or whose report's id, is or begins like this; none if there is none, or two."""
-    word = text.strip().lower()
-    if not re.fullmatch(f"[0-9a-f]{{{SHORT},16}}", word):
-        return None
-    known = Patient.objects.filter(project=project)
-    found = list(known.filter(key__startswith=word)[:2])
-    if not found:
-        found = list(known.filter(reports__key__startswith=word).distinct()[:2])
-    return found[0] if len(found) == 1 else None
 
 
 def erase(patient: Patient, *, actor: object) -> int:
@@ -119,6 +109,7 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
             uploads.remove(key)
         ImportBatch.objects.filter(project=project).update(groups=[], replacements={})
         ImportMemory.objects.filter(project=project).delete()
+        remove_uploads(TableUpload.objects.filter(project=project))
         patients = Patient.objects.filter(project=project)
         gone = 0
         while part := list(patients.values_list("pk", flat=True)[:CHUNK]):
@@ -132,7 +123,8 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
 
 def open_imports(project: Any) -> int:
     """Return how many uploads are waiting: they may hold rows of a person who is erased now."""
-    return ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
+    batches = ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
+    return batches + TableUpload.objects.filter(project=project).count()
 
 
 def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:

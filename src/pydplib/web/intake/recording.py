@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
 
-from django.db.models import F
 from django.utils import timezone
 
-from pydplib.capture import Evaluator, Template, Writer, columns_of, report_text
+from pydplib.capture import Evaluator, Template, Writer, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake.inserting import insert_many, stored
-from pydplib.web.intake.pseudonyms import nameless_patient, patient_ids_for, set_apart
+from pydplib.web.patients.inserts import insert_many, stored
+from pydplib.web.patients.pseudonyms import nameless_patient, patient_ids_for, set_apart
 from pydplib.web.people.models import new_keys
+from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
+from pydplib.web.reporting.templating import value_columns
 
 CHUNK = 2500
 """Reports per round trip to the database, and per transaction of a big import."""
@@ -49,28 +50,6 @@ class Prepared:
     department: str = ""
     number_hash: str = ""
     pseudonym: str = ""
-
-
-def row_values(template: Template, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the flat row of clean answers for data and snapshots: no identifier, every other column, days as texts.
-
-    Examples:
-        >>> from pydplib.capture import builtin
-        >>> row_values(builtin("pirads-paper"), {"patient_id": "A 17", "age": 64})["age"]
-        64
-        >>> "patient_id" in row_values(builtin("pirads-paper"), {"patient_id": "A 17"})
-        False
-    """
-    return {name: answers.get(name) for name in value_columns(template)}
-
-
-def value_columns(template: Template) -> tuple[str, ...]:
-    """Return the columns of ``row_values``, in the order of the form."""
-    return tuple(
-        question.id
-        for question in columns_of(template)
-        if question.label != "identifier" and question.id != template.person
-    )
 
 
 class Recorder:
@@ -212,13 +191,6 @@ def accept_rows(
             new_data_version(project)
         log.add("reports.import", version.key, reports=written, data_version=project.data_version)
     return written
-
-
-def new_data_version(project: Project) -> int:
-    """Count one accepted change of the project's data; must run in the transaction of the change."""
-    Project.objects.filter(pk=project.pk).update(data_version=F("data_version") + 1)
-    project.refresh_from_db(fields=["data_version"])
-    return int(project.data_version)
 
 
 def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:

@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods
 from pydplib.capture import Template
 from pydplib.schema import Column
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
 from pydplib.web.intake.exact import (
     MOST_FILTERS,
     Condition,
@@ -30,6 +29,7 @@ from pydplib.web.intake.exact import (
     without_condition,
     words_of,
 )
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.models import Report
 
 _HELD = "exact_view"

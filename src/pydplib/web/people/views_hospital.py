@@ -11,11 +11,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from pydplib.errors import ParameterError
-from pydplib.web.doors import hospital_owner
+from pydplib.web import hooks
 from pydplib.web.people import links, managing
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.forms import HospitalForm, InviteForm
 from pydplib.web.people.models import User
+from pydplib.web.people.permissions import hospital_owner
 
 
 def _subject(request: HttpRequest, key: str) -> User:
@@ -51,11 +52,9 @@ def hospital(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Saved.")
             return redirect("hospital")
-    people = User.objects.filter(hospital=request.user.hospital_id).order_by("-is_active", "username")
-    from pydplib.web.analyses.signing import published_keys  # receipts know people, not the other way round
-
-    key = next((each for each in published_keys(request.user.hospital.key) if each.current), None)
-    values = {"people": people, "form": form, "receipt_key": key.to_dict() if key else None}
+    people = managing.people_of(request.user.hospital)
+    more = {name: value for facts in hooks.hospital_page(request.user.hospital) for name, value in facts.items()}
+    values = {"people": people, "form": form, **more}
     return render(request, "people/hospital.html", values, status=422 if form.errors else 200)
 
 
@@ -90,7 +89,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
         {
             "person": subject,
             "device": factor.device_of(subject),
-            "places": subject.memberships.select_related("project__hospital").order_by("project__name"),
+            "places": managing.places_of(subject),
             "is_self": subject.pk == request.user.pk,
             "breadcrumb": _way(str(subject)),
         },

@@ -8,10 +8,10 @@ from django import forms
 from django.utils import timezone
 
 from pydplib.capture import builtin, builtin_names
-from pydplib.policy import GROUP, NEW_MEMBER, ROLES
+from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES
 from pydplib.web.people.forms import check_username
 from pydplib.web.people.models import User
-from pydplib.web.projects.joining import PARTNER_ROLES, roles_for
+from pydplib.web.projects.joining import roles_for
 from pydplib.web.projects.models import Member, Project
 
 LATER = "later"

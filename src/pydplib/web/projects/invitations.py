@@ -15,14 +15,15 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import GROUP, NEW_MEMBER, ROLES, PolicyRule, check_edit_rights
+from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, PolicyRule, check_edit_rights
+from pydplib.web import hooks
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import rate_limits
 from pydplib.web.people.managing import family_of
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Seat, raise_by
-from pydplib.web.projects.changing import Change, changing, tell_hospital
-from pydplib.web.projects.joining import PARTNER_ROLES, propose_rights, start_membership
+from pydplib.web.projects.changing import ProjectChange, changing, tell_hospital
+from pydplib.web.projects.joining import propose_rights, start_membership
 from pydplib.web.projects.models import Invitation, Member, Project, Rule
 
 State = Invitation.State
@@ -95,7 +96,7 @@ def invite(actor: Any, project: Project, name: str, terms: InvitationTerms | Non
     return made
 
 
-def _group_for(change: Change, terms: InvitationTerms) -> str:
+def _group_for(change: ProjectChange, terms: InvitationTerms) -> str:
     """Return the group whose row holds a smaller budget than the role's, made if need be; empty for the role's own."""
     row = change.project.rules.filter(audience=terms.role).first()
     most = None if row is None else row.budget
@@ -144,6 +145,12 @@ def invitations_for(user: Any) -> list[Invitation]:
     return list(found.order_by("-made")[:10])
 
 
+@hooks.account_page.register
+def account_facts(user: User) -> dict[str, object]:
+    """Return the open invitations, for the page of the account."""
+    return {"invitations": invitations_for(user)}
+
+
 def find_for(user: Any, key: str) -> Invitation | None:
     """Return the invitation of an address if it is this user's to decide."""
     return next((each for each in invitations_for(user) if each.key == key), None)
@@ -158,13 +165,13 @@ def accept(user: Any, invitation: Invitation) -> Member:
         project = Project.objects.select_for_update().get(pk=invitation.project_id)
         _close(invitation, State.ACCEPTED)
         member = start_membership(project, user, until=invitation.until)
-        _give(Change(project, "owner", log), member, invitation)
+        _give(ProjectChange(project, "owner", log), member, invitation)
         log.add("member.accept", user.username, role=member.role, invited_by=invitation.by.username)
         tell_hospital(log, user, "membership.begin", user.username, project)
     return member
 
 
-def _give(change: Change, member: Member, invitation: Invitation) -> None:
+def _give(change: ProjectChange, member: Member, invitation: Invitation) -> None:
     """Put the new member into the invitation's group and role, as far as one owner alone may."""
     if invitation.group and change.project.rules.filter(audience=GROUP + invitation.group).exists():
         member.groups = sorted({*member.groups, invitation.group})

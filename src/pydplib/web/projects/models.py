@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.text import slugify
 
-from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule
+from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule, Power, can_use, roles_with
 from pydplib.web.people.models import new_key
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ class Project(models.Model):
         found: TemplateVersion | None = self.templates.filter(is_current=True).order_by("-number").first()
         return found
 
+    def active_owners(self) -> models.QuerySet[Member]:
+        """Return the owners who can sign in."""
+        return self.members.filter(role__in=roles_with("edit_policy"), user__is_active=True)
+
     def dashboard_budget(self, audience: str) -> float | None:
         """Return what the dashboards of an audience may spend together; none if no row speaks of it."""
         row = self.rules.filter(audience=audience).first()
@@ -94,6 +99,9 @@ class Member(models.Model):
     objects = CurrentMembers()
     all_objects = models.Manager()
 
+    preview = False
+    """Whether an owner looks through another role's eyes; see ``as_role``."""
+
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "user"], name="one_place_per_project")]
         ordering = ("role", "user__username")
@@ -103,6 +111,22 @@ class Member(models.Model):
         """Return the condition that a place has not ended, for a query that reaches it by ``path``."""
         today = timezone.localdate()
         return models.Q(**{f"{path}until__isnull": True}) | models.Q(**{f"{path}until__gte": today})
+
+    def can(self, power: Power) -> bool:
+        """Return whether the role has the power."""
+        return can_use(self.role, power)
+
+    @property
+    def title(self) -> str:
+        """The role for readers."""
+        return ROLES[self.role].title
+
+    @classmethod
+    def as_role(cls, role: str, *, department: str = "", groups: Iterable[str] = (), preview: bool = False) -> Member:
+        """Return nobody in particular with a role: what would such a member get? It is not to be saved."""
+        member = cls(role=role, department=department, groups=list(groups))
+        member.preview = preview
+        return member
 
 
 class Invitation(models.Model):
@@ -153,6 +177,7 @@ class Rule(models.Model):
     expires = models.DateField(null=True, blank=True)
     purpose = models.CharField(max_length=120, default="*")
     paper_mode = models.BooleanField(default=False)
+    synthetic = models.BooleanField(default=True)
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "audience"], name="one_rule_per_audience")]
@@ -171,6 +196,7 @@ class Rule(models.Model):
             purpose=self.purpose,
             project=self.project.key,
             paper_mode=self.paper_mode,
+            synthetic=self.synthetic,
         )
 
     @classmethod
@@ -187,6 +213,7 @@ class Rule(models.Model):
             expires=rule.expires,
             purpose=rule.purpose,
             paper_mode=rule.paper_mode,
+            synthetic=rule.synthetic,
         )
 
 

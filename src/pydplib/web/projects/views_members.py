@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from pydplib.errors import ParameterError
 from pydplib.policy import can_edit_rights, check_edit_rights
-from pydplib.web.doors import door, signed_in
 from pydplib.web.people.links import Purpose
 from pydplib.web.people.managing import invite_partner
+from pydplib.web.people.permissions import signed_in
 from pydplib.web.people.views_hospital import show_link
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
@@ -27,8 +27,9 @@ from pydplib.web.projects.invitations import (
     waiting,
     withdraw_invitation,
 )
-from pydplib.web.projects.joining import add_member, change_member, colleague, leave_project, remove_member
+from pydplib.web.projects.joining import add_member, change_member, colleague, leave_project, members_of, remove_member
 from pydplib.web.projects.models import Invitation, Member, Project
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.tabs import project_tabs
 
 INVITED = "Invited. If somebody signs in here under this name and accepts, you see them among the members."
@@ -42,7 +43,7 @@ def members(request: HttpRequest) -> HttpResponse:
     role, name = request.member.role, request.user.username
     listed = [
         (member, can_edit_rights(role, editor=name, subject=member.user.username))
-        for member in request.project.members.select_related("user", "user__hospital")
+        for member in members_of(request.project)
     ]
     values = {
         "project": request.project,

@@ -30,6 +30,7 @@ class RowWords:
     until: str
     purpose: str
     paper_mode: str
+    synthetic: str
     expired: bool
 
 
@@ -63,6 +64,7 @@ def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
         until="No end" if rule.expires is None else f"Until {rule.expires:%-d %B %Y}",
         purpose="Any purpose" if rule.purpose == ANY else f"For: {rule.purpose}",
         paper_mode="Paper mode allowed" if rule.paper_mode else "No paper mode",
+        synthetic=("Synthetic tables" if rule.synthetic else "No synthetic tables") if asks else "",
         expired=rule.expires is not None and timezone.localdate() > rule.expires,
     )
 

@@ -10,7 +10,7 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from pydplib.errors import ParameterError
-from pydplib.web.api.doors import entry
+from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply
 from pydplib.web.attacks import running
 from pydplib.web.attacks.giving import Given, given_to_all, if_all_is_spent

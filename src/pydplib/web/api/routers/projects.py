@@ -12,7 +12,7 @@ from pydplib.errors import PolicyError
 from pydplib.web.analyses.budgets import limit_of, recipient_names
 from pydplib.web.analyses.offering import offer_for
 from pydplib.web.analyses.sessions import open_session
-from pydplib.web.api.doors import entry
+from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import (
     Account,
     BudgetOut,
