@@ -32,7 +32,7 @@ def test_digest_follows_the_contents(study: Any) -> None:
 
 def test_no_number_of_the_data_is_in_it(study: Any) -> None:
     """Neither the number of reports nor of patients, unless the owner declared it public."""
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
     from pydplib.web.reporting.models import Report
 
     description = assess(study.project).facts["description"]
