@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pydplib.web.auditlog.writing import Log
     from pydplib.web.intake.models import Snapshot
     from pydplib.web.people.models import Hospital, User
+    from pydplib.web.projects.fields import Field
     from pydplib.web.projects.models import Project
 
 P = ParamSpec("P")
@@ -76,6 +77,9 @@ hospital_page: Hook[[Hospital], dict[str, object]] = Hook()
 
 project_created: Hook[[Project, User, str, Log], None] = Hook()
 """A project was made, with the name of the built-in template to begin with, in the transaction of the log."""
+
+more_fields: Hook[[Project], list[Field]] = Hook()
+"""What else the policy of a project opens besides the questions of its template."""
 
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""

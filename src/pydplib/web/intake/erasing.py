@@ -8,14 +8,14 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
+from pydplib.web import uploads
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import check_not_busy
 from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
 from pydplib.web.intake.reading import Reader
-from pydplib.web.intake.recording import CHUNK
 from pydplib.web.intake.row_store import drop
 from pydplib.web.intake.snapshots import forget, without_people
+from pydplib.web.patients.inserts import CHUNK
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
 from pydplib.web.projects.changing import new_data_version

@@ -6,8 +6,7 @@ import datetime as dt
 
 from django.utils import timezone
 
-from pydplib.web import jobs
-from pydplib.web.intake import uploads
+from pydplib.web import jobs, uploads
 from pydplib.web.intake.accepting import discard_batch
 from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day

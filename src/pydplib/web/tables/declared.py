@@ -14,7 +14,9 @@ from pydplib.engine.joins import Joined
 from pydplib.errors import SchemaError, did_you_mean
 from pydplib.schema import Column, Schema, Text
 from pydplib.schema.columns.base import column_from_dict
+from pydplib.web import hooks
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.projects.fields import Field
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import Declarations, PersonTable
 
@@ -86,10 +88,32 @@ def newest(project: Any) -> Declarations | None:
     return found
 
 
+def titles_of_tables(project: Project) -> dict[str, str]:
+    """Return name -> title of a project's further tables."""
+    return {table.name: table.title for table in PersonTable.objects.filter(project=project)}
+
+
 def computed_columns(project: Any) -> tuple[ComputedColumn, ...]:
     """Return the computed columns of a project, in the order in which they were declared."""
     version = newest(project)
     return () if version is None else tuple(ComputedColumn.from_dict(entry) for entry in version.columns)
+
+
+@hooks.more_fields.register
+def fields_of_tables(project: Project) -> list[Field]:
+    """Return the columns of a project's further tables, and its computed columns, as fields of the policy."""
+    found = []
+    for table in PersonTable.objects.filter(project=project):
+        schema = table.schema
+        found += [
+            Field(name, column.title or name, column.label)
+            for name, column in schema.columns.items()
+            if name != schema.person
+        ]
+    for computed in computed_columns(project):
+        column = computed.column
+        found.append(Field(computed.name, column.title or computed.name, column.label, computed.inputs))
+    return found
 
 
 def joins_of(project: Any) -> tuple[PersonJoin, ...]:

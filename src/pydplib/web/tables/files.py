@@ -15,9 +15,9 @@ from pydplib._duckdb_files import check_parquet_names, exact_name, parquet_sourc
 from pydplib.engine.duckdb_engine import open_connection
 from pydplib.errors import DataError
 from pydplib.tables.cells import Decimals
-from pydplib.web.intake import uploads
-from pydplib.web.intake.uploads import MOST_COLUMNS, MOST_ROWS, Received
+from pydplib.web import uploads
 from pydplib.web.tables.models import TableUpload
+from pydplib.web.uploads import MOST_COLUMNS, MOST_ROWS, Received
 
 _PARQUET = b"PAR1"
 _MEMORY = "512MB"
