@@ -43,7 +43,7 @@ from pydplib.synthesis.domain import variables_of
 from pydplib.synthesis.drawing import draw_codes, expand_codes, whole_weights
 from pydplib.synthesis.mechanism import Measured, Settings, Spending, measure
 from pydplib.synthesis.model import NoisyTable
-from pydplib.synthesis.posterior import Estimate, combine_copies, draw_rates, interval_of
+from pydplib.synthesis.posterior import PopulationEstimate, combine_copies, draw_rates, interval_of
 from pydplib.synthesis.table import DRAWS
 
 GRID = Path(__file__).parent / "grids" / "synthetic.json"
@@ -296,7 +296,7 @@ def log_odds(counts: np.ndarray) -> np.ndarray:
     return np.log(counts[..., 0, 0] * counts[..., 1, 1]) - np.log(counts[..., 0, 1] * counts[..., 1, 0])
 
 
-def judged(relation: NoisyTable, source: SeededSource, draws: int = DRAWS) -> Estimate:
+def judged(relation: NoisyTable, source: SeededSource, draws: int = DRAWS) -> PopulationEstimate:
     """Return the odds ratio of a noisy table as ``SyntheticTable.odds_ratio`` gives it, as a logarithm."""
     four = NoisyTable(relation.columns, relation.counts[:2, :2], relation.variance)
     return interval_of(
@@ -304,7 +304,9 @@ def judged(relation: NoisyTable, source: SeededSource, draws: int = DRAWS) -> Es
     )
 
 
-def of_copies(relation: NoisyTable, copies: int, source: SeededSource, generator: np.random.Generator) -> Estimate:
+def of_copies(
+    relation: NoisyTable, copies: int, source: SeededSource, generator: np.random.Generator
+) -> PopulationEstimate:
     """Return the same from rows of copies, each analysed as other software would, by Rubin's rules."""
     rates = draw_rates(relation, copies, pure=False, source=source).reshape(copies, -1)
     shares = rates / rates.sum(axis=1, keepdims=True)
