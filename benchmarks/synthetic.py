@@ -602,7 +602,7 @@ def main() -> int:
         "adult": lambda: adult_lines(grid, 1 if quick else 5),
         "scale": lambda: scale_lines(grid, sizes[:1]),
         "gate": lambda: gate_lines(grid, 3 if quick else 6, 2_000 if quick else 50_000),
-        "reference": lambda: [] if quick else reference_lines(grid, 2),
+        "reference": lambda: [] if quick else reference_lines(grid, 1),
         "large": lambda: scale_lines(grid, sizes[1:]),
     }
     lines: list[Line] = []
