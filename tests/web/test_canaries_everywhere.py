@@ -22,7 +22,7 @@ DOWNLOADS = {
     "anonymize/<str:key>/download/<str:kind>": ("csv", "parquet", "xlsx"),
     "audit/export/<str:kind>": ("csv", "json", "jsonl"),
 }
-AT_THE_DESK = ("reports", "labelling", "templates", "data", "privacy-rights/patients")
+AT_THE_DESK = ("reports", "labelling", "templates", "data", "counts", "privacy-rights/patients")
 """Addresses that are walked in the project with free texts, too."""
 
 

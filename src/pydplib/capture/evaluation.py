@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -92,9 +92,13 @@ def evaluate(template: Template, answers: object, *, purpose: Purpose = "save") 
 class Evaluator:
     """Evaluates many reports of one template as ``evaluate`` does; a text is read once per question.
 
+    A report whose texts were all read before, and that has nothing to remark on, takes one pass over the questions;
+    every other one is walked in full.
+
     Args:
         template: A template without linter errors.
         purpose: What the answers are for.
+        spellings: Id -> how a text is brought into the form that ``evaluate`` reads, for files with other spellings.
 
     Examples:
         >>> from pydplib.capture import Question, Template
@@ -104,16 +108,112 @@ class Evaluator:
         ({'age': 64}, False)
     """
 
-    def __init__(self, template: Template, *, purpose: Purpose = "save") -> None:
+    def __init__(
+        self, template: Template, *, purpose: Purpose = "save", spellings: Mapping[str, Spelling] | None = None
+    ) -> None:
         self.plan, self.purpose = template.plan, purpose
+        self.spellings = spellings or {}
         self.reads: dict[tuple[str, str], Value | Unreadable | None] = {}
+        self._clean: dict[str, dict[str, Value | None]] = {}  # id -> text as it came -> answer, where it has one
+        self._kept = 0
+        self._steps = self._steps_of(self.plan.nodes)
 
     def __call__(self, answers: object) -> Evaluation:
         """Evaluate one report."""
+        if self._steps is not None and type(answers) is dict:
+            clean: Answers = {}
+            known = self._pass(self._steps, answers, clean, [clean])
+            if known == len(answers) and not self._warns(self.plan.checks, [clean]):
+                return Evaluation(clean, ())
+        if self.spellings and isinstance(answers, Mapping):
+            answers = {name: self._spelled(name, raw) for name, raw in answers.items()}
         return Walk(self.plan, self.purpose, self.reads).run(answers)
 
+    def _spelled(self, name: str, raw: object) -> object:
+        spelling = self.spellings.get(name)
+        return raw if spelling is None or type(raw) is not str else spelling(raw)
 
-_UNREAD = object()
+    def _steps_of(self, nodes: tuple[Node, ...]) -> tuple[_Step, ...] | None:
+        """Return the questions of a template in the order of the form; none if it needs more than one pass."""
+        steps: list[_Step] = []
+        for node in nodes:
+            if node.function is not None or (node.group is not None and node.group.repeats):
+                return None
+            inside = self._steps_of(node.children)
+            if inside is None:
+                return None
+            question = node.question
+            known = {} if question is None else self._clean.setdefault(question.id, {})
+            name = "" if question is None else question.id
+            is_needed = question is not None and question.required and self.purpose != "draft"
+            steps.append((node if node.conditions else None, name, known, is_needed, question, inside, node.checks))
+        return tuple(steps)
+
+    def _pass(self, steps: tuple[_Step, ...], raw: dict[Any, Any], clean: Answers, scope: Scope) -> int:
+        """Answer the questions and return how many of the given answers these are; -1 if something needs a remark."""
+        given = 0
+        for conditional, name, known, is_needed, question, inside, checks in steps:
+            if conditional is not None and not is_shown(conditional, scope):
+                hidden = _hidden(name, inside, raw)
+                if hidden < 0:
+                    return -1
+                given += hidden
+                continue
+            if question is None:
+                more = self._pass(inside, raw, clean, scope)
+                if more < 0 or self._warns(checks, scope):
+                    return -1
+                given += more
+                continue
+            text = raw.get(name)
+            try:
+                value = known.get(text, _UNREAD) if text is not None else None
+            except TypeError:
+                return -1
+            if value is _UNREAD:
+                if type(text) is not str:
+                    return -1
+                try:
+                    value = read_value(question, self._spelled(name, text))
+                except Unreadable:
+                    return -1
+                if self._kept < MOST_READS and question.kind != "text" and len(text) <= _LONGEST_READ:
+                    known[text] = value
+                    self._kept += 1
+            if value is not None:
+                clean[name] = value
+            elif is_needed:
+                return -1
+            given += name in raw
+        return given
+
+    def _warns(self, checks: Any, scope: Scope) -> bool:
+        return any(
+            run_check(function, [reference.find(scope) for reference in references])
+            for _, function, references in checks
+        )
+
+
+def _hidden(name: str, inside: tuple[_Step, ...], raw: Mapping[str, Any]) -> int:
+    """Return how many given answers belong to items that are not shown; -1 if one of them is not empty."""
+    given = 0
+    if name and name in raw:
+        if raw[name] != "":
+            return -1
+        given = 1
+    for _, below, _, _, _, further, _ in inside:
+        more = _hidden(below, further, raw)
+        if more < 0:
+            return -1
+        given += more
+    return given
+
+
+Spelling: TypeAlias = Callable[[str], str]
+_Step: TypeAlias = tuple[Node | None, str, dict[str, "Value | None"], bool, Question | None, tuple[Any, ...], Any]
+"""An item: its conditions, id, known texts, whether it is needed, its question, the items in it, its checks."""
+_UNREAD: Any = object()
+_LONGEST_READ = 60
 MOST_READS = 50_000
 """Texts whose reading an evaluator keeps, of all questions together; further ones are read each time."""
 
@@ -205,7 +305,7 @@ class Walk:
 
     def read(self, question: Question, raw: object, reads: dict[Any, Any]) -> Value | None:
         """Read an answer as ``read_value`` does; of a text that was read before, the result is known."""
-        if type(raw) is not str or len(raw) > 60 or question.kind == "text":
+        if type(raw) is not str or len(raw) > _LONGEST_READ or question.kind == "text":
             return read_value(question, raw)
         key = (question.id, raw)
         if key in reads:

@@ -50,6 +50,8 @@ def to_csv(release: Any, end: str = "\r\n") -> str:
         >>> to_csv(dp.count([1, 2, 3], epsilon=1.0)).splitlines()[0]
         'value,low95,high95,margin95'
     """
+    if isinstance(release, Release) and release.printed is not None:
+        return release.printed.to_csv()
     columns = table_of(release)
     return "".join(csv_pieces(list(columns), zip(*columns.values(), strict=True), end=end))
 

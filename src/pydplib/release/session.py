@@ -652,10 +652,10 @@ class Session(Shown):
     def _answer(self, purchase: Purchase, agreed: Agreement | None = None) -> Release:
         """Pay, count, add noise, store; what was stored before is handed out again, and nobody looks."""
         key = self._key(purchase)
-        reservation = self.pay(key, [purchase.plan])
+        reservation = self.pay(key, purchase.plans)
         payload = reservation.payload
         if payload is None:
-            release = self.look(lambda: purchase.answer(self.table.aggregate(purchase.plan)))
+            release = self.look(lambda: purchase.answer(purchase.count(self.table)))
             payload = self.ledger.finish(reservation, replace(release, key=key.digest).to_json().encode())
         return self._handed(Release.from_json(payload), purchase, agreed, reservation)
 

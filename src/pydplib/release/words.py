@@ -139,11 +139,13 @@ def _ends(release: Release, place: int) -> str | None:
 
 def facts(release: Release) -> list[tuple[str, str]]:
     """Return what a reader must know besides the values: (word, sentence) pairs."""
-    found = [("margin", _margin_words(release))] if release.margins is not None else []
+    printed = release.printed is not None  # its notes say what the noise does, its cells hold the findings
+    found = [("margin", _margin_words(release))] if release.margins is not None and not printed else []
     if release.counted:
         found.append(("counted", release.counted))
-    found.extend(("finding", finding.text) for finding in release.findings)
-    sampling = _sampling_words(release)
+    if not printed:
+        found.extend(("finding", finding.text) for finding in release.findings)
+    sampling = "" if printed else _sampling_words(release)
     if sampling:
         found.append(("sampling", sampling))
     found.append(("guarantee", release.guarantee.sentence))
@@ -236,6 +238,8 @@ def table_lines(release: Release) -> list[str]:
     title = words_of(release.question)
     if not release.axes:
         return [f"{title}: {value_words(release)}"]
+    if release.printed is not None:
+        return [title, *(f"  {line}" for line in release.printed.text_lines)]
     rows = _rows(release)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [title]
@@ -261,7 +265,9 @@ def release_html(release: Release) -> str:
     """Return a release as an HTML fragment: table, then the facts. No script, no foreign host."""
     title = escape(words_of(release.question))
     cell = 'style="text-align:left;padding:2px 12px 2px 0"'
-    if not release.axes:
+    if release.printed is not None:
+        body = release.printed.to_html()
+    elif not release.axes:
         body = f'<p style="font-size:1.3em;margin:4px 0"><strong>{escape(value_words(release))}</strong></p>'
     else:
         names, *rows = _rows(release)

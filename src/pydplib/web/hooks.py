@@ -79,3 +79,6 @@ project_created: Hook[[Project, User, str, Log], None] = Hook()
 
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""
+
+purchase_of: Hook[[str], object | None] = Hook()
+"""The first purchase with a receipt that an app above keeps under the key of a release; none for most."""

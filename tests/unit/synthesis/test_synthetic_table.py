@@ -431,7 +431,7 @@ def test_copies_of_a_declared_relation_raise_few_false_alarms_and_one_table_rais
                 combined += p_value < 0.05
                 naive += abs(each[0]) / math.sqrt(variances[0]) > 1.96
     assert combined <= 4 and naive >= 6 and found >= 18
-    with pytest.raises(dp.ParameterError, match="at least two copies"):
+    with pytest.raises(dp.errors.ParameterError, match="at least two copies"):
         combine_copies([1.0], [1.0])
 
 

@@ -25,7 +25,7 @@ from pydplib.web.auditlog.models import Line
 from pydplib.web.demo_examples import REPORTS
 from pydplib.web.exports import running
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan as ExportPlan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.erasing import erase
 from pydplib.web.intake.models import Snapshot

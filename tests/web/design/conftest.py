@@ -32,8 +32,7 @@ def gallery_server() -> Iterator[str]:
     from django.urls import path
     from waitress.server import create_server
 
-    from pydplib.web import urls
-    from pydplib.web.design import gallery
+    from pydplib.web import gallery, urls
 
     addresses: Any = types.ModuleType(GALLERY_ADDRESSES)
     addresses.urlpatterns = [

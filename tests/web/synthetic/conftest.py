@@ -62,12 +62,12 @@ def study(study_once: Any, db: None, settings_home: Path) -> Any:
 @pytest.fixture
 def member(study: Any, sign_in: Any) -> Any:
     """Return a function that makes a member of another organisation, signed in."""
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
     def make(username: str = "tara", role: str = "third_party", organisation: str = "Acme") -> Any:
         user = make_partner(study.project, username, role=role, organisation=organisation)
         client = sign_in(user)
-        client.user, client.place = user, Place(role)
+        client.user, client.place = user, Member.as_role(role)
         return client
 
     return make
@@ -82,10 +82,10 @@ def tara(member: Any) -> Any:
 @pytest.fixture
 def owner(study: Any, sign_in: Any) -> Any:
     """The owner, signed in."""
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
     client = sign_in(study.owner)
-    client.user, client.place = study.owner, Place("owner")
+    client.user, client.place = study.owner, Member.as_role("owner")
     return client
 
 

@@ -23,14 +23,14 @@ def settings_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def study(db: None, hospital: Any, sign_in: Any) -> Any:
     """Reports and visits of the same patients, computed columns and a join as the demonstration has them, published."""
-    from pydplib.web.doors import Place
     from study_world import CANARY, make_partner
 
-    from pydplib.web.demo import _add_follow_up, _synthetic_rows
+    from pydplib.web.demo import _add_follow_up, synthetic_rows
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import User
     from pydplib.web.projects.creating import create_project
+    from pydplib.web.projects.models import Member
 
     owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
     project = create_project(
@@ -41,7 +41,7 @@ def study(db: None, hospital: Any, sign_in: Any) -> Any:
         retention_until=dt.date(2040, 1, 1),
         template="pirads-paper",
     )
-    rows = [row for _, row in zip(range(60), _synthetic_rows(), strict=False)]
+    rows = [row for _, row in zip(range(60), synthetic_rows(), strict=False)]
     accept_rows(project, project.templates.get(number=1), rows, actor=owner)
     _add_follow_up(project, owner)
     project.refresh_from_db()
@@ -53,7 +53,7 @@ def study(db: None, hospital: Any, sign_in: Any) -> Any:
         project=project,
         owner=client,
         partner=partner,
-        place=Place("collaborator"),
+        place=Member.as_role("collaborator"),
         rows=rows,
         canary=CANARY,
     )

@@ -18,13 +18,14 @@ from pydplib.web.analyses.offering import offer_for
 from pydplib.web.auditlog.models import Line
 from pydplib.web.exports import running
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan as ExportPlan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.access import access_report
 from pydplib.web.intake.erasing import erase, purge, set_consent
-from pydplib.web.intake.models import Patient, Snapshot
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, make_snapshot, publish, published_snapshot, published_tables
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.patients.models import Patient
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare, newest
 from pydplib.web.tables.models import PersonRow, PersonTable
 from pydplib.web.tables.rows import remove_table, write_rows

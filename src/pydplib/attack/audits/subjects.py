@@ -132,18 +132,20 @@ def _clinical(epsilon: float) -> list[Subject]:
         "logistic": clinic.Logistic("ill", by="arm"),
         "standard-error": clinic.StandardError("months", bins=2),
         "series": clinic.Series("day", every="year"),
+        "table-one": clinic.TableOne(["score", "ill"], by="arm"),
     }
     found = []
     for name, question in asked.items():
         purchase = Facts.of(question, schema).at(epsilon)
-        cells = len(purchase.plan.keys)
-        without = np.arange(cells, dtype=np.int64) % 3
-        joined = without + np.eye(cells, dtype=np.int64)[-1]
+        sizes = [len(plan.keys) for plan in purchase.plans]
+        without = np.arange(sum(sizes), dtype=np.int64) % 3
+        joined = without.copy()
+        joined[np.cumsum(sizes) - 1] += 1
 
         def run(counts: Any, purchase: Any = purchase) -> Any:
             return purchase.answer(ExactTable(purchase.plan, purchase.plan.keys, (counts,)))
 
-        pair = [Pair(without, joined, "one person joins the last cell")]
+        pair = [Pair(without, joined, "one person joins the last cell of every table")]
         words = f"{type(question).title}: a table of counts, and what follows from it."
         found.append(Subject(name, words, AtTap(run), PureDP(epsilon), _given(pair), True))
     top = TopNoise(1, 1, 3, exact(epsilon), 2)

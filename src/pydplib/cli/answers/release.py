@@ -114,6 +114,9 @@ def _draw(release: Any, form: str, output: Path | None) -> None:
     from pydplib import plot
 
     assert output is not None
+    if form == "html" and release.printed is not None:  # a table that word processors open
+        _write(output, release.printed.to_page())
+        return
     figure = release.plot()
     if form == "html":
         plot.to_html(figure, output)

@@ -46,7 +46,7 @@ def look_at_original(user: Any, analysis: Analysis) -> NDArray[np.float64]:
     purchase = Facts.of(question, schema).at(_ANY)
     try:
         with load(folder() / snapshot.file, schema) as table, np.errstate(invalid="ignore", divide="ignore"):
-            return question.exact(purchase.facts, purchase.noise, table.aggregate(purchase.plan))
+            return question.exact(purchase.facts, purchase.noise, purchase.count(table))
     except DataError:
         raise
     except Exception:

@@ -217,7 +217,7 @@ def params_of(question: Question, columns: Mapping[str, Column]) -> list[tuple[s
     own, groups = question.to_form()
     found = [("kind", question.ask), *((name, show_key(value)) for name, value in own)]
     found += [(f"by{place}", name) for place, name in enumerate(groups, start=1)]
-    for name, keys in question.pairs:
+    for name, keys in question.cut_columns:
         if isinstance(keys, Bins):
             found.append((f"bins_{name}", edges_text(keys.edges)))
     if getattr(question, "edges", None):

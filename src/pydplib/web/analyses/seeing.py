@@ -23,6 +23,7 @@ from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.words import DASHBOARD
 
 AUDIENCES = PARTNER_ROLES
 """Whom an owner can show an analysis to: the roles that get statistics."""
@@ -110,6 +111,12 @@ def visible(project: Any, user: Any, place: Any) -> QuerySet[Analysis]:
 
 _SIGN = Concat("label", Value("|"), "scope", Value("|"), "snapshot", output_field=CharField())
 """What all answers have in common about which the policy says the same, up to a cap on epsilon."""
+
+
+def asked_and_of_dashboards(analyses: QuerySet[Analysis]) -> tuple[QuerySet[Analysis], QuerySet[Analysis]]:
+    """Return the analyses that people asked for, and those that dashboards paid for."""
+    of_boards = {"recipient__startswith": DASHBOARD}
+    return analyses.exclude(**of_boards), analyses.filter(**of_boards)
 
 
 class _Facts(dict[str, Schema]):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-import re
 from typing import Any
 
 from django import forms
@@ -15,13 +13,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
-from pydplib.web.analyses.asking import part_name, public_receipt_of
-from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.public_receipts import _is_key, is_paid, name_today, receipt_of
 from pydplib.web.analyses.signing import issuer_keys, keys_document
-from pydplib.web.ledger import models as rows
-from pydplib.web.people.models import Hospital
 from pydplib.web.people.permissions import public
-from pydplib.web.synthetic.models import SyntheticPurchase
 
 
 class ReceiptForm(forms.Form):
@@ -47,8 +41,8 @@ def receipts(request: HttpRequest) -> HttpResponse:
         except ReceiptError as error:
             form.add_error("receipt", str(error))
         else:
-            values |= {"receipt": receipt, "facts": facts_of(receipt), "paid": _is_paid(receipt.release)}
-            values["today"] = _name_today(receipt)
+            values |= {"receipt": receipt, "facts": facts_of(receipt), "paid": is_paid(receipt.release)}
+            values["today"] = name_today(receipt)
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "analyses/receipts.html", values, status=status)
 
@@ -60,7 +54,7 @@ def receipt(request: HttpRequest, digest: str) -> HttpResponse:
     found = receipt_of(digest)
     values = {
         "digest": digest if _is_key(digest) else "",
-        "paid": _is_paid(digest),
+        "paid": is_paid(digest),
         "receipt": found,
         "facts": facts_of(found) if found else [],
     }
@@ -103,41 +97,3 @@ def _moment(issued: str) -> str:
         return date_format(dt.datetime.fromisoformat(issued).astimezone(dt.UTC), "j F Y, H:i") + " UTC"
     except (ValueError, OverflowError):
         return issued
-
-
-def _is_key(digest: str) -> bool:
-    return re.fullmatch(r"[0-9a-f]{64}", digest) is not None
-
-
-def _is_paid(digest: str) -> bool:
-    return _is_key(digest) and rows.Payment.objects.filter(release_id=digest, release__payload__isnull=False).exists()
-
-
-def receipt_of(digest: str) -> Receipt | None:
-    """Return a signed receipt of a release for anybody who knows its key; it tells nothing about who asked, or when."""
-    if not _is_key(digest):
-        return None
-    found: Any = None
-    for model, part in ((Analysis, {"part": _first_part(digest)}), (SyntheticPurchase, {})):
-        kept = model._default_manager.filter(digest=digest, **part).exclude(receipt="").order_by("id")
-        found = found or kept.select_related("project__hospital").first()
-    if found is None:
-        return None
-    try:
-        Receipt.from_json(found.receipt).verify(issuer_keys())
-        return public_receipt_of(found)
-    except ReceiptError:
-        return None
-
-
-def _first_part(digest: str) -> str:
-    """Return one question of tables that were bought together: the same whoever paid for them, and asked them what."""
-    asked = rows.Release.objects.filter(digest=digest).values_list("question", flat=True).first()
-    question = json.loads(asked or "{}")
-    return min(map(part_name, question["questions"])) if question.get("ask") == "tables" else ""
-
-
-def _name_today(receipt: Receipt) -> str:
-    """Return what the issuer is called today, where that is not what the receipt says."""
-    found = Hospital.objects.filter(key=receipt.issuer_id).first() if receipt.is_issuer_checked else None
-    return found.name if found is not None and found.name != receipt.issuer else ""

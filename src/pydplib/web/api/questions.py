@@ -42,6 +42,12 @@ class GroupIn(Strict):
     edges: Edges | None = None
 
 
+class VariableIn(GroupIn):
+    """A variable of Table 1: a column, with a number of even bins where they are not the declared ones."""
+
+    bins: Annotated[int, Field(ge=1, le=200)] | None = None
+
+
 class ConditionIn(Strict):
     """One condition on the rows; all must hold."""
 
@@ -81,6 +87,7 @@ _TYPES: dict[str, Any] = {
     "whole": Annotated[int, Field(ge=1, le=10_000)],
     "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
     "edges": Edges,
+    "columns": Annotated[list[VariableIn], Field(min_length=1, max_length=40)],
 }
 
 

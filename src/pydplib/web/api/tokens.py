@@ -98,6 +98,11 @@ def revoke(token: ApiToken) -> None:
             log.add("token.revoke", token.key)
 
 
+def token_of(user: User, key: str) -> ApiToken | None:
+    """Return one of a user's own tokens."""
+    return ApiToken.objects.filter(user=user, key=key).select_related("user__hospital").first()
+
+
 @hooks.user_disabled.register
 def revoke_all(user: Any, log: Any) -> int:
     """End every token of a user, inside the transaction of the change that asks for it; returns how many.

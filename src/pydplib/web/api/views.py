@@ -51,7 +51,7 @@ def new_token(request: HttpRequest) -> HttpResponse:
 @signed_in
 def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
     """End one of the user's own tokens."""
-    token = ApiToken.objects.filter(user=request.user, key=key).select_related("user__hospital").first()
+    token = work.token_of(request.user, key)
     if token is None:
         raise Http404
     if request.method != "POST":

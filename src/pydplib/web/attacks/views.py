@@ -13,7 +13,7 @@ from pydplib.web.attacks import running, showing
 from pydplib.web.attacks.forms import StartForm
 from pydplib.web.attacks.giving import given_to_all, if_all_is_spent
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.starting import start_run
+from pydplib.web.attacks.starting import runs_of, start_run
 from pydplib.web.auditlog.writing import record
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.permissions import door
@@ -32,7 +32,7 @@ def attacks(request: Any) -> HttpResponse:
         "whole": whole,
         "curve": showing.bound_curve([*given, *whole]),
         "form": StartForm(given=given, whole=whole),
-        "runs": AttackRun.objects.filter(project=request.project).select_related("by")[:30],
+        "runs": runs_of(request.project),
     }
     return render(request, "attacks/overview.html", values)
 

@@ -28,6 +28,7 @@ class LineFilter:
         actor: One user name, or all.
         since: The first day, in UTC.
         until: The last day, in UTC.
+        actions: Several actions, or all.
         about: Keys of one object, all of which count: a patient with their reports; or the beginning of a key or name.
     """
 
@@ -36,6 +37,7 @@ class LineFilter:
     about: tuple[str, ...] = ()
     since: dt.date | None = None
     until: dt.date | None = None
+    actions: tuple[str, ...] = ()
 
 
 def lines_of(projects: Collection[str], *, hospital: str = "") -> Any:
@@ -59,6 +61,8 @@ def narrow(lines: Any, wanted: LineFilter) -> Any:
     """Return the lines that fit a filter, newest first."""
     if wanted.action:
         lines = lines.filter(action=wanted.action)
+    if wanted.actions:
+        lines = lines.filter(action__in=wanted.actions)
     if wanted.actor:
         lines = lines.filter(actor__iexact=wanted.actor)
     if wanted.about:

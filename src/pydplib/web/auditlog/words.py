@@ -112,6 +112,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         "patient.find": "Searched a patient",
         "patient.identifiers": "Looked at a patient's identifiers",
         "patient.look": "Looked at a patient's records",
+        "data.count": "Looked at exact counts",
         "quality.look": "Looked at the data quality",
         "columns.declare": "Declared computed columns",
         "columns.leave_out": "Left a computed column out of a snapshot: it fits no more",

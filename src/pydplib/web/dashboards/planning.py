@@ -71,6 +71,16 @@ def paper_output(audience: str) -> Output:
     return Output(label_of_noise_factor(factor), paper_mode=True)
 
 
+def ready_names(dashboard: Dashboard) -> set[str]:
+    """Return the ready-made figures that are on a dashboard."""
+    return set(dashboard.figures.filter(kind=Kind.READY).values_list("name", flat=True))
+
+
+def last_number(dashboard: Dashboard) -> int:
+    """Return the number of the newest edition; 0 if nothing was published."""
+    return dashboard.editions.aggregate(last=Max("number"))["last"] or 0
+
+
 def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[FigureChoice]:
     """Return the paper-mode figures that the owner has switched on for an audience: none by default.
 

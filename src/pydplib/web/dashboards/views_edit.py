@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -16,7 +15,7 @@ from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.seeing import question_of
 from pydplib.web.dashboards import planning
 from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, FigureQuestionForm, PickForm, PriceForm, WordsForm
-from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
+from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure
 from pydplib.web.dashboards.pricing import bill_for, noise_words, title_for
 from pydplib.web.dashboards.publishing import count_records, publish
 from pydplib.web.dashboards.showing import audience_title
@@ -203,7 +202,7 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
         "project": item.project,
         "item": item,
         "edition": item.edition,
-        "last_number": item.editions.aggregate(last=Max("number"))["last"] or 0,
+        "last_number": planning.last_number(item),
         "audience": audience_title(item),
         "noise": noise_words(item.audience),
         "words": words or WordsForm(initial={"title": item.title, "intro": item.intro}),
@@ -227,7 +226,7 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
 def _pick_form(item: Dashboard, data: Any = None) -> PickForm:
     project = item.project
     schema = planning.schema_of(project)
-    there = set(item.figures.filter(kind=Kind.READY).values_list("name", flat=True))
+    there = planning.ready_names(item)
     titles = {} if schema is None else titles_of(schema)
     own = planning.own_analyses(project, published_snapshot(project))
     return PickForm(

@@ -18,6 +18,7 @@ from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.exports.running import earlier_exports
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.door import check_flow_for, flow_for
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import audience_words, plain
@@ -208,6 +209,28 @@ def withdraw(actor: Any, export: Export, *, reason: str) -> None:
         copies = export.partner_copies().values("user").distinct().count()
         log.add("export.withdraw", export.key, copies=copies)
     export.refresh_from_db()
+
+
+def holders(export: Export) -> int:
+    """Return how many people other than the owners have a copy."""
+    return export.partner_copies().values("user").distinct().count()
+
+
+def copies_of(export: Export, user: User) -> list[Download]:
+    """Return a user's own copies."""
+    return list(export.downloads.filter(user=user))
+
+
+def named_holders(export: Export) -> list[tuple[Download, str]]:
+    """Return every copy with the name of the organisation that has it."""
+    names = dict(Hospital.objects.values_list("key", "name"))
+    return [(copy, names.get(copy.recipient, copy.recipient)) for copy in export.downloads.select_related("user")]
+
+
+def taken_by(user: User, key: str) -> Export | None:
+    """Return an export of which a user has a copy, whether or not they are still in the project."""
+    copy = Download.objects.filter(export__key=key, user=user).select_related("export__project__hospital").first()
+    return None if copy is None else copy.export
 
 
 def confirm_deleted(user: Any, export: Export) -> int:

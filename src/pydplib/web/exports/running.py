@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydplib._duckdb_files import sql_name
@@ -14,15 +15,39 @@ from pydplib.web import jobs
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan, check_plan
+from pydplib.web.exports.planning import ExportPlan, check_plan, propose
 from pydplib.web.exports.results import to_numbers
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.pinned import select_rows
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 
 BACKGROUND = True
 """Whether the search runs in a thread of its own; tests let the page wait for it."""
 
 _GRACE = 120.0
 _State: Any = Export.State
+
+
+def begin(actor: User, project: Project, pinned: Snapshot, title: str, rows: str) -> Export:
+    """Begin an export of a snapshot, with the plan that its schema proposes."""
+    plan = replace(propose(Schema.from_json(pinned.schema)), rows=rows)
+    with recorded(actor, project=project) as log:
+        made = Export.objects.create(project=project, snapshot=pinned, by=actor, title=title, plan=plan.to_dict())
+        log.add("export.plan", made.key, snapshot=pinned.key, rows=plan.rows)
+    return made
+
+
+def store_plan(actor: User, export: Export, plan: ExportPlan) -> None:
+    """Store a changed plan; an export that was made already is a draft again, and its files go with the next run."""
+    if plan.to_dict() == export.plan:
+        return
+    with recorded(actor, project=export.project) as log:
+        kept = Export.objects.filter(pk=export.pk, state__in=(_State.DRAFT, _State.READY))
+        if not kept.update(plan=plan.to_dict(), state=_State.DRAFT, problem=""):
+            raise ParameterError("This export is being made or was released: its plan cannot be changed any more.")
+        log.add("export.plan", export.key, fields=dict(plan.fields), models=[str(model) for model in plan.rules])
+    export.refresh_from_db()
 
 
 def start(export: Export) -> None:

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.auditlog.writing import recorded
 from pydplib.web.exports import running, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan, check_plan, propose
+from pydplib.web.exports.planning import ExportPlan, check_plan
+from pydplib.web.exports.running import begin, store_plan
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
@@ -43,7 +43,7 @@ def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
 def export_new(request: Any) -> HttpResponse:
     """Begin an export: which data, which rows."""
     current = published_snapshot(request.project)
-    has_template = request.project.templates.filter(is_current=True).exists()
+    has_template = request.project.template_version is not None
     groups = _groups(request.project)
     form = NewExportForm(request.POST or None, published=current is not None, groups=groups)
     if request.method == "POST" and has_template and form.is_valid():
@@ -53,7 +53,9 @@ def export_new(request: Any) -> HttpResponse:
         try:
             if rows in groups:  # what an attacker sees are the repetitions, each with its report: all of them count
                 pinned, rows = table_of_group(pinned, rows), "all"
-            return redirect("export_fields", key=_begin(request, pinned, form.cleaned_data["title"], rows).key)
+            return redirect(
+                "export_fields", key=begin(request.user, request.project, pinned, form.cleaned_data["title"], rows).key
+            )
         except DataError as problem:
             form.add_error("rows", str(problem))
     values = {
@@ -63,16 +65,6 @@ def export_new(request: Any) -> HttpResponse:
         "breadcrumb": [("Anonymize", f"/anonymize?project={request.project.key}"), ("New export", "")],
     }
     return render(request, "exports/new.html", values, status=422 if form.is_bound else 200)
-
-
-def _begin(request: Any, pinned: Any, title: str, rows: str) -> Export:
-    plan = replace(propose(Schema.from_json(pinned.schema)), rows=rows)
-    with recorded(request.user, project=request.project) as log:
-        made = Export.objects.create(
-            project=request.project, snapshot=pinned, by=request.user, title=title, plan=plan.to_dict()
-        )
-        log.add("export.plan", made.key, snapshot=pinned.key, rows=plan.rows)
-    return made
 
 
 def _groups(project: Any) -> dict[str, str]:
@@ -95,7 +87,7 @@ def export_fields(request: Any) -> HttpResponse:
         try:
             if not changed.named("quasi"):
                 raise ParameterError("Choose at least one field that is made coarser.")
-            _keep(request, export, changed)
+            store_plan(request.user, export, changed)
             return redirect("export_models", key=export.key)
         except ParameterError as problem:
             form.add_error(None, str(problem))
@@ -132,7 +124,7 @@ def export_models(request: Any) -> HttpResponse:
         )
         try:
             check_plan(changed, schema)
-            _keep(request, export, changed)
+            store_plan(request.user, export, changed)
             return redirect("export_trees", key=export.key)
         except ParameterError as problem:
             form.add_error(None, str(problem))
@@ -162,7 +154,9 @@ def export_trees(request: Any) -> HttpResponse:
                 name = upload.cleaned_data["field"]
                 try:
                     tree = trees.read_upload(upload.cleaned_data["file"].read(), schema.columns[name])
-                    _keep(request, export, replace(plan, hierarchies={**plan.hierarchies, name: tree.to_dict()}))
+                    store_plan(
+                        request.user, export, replace(plan, hierarchies={**plan.hierarchies, name: tree.to_dict()})
+                    )
                     messages.success(request, f"{dict(names)[name]} is made coarser as in your file.")
                     return redirect("export_trees", key=export.key)
                 except HierarchyError as problem:
@@ -170,7 +164,7 @@ def export_trees(request: Any) -> HttpResponse:
         else:
             changed, problems, typed = _edited(request.POST, plan, schema)
             if not problems:
-                _keep(request, export, changed)
+                store_plan(request.user, export, changed)
                 if request.POST.get("action") == "save":
                     messages.success(request, "Saved.")
                     return redirect("export_trees", key=export.key)
@@ -242,15 +236,3 @@ def export_discard(request: Any) -> HttpResponse:
 def _planned(request: Any) -> tuple[Export, ExportPlan, Schema]:
     export: Export = request.target
     return export, ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
-
-
-def _keep(request: Any, export: Export, plan: ExportPlan) -> None:
-    """Store a changed plan; an export that was made already is a draft again, and its files go with the next run."""
-    if plan.to_dict() == export.plan:
-        return
-    with recorded(request.user, project=request.project) as log:
-        kept = Export.objects.filter(pk=export.pk, state__in=(_State.DRAFT, _State.READY))
-        if not kept.update(plan=plan.to_dict(), state=_State.DRAFT, problem=""):
-            raise ParameterError("This export is being made or was released: its plan cannot be changed any more.")
-        log.add("export.plan", export.key, fields=dict(plan.fields), models=[str(model) for model in plan.rules])
-    export.refresh_from_db()

@@ -20,6 +20,11 @@ from pydplib.web.tables.models import PersonRow
 _LOOKS = ("look", "find", "export", "identifiers", "access", "show", "read", "open", "fhir", "print")
 
 
+def count_reports(patient: Patient) -> int:
+    """Return how many reports there are about a patient."""
+    return Report.objects.filter(patient=patient).count()
+
+
 def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
     """Return everything that is held about a person, as plain values for a page and for JSON.
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTransform
 
 from pydplib.capture import Question, Template, show_value
 from pydplib.capture.values import Unreadable, read_value
+from pydplib.web.patients.models import Patient
+from pydplib.web.projects.models import Member
 from pydplib.web.reporting.models import Report
 from pydplib.web.reporting.templating import value_columns
 
@@ -32,6 +35,17 @@ def signed_reports_for(project: Any, member: Any) -> Any:
     if member.can("manage_data"):
         return found
     return found.filter(department=member.department) if member.department else found.none()
+
+
+def reports_about(patient: Patient, member: Member) -> list[Report]:
+    """Return the signed reports about a patient that a member may see."""
+    found = signed_reports_for(patient.project, member).filter(patient=patient)
+    return list(found.select_related("author", "template"))
+
+
+def departments_in(reports: QuerySet[Report]) -> list[str]:
+    """Return the departments of reports, in order."""
+    return [name for name in reports.order_by("department").values_list("department", flat=True).distinct() if name]
 
 
 def questions_of(template: Template) -> dict[str, Question]:

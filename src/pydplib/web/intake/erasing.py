@@ -9,12 +9,15 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import check_not_busy
 from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
+from pydplib.web.intake.reading import Reader
 from pydplib.web.intake.recording import CHUNK
+from pydplib.web.intake.row_store import drop
 from pydplib.web.intake.snapshots import forget, without_people
 from pydplib.web.patients.models import Patient
-from pydplib.web.patients.pseudonyms import by_short_id, find_patient, pseudonyms_of
+from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
@@ -102,6 +105,8 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
     check_not_busy(project)
     with without_people(project, None) as files, recorded(actor, project=project) as log:
         ImportRow.objects.filter(batch__project=project).delete()
+        for key in ImportBatch.objects.filter(project=project).values_list("key", flat=True):
+            uploads.remove(key)
         ImportBatch.objects.filter(project=project).update(groups=[], replacements={})
         ImportMemory.objects.filter(project=project).delete()
         remove_uploads(TableUpload.objects.filter(project=project))
@@ -123,16 +128,49 @@ def open_imports(project: Any) -> int:
 
 
 def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:
-    """Empty rows of open imports that wait for a decision and are about these people; they stay left out.
+    """Empty rows of open imports that are about these people, listed for a decision or not; they stay left out.
 
-    A row that is not listed counts as one without problems: without its entry it would be taken in after all.
+    A listed row keeps its entry: without it, it would count as one without problems.
     """
+    for batch in ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED):
+        _forget_file_rows(batch, pseudonyms)
     for row in ImportRow.objects.filter(batch__project=project).select_related("batch__template").iterator():
-        person = row.batch.template.template.person
-        value = str(row.fields.get(person, "")).strip()
-        if value and len(value) <= 400 and pseudonyms_of(project, [value])[0] in pseudonyms:
+        if _is_about(project, row.fields.get(row.batch.template.template.person, ""), pseudonyms):
             row.fields, row.decision = {}, ImportRow.Decision.LEAVE_OUT
             row.problems = [{"code": "erased", "field": "", "column": "", "message": _ERASED, "severity": "error"}]
             row.save(update_fields=["fields", "problems", "decision"])
     # Problems by value may show a cell of theirs; the next dry run counts them again.
     ImportBatch.objects.filter(project=project).exclude(groups=[]).update(groups=[])
+
+
+def _forget_file_rows(batch: ImportBatch, pseudonyms: set[str]) -> None:
+    """Empty the rows of these people in the file of an import, and count those that would have been taken in."""
+    if not uploads.path_of(batch.key).exists():
+        return
+    template = batch.template.template
+    reader = Reader(batch, template)
+    good = 0
+
+    def is_theirs(number: int, row: Any) -> bool:
+        nonlocal good
+        if batch.format == "fhir":
+            read = reader.resource(number, row)
+            said = str(read.answers.get(template.person, ""))
+        else:
+            read = reader.evaluated(number, *reader.fields_of(row))
+            said = read.fields.get(template.person, "")
+        # Where no column is matched to the person yet, any cell may be the number.
+        texts = [said] if said or template.person in batch.mapping or batch.format == "fhir" else row
+        theirs = any(_is_about(batch.project, text, pseudonyms) for text in texts)
+        good += theirs and read.ok
+        return theirs
+
+    if uploads.empty_rows(batch.key, is_theirs):
+        drop([batch.key])
+        moved = min(good, batch.good)
+        ImportBatch.objects.filter(pk=batch.pk).update(good=batch.good - moved, bad=batch.bad + moved)
+
+
+def _is_about(project: Any, text: object, pseudonyms: set[str]) -> bool:
+    value = str(text).strip()
+    return bool(value) and len(value) <= LONGEST and pseudonyms_of(project, [value])[0] in pseudonyms

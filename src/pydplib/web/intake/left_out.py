@@ -30,6 +30,8 @@ def _cells(batch: Any) -> Iterator[list[Any]]:
         repeated = duplicates.find(list(rows.values()))
         for number, cells in part:
             row, decision = rows[number], decided.get(number)
+            if not any(cells):
+                continue  # emptied: its person was erased
             if decision is not None:
                 is_left = decision.decision == ImportRow.Decision.LEAVE_OUT
                 if any(each["code"] == "erased" for each in decision.problems):

@@ -292,6 +292,11 @@ def people_in(snapshot: Snapshot) -> int:
     return int(_query(f"SELECT count(DISTINCT {sql_name(str(schema.person))}) FROM {source}")[0][0])
 
 
+def snapshots_of(project: Project) -> list[Snapshot]:
+    """Return the snapshots of a project, the newest first; tables of repeating groups belong to these."""
+    return list(Snapshot.objects.filter(project=project, group="").select_related("template"))
+
+
 def published_snapshot(project: Any, group: str = "") -> Snapshot | None:
     """Return the snapshot that partners' analyses run on; with a repeating group, its table of that group."""
     published = Snapshot.objects.filter(project=project, published__isnull=False).exclude(file="")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def receive(upload: Any, key: str, *, sheet: str | None = None) -> Received:
     check_room(3 * upload.size)  # as it came, as text, in plain form
     raw, text, plain = (folder() / f"{key}.{kind}" for kind in ("upload", "text", "part"))
     try:
-        with _private(raw) as out:
+        with private(raw) as out:
             for chunk in upload.chunks():
                 out.write(chunk)
         found = _plain_form(raw, text, plain, sheet)
@@ -157,7 +158,37 @@ def resources(key: str) -> Iterator[Any]:
                 raise DataError(f"Response {number} is nested too deeply.") from None
 
 
-def _private(path: Path) -> Any:
+def empty_rows(key: str, is_gone: Callable[[int, Any], bool]) -> int:
+    """Empty rows of a plain file, which keep their places; returns how many. The file is whole at any moment.
+
+    Args:
+        key: The import's key.
+        is_gone: Says of a row's number, and its cells or its FHIR response, whether it goes.
+    """
+    path, part, gone = path_of(key), folder() / f"{key}.emptied", 0
+    with path.open("rb") as file:
+        is_fhir = file.read(1) == b"{"
+    with private(part) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as out:
+        if is_fhir:
+            for number, resource in enumerate(resources(key), start=1):
+                leaves = resource is not None and is_gone(number, resource)
+                gone += leaves
+                out.write(json.dumps(None if leaves else resource, ensure_ascii=False, separators=(",", ":")) + "\n")
+        else:
+            writer = csv.writer(out, lineterminator="\n")
+            with path.open(encoding="utf-8", newline="") as file:
+                for number, cells in enumerate(csv.reader(file), start=1):
+                    leaves = number > 1 and any(cells) and is_gone(number, cells)
+                    gone += leaves
+                    writer.writerow([""] * len(cells) if leaves else cells)
+    if gone:
+        part.replace(path)
+    part.unlink(missing_ok=True)
+    return gone
+
+
+def private(path: Path) -> Any:
+    """Open a file for writing that only the server reads."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 
@@ -167,7 +198,7 @@ def _plain_form(raw: Path, text: Path, plain: Path, sheet: str | None) -> Receiv
     if not start.strip():
         raise DataError("The file is empty.")
     for path in (text, plain):
-        _private(path).close()  # made with the owner's rights alone, before anything is written
+        private(path).close()  # made with the owner's rights alone, before anything is written
     if start[:4] == b"PK\x03\x04":
         check_archive(raw)
         book = raw.rename(raw.with_suffix(".xlsx"))  # openpyxl goes by the name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.intake import views_data, views_import, views_rights, views_snapshots
+from pydplib.web.intake import views_data, views_exact, views_import, views_rights, views_snapshots
 
 urlpatterns = [
     path("import", views_import.imports, name="import"),
@@ -19,6 +19,7 @@ urlpatterns = [
     path("import/<str:key>/accept", views_import.import_accept, name="import_accept"),
     path("import/<str:key>/discard", views_import.import_discard, name="import_discard"),
     path("data", views_data.data, name="data"),
+    path("counts", views_exact.exact_view, name="exact_view"),
     path("data/export", views_data.data_export, name="data_export"),
     path("data/patients/<str:key>", views_data.patient, name="patient"),
     path("data/patients/<str:key>/identifiers", views_data.patient_identifiers, name="patient_identifiers"),

@@ -17,28 +17,49 @@ def stored(model: type[models.Model], field: str, value: Any) -> Any:
 
 
 def insert_many(
-    model: type[models.Model], fields: Sequence[str], rows: Sequence[Sequence[Any]], *, ignore_conflicts: bool = False
-) -> None:
+    model: type[models.Model],
+    fields: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    ignore_conflicts: bool = False,
+    returns: tuple[str, str] | None = None,
+) -> dict[Any, Any]:
     """Insert rows; must run in a transaction.
+
+    Returns one field of every row that was inserted -> another one, where ``returns`` names them.
 
     Args:
         model: The table.
         fields: The names of the fields, all that have no default in the database.
         rows: Values as the database stores them (``stored``; JSON as text), in the order of the fields.
         ignore_conflicts: Leave out rows that are there already, by a unique constraint.
+        returns: Two fields, such as a key of our own making and the number that the database gave.
     """
+    found: dict[Any, Any] = {}
     if not rows:
-        return
+        return found
     quote = connection.ops.quote_name
-    columns = ", ".join(quote(model._meta.get_field(name).column) for name in fields)  # type: ignore[union-attr]
-    head = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES "  # noqa: S608 - names of our own models
+
+    def columns(names: Sequence[str]) -> str:
+        return ", ".join(quote(model._meta.get_field(name).column) for name in names)  # type: ignore[union-attr]
+
+    head = f"INSERT INTO {quote(model._meta.db_table)} ({columns(fields)}) VALUES "  # noqa: S608 - our own models
     tail = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
     places = "(" + ", ".join(["%s"] * len(fields)) + ")"
     with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
+        if connection.vendor == "sqlite":  # one writer at a time: what is newer now was made here
+            table = quote(model._meta.db_table)
+            last = cursor.execute(f"SELECT MAX(id) FROM {table}").fetchone()[0] or 0 if returns else 0  # noqa: S608
             cursor.executemany(head + places + tail, rows)
-            return
+            if returns:
+                made = f"SELECT {columns(returns)} FROM {table} WHERE id > %s"  # noqa: S608
+                found.update(cursor.execute(made, [last]).fetchall())
+            return found
+        tail += f" RETURNING {columns(returns)}" if returns else ""
         most = max(1, _MOST_PARAMETERS // len(fields))
         for begin in range(0, len(rows), most):
             part = rows[begin : begin + most]
             cursor.execute(head + ", ".join([places] * len(part)) + tail, [value for row in part for value in row])
+            if returns:
+                found.update(cursor.fetchall())
+    return found

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from pydplib.anonymity.pseudonyms import Pseudonym
@@ -24,8 +24,9 @@ from pydplib.web.configuration import Configuration
 from pydplib.web.design.values import SHORT
 from pydplib.web.patients.inserts import insert_many, stored
 from pydplib.web.patients.models import Identifier, Patient
-from pydplib.web.people.models import new_key
+from pydplib.web.people.models import new_keys
 
+_MOST_NAMES = 2500
 LONGEST = 400
 """Most characters of an identifier, as the table has them."""
 
@@ -105,29 +106,49 @@ def patients_for(project: Any, many: Sequence[Mapping[str, str]]) -> list[Patien
     return [found[each] for each in ids]
 
 
-def patient_ids_for(project: Any, many: Sequence[Mapping[str, str]]) -> list[int]:
-    """Return the rows of the patients of many sets of identifiers, made if need be."""
-    names = pseudonyms_of(project, [_first(identifiers) for identifiers in many])
+def patient_ids_for(project: Any, many: Sequence[Mapping[str, str]], names: Sequence[str] | None = None) -> list[int]:
+    """Return the rows of the patients of many sets of identifiers, made if need be.
+
+    Args:
+        project: The project.
+        many: The sets, the person's own identifier first in each.
+        names: The pseudonyms of these, where they are known already.
+    """
+    if names is None:
+        names = pseudonyms_of(project, [_first(identifiers) for identifiers in many])
     with transaction.atomic():
-        wanted = set(names)
-        found = _by_pseudonym(project, wanted)
+        found = _by_pseudonym(project, set(names))
         missing = [name for name in dict.fromkeys(names) if name not in found]
         if missing:
             # Of two writers at once, one makes the patient and both find it.
             consent, now = str(Patient.Consent.NOT_NEEDED), stored(Patient, "created", timezone.now())
             columns = ("key", "project", "pseudonym", "consent", "created")
-            made = [(new_key(), project.pk, name, consent, now) for name in missing]
-            insert_many(Patient, columns, made, ignore_conflicts=True)
-            found |= _by_pseudonym(project, set(missing))
+            made = [
+                (key, project.pk, name, consent, now) for key, name in zip(new_keys(len(missing)), missing, strict=True)
+            ]
+            found |= insert_many(Patient, columns, made, ignore_conflicts=True, returns=("pseudonym", "id"))
+            if others := [name for name in missing if name not in found]:
+                found |= _by_pseudonym(project, set(others))
         rows = {
             (found[name], field[:80]): clean(value)
             for name, identifiers in zip(names, many, strict=True)
             for field, value in identifiers.items()
-            if str(value).strip()
+            if value and not value.isspace()
         }
         held = [(patient, field, value) for (patient, field), value in rows.items()]
         insert_many(Identifier, ("patient", "field", "value"), held, ignore_conflicts=True)
     return [found[name] for name in names]
+
+
+def identifier_of(patient: Patient, field: str) -> str:
+    """Return what a column says about who a patient is; empty if it says nothing."""
+    found = patient.identifiers.filter(field=field).first()
+    return found.value if found else ""
+
+
+def identifiers_of(patient: Patient) -> list[tuple[str, str]]:
+    """Return all that names a patient, by column."""
+    return list(patient.identifiers.order_by("field").values_list("field", "value"))
 
 
 def nameless_patient(project: Any) -> Patient:
@@ -146,7 +167,8 @@ def set_apart(template: Template, answers: Mapping[str, Any]) -> tuple[dict[str,
     person = template.person
     if not person or person not in answers:
         return {}, dict(answers)
-    return {person: str(answers[person])}, {name: value for name, value in answers.items() if name != person}
+    kept = dict(answers)
+    return {person: str(kept.pop(person))}, kept
 
 
 def _first(identifiers: Mapping[str, str]) -> str:
@@ -156,4 +178,17 @@ def _first(identifiers: Mapping[str, str]) -> str:
 
 
 def _by_pseudonym(project: Any, names: set[str]) -> dict[str, int]:
-    return dict(Patient.objects.filter(project=project, pseudonym__in=names).values_list("pseudonym", "pk"))
+    found: dict[str, int] = {}
+    if not Patient.objects.filter(project=project).exists():
+        return found
+    table, asked = connection.ops.quote_name(Patient._meta.db_table), list(names)
+    with connection.cursor() as cursor:
+        for begin in range(0, len(asked), _MOST_NAMES):
+            part = asked[begin : begin + _MOST_NAMES]
+            places = ", ".join(["%s"] * len(part))
+            cursor.execute(
+                f"SELECT pseudonym, id FROM {table} WHERE project_id = %s AND pseudonym IN ({places})",  # noqa: S608
+                [project.pk, *part],
+            )
+            found.update(cursor.fetchall())
+    return found

@@ -39,7 +39,7 @@ def account(request: HttpRequest) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("account")
     more = {name: value for facts in hooks.account_page(request.user) for name, value in facts.items()}
-    people = User.objects.filter(is_active=True).order_by("pk") if is_demo_session(request) else None
+    people = managing.demo_people() if is_demo_session(request) else None
     return render(
         request,
         "people/account.html",
@@ -207,7 +207,7 @@ def again(request: HttpRequest) -> HttpResponse:
 @require_POST
 def demo_person(request: HttpRequest) -> HttpResponse:
     """In the demonstration: go on as another of its people, or come back after a break."""
-    chosen = User.objects.filter(username=request.POST.get("person", "").replace("\0", "?"), is_active=True).first()
+    chosen = managing.demo_person(request.POST.get("person", ""))
     if not (is_demo_session(request) or signing_in.entered_demo(request)) or chosen is None:
         raise Http404
     return signing_in.enter(request, chosen, how="demonstration", then="/", demo=True)

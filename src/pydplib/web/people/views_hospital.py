@@ -52,7 +52,7 @@ def hospital(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Saved.")
             return redirect("hospital")
-    people = User.objects.filter(hospital=request.user.hospital_id).order_by("-is_active", "username")
+    people = managing.people_of(request.user.hospital)
     more = {name: value for facts in hooks.hospital_page(request.user.hospital) for name, value in facts.items()}
     values = {"people": people, "form": form, **more}
     return render(request, "people/hospital.html", values, status=422 if form.errors else 200)
@@ -89,7 +89,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
         {
             "person": subject,
             "device": factor.device_of(subject),
-            "places": subject.memberships.select_related("project__hospital").order_by("project__name"),
+            "places": managing.places_of(subject),
             "is_self": subject.pk == request.user.pk,
             "breadcrumb": _way(str(subject)),
         },

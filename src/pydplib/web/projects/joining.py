@@ -37,6 +37,21 @@ def roles_for(project: Project, user: Any) -> list[str]:
     return [role for role in ROLES if can_have_role(project, user, role)]
 
 
+def members_of(project: Project) -> list[Member]:
+    """Return all members, each with the user and their hospital."""
+    return list(project.members.select_related("user", "user__hospital"))
+
+
+def membership_of(project: Project, user: Any) -> Member:
+    """Return the membership of a user who has one, as it is in the database."""
+    return Member.objects.select_related("user").get(project=project, user=user)
+
+
+def owners_of(project: Project) -> list[Member]:
+    """Return the owners who can sign in."""
+    return list(project.active_owners().select_related("user"))
+
+
 def add_member(actor: Any, project: Project, username: str) -> Member:
     """Make a colleague of the project's hospital a member, as third party like everybody new.
 

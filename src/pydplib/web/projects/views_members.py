@@ -15,7 +15,7 @@ from pydplib.web.people.permissions import signed_in
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
 from pydplib.web.projects.invitations import accept, decline, find_for, invite, waiting, withdraw_invitation
-from pydplib.web.projects.joining import add_member, change_member, colleague, leave_project, remove_member
+from pydplib.web.projects.joining import add_member, change_member, colleague, leave_project, members_of, remove_member
 from pydplib.web.projects.models import Invitation, Member, Project
 from pydplib.web.projects.permissions import door
 from pydplib.web.projects.tabs import project_tabs
@@ -31,7 +31,7 @@ def members(request: HttpRequest) -> HttpResponse:
     role, name = request.member.role, request.user.username
     listed = [
         (member, can_edit_rights(role, editor=name, subject=member.user.username))
-        for member in request.project.members.select_related("user", "user__hospital")
+        for member in members_of(request.project)
     ]
     values = {
         "project": request.project,

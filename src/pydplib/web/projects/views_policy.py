@@ -14,6 +14,7 @@ from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, OWNER, RO
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_policy import DataSetBudgetForm, GroupForm, RuleForm
+from pydplib.web.projects.joining import membership_of
 from pydplib.web.projects.models import Member, Project, Rule
 from pydplib.web.projects.permissions import door
 from pydplib.web.projects.ruling import (
@@ -136,7 +137,7 @@ def data_set_budget(request: HttpRequest) -> HttpResponse:
 
 
 def _own_place(request: HttpRequest) -> Member:
-    return Member.objects.select_related("user").get(project=request.project, user=request.user)
+    return membership_of(request.project, request.user)
 
 
 def _way(project: Project, here: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pydplib.web.people.permissions import hospital_owner, signed_in
 from pydplib.web.projects.creating import can_create_project, create_project, edit_project
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
+from pydplib.web.projects.joining import owners_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door, memberships
 from pydplib.web.projects.tabs import project_tabs
@@ -50,7 +51,7 @@ def project(request: HttpRequest) -> HttpResponse:
         "project": chosen,
         "tabs": project_tabs(request, "project"),
         "template_version": version,
-        "owners": chosen.active_owners().select_related("user"),
+        "owners": owners_of(chosen),
         "can_edit": place.can("edit_policy"),
         "facts": _facts(chosen, version),
     }

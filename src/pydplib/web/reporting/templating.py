@@ -115,6 +115,18 @@ def value_columns(template: Template) -> tuple[str, ...]:
     )
 
 
+def versions_of(project: Project, *, but: TemplateVersion | None = None) -> list[TemplateVersion]:
+    """Return the versions of a project's template, all or all but one."""
+    found = TemplateVersion.objects.filter(project=project)
+    return list(found if but is None else found.exclude(pk=but.pk))
+
+
+def version_before(version: TemplateVersion, *, since: str = "") -> TemplateVersion | None:
+    """Return the version to compare with: the one that was asked for by its key, else one before."""
+    others = TemplateVersion.objects.filter(project=version.project)
+    return others.filter(key=since).first() or others.filter(number__lt=version.number).first()
+
+
 def read_upload(data: bytes, *, version: str = "", current: Template | None = None) -> Upload:
     """Read a template file: ours (TOML, JSON) or a FHIR R4/R5 Questionnaire.
 

@@ -23,6 +23,8 @@ from pydplib.web.reporting.templating import (
     add_template,
     read_upload,
     use_template,
+    version_before,
+    versions_of,
     without_person,
 )
 from pydplib.web.reporting.tree import build_tree
@@ -82,7 +84,7 @@ class TemplateUploadForm(forms.Form):
 @door("read_templates")
 def templates(request: HttpRequest) -> HttpResponse:
     """List the versions of the project's template."""
-    versions = TemplateVersion.objects.filter(project=request.project)
+    versions = versions_of(request.project)
     values = {"versions": versions, "may_edit": request.member.can("edit_templates")}
     return render(request, "reporting/templates.html", values)
 
@@ -92,7 +94,7 @@ def template(request: HttpRequest) -> HttpResponse:
     """Show one version: its tree, what the linter says, and what a report would read like."""
     version: TemplateVersion = request.target
     shown = version.template
-    others = TemplateVersion.objects.filter(project=request.project).exclude(pk=version.pk)
+    others = versions_of(request.project, but=version)
     values = _shown(shown) | {
         "version": version,
         "others": others,
@@ -117,9 +119,7 @@ def _shown(shown: Template) -> dict[str, Any]:
 def template_difference(request: HttpRequest) -> HttpResponse:
     """Say what changed from one version to another."""
     version: TemplateVersion = request.target
-    other = TemplateVersion.objects.filter(project=request.project, key=request.GET.get("since", "")).first()
-    if other is None:
-        other = TemplateVersion.objects.filter(project=request.project, number__lt=version.number).first()
+    other = version_before(version, since=request.GET.get("since", ""))
     values = {
         "version": version,
         "other": other,

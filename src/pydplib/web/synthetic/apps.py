@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
 
 
-class SyntheticConfig(AppConfig):
+class SyntheticConfig(PlatformApp):
     """Registers the app under the short label ``synthetic``."""
 
     name = "pydplib.web.synthetic"
     label = "synthetic"
+    registers: ClassVar = ("purchases",)

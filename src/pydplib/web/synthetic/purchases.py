@@ -16,7 +16,7 @@ from pydplib.receipt import Receipt
 from pydplib.release import Session
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.purchase import buy_synthetic, design, key_of, pay_synthetic
-from pydplib.web import jobs
+from pydplib.web import hooks, jobs
 from pydplib.web.analyses.asking import (
     TooManyQuestionsError,
     check_agreed,
@@ -28,9 +28,9 @@ from pydplib.web.analyses.asking import (
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.models import Member
 from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import Asked, offer_of, price_of
 
@@ -190,13 +190,13 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         log.add("synthetic.make", row.key, relations=len(table.measured), found=len(table.measured) - table.declared)
 
 
-def _place(row: SyntheticPurchase) -> Place:
+def _place(row: SyntheticPurchase) -> Member:
     """Return the place in which it was bought; the groups are those of today."""
     member = row.project.members.filter(user=row.asked_by).first()
-    return Place(row.role, groups=() if member is None else tuple(member.groups))
+    return Member.as_role(row.role, groups=() if member is None else tuple(member.groups))
 
 
-def _session(row: SyntheticPurchase, place: Place) -> Session:
+def _session(row: SyntheticPurchase, place: Member) -> Session:
     """Return a session on the very snapshot that was agreed, which need not be the published one any more."""
     session, _ = open_session(row.project, row.asked_by, replace(place, role=row.role), snapshot=snapshot_of(row))
     return session
@@ -248,3 +248,9 @@ def discard(actor: Any, row: SyntheticPurchase) -> None:
     with recorded(actor, project=row.project) as log:
         if SyntheticPurchase.objects.filter(jobs.is_free(), pk=row.pk, state=_State.PAYING).delete()[0]:
             log.add("synthetic.discard", row.key)
+
+
+@hooks.purchase_of.register
+def purchase_of(digest: str) -> SyntheticPurchase | None:
+    """Return the first purchase of a release that has a receipt."""
+    return SyntheticPurchase.objects.filter(digest=digest).exclude(receipt="").order_by("id").first()

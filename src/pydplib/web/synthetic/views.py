@@ -19,7 +19,8 @@ from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.offering import offer_for, titles_of
 from pydplib.web.analyses.views_ask import more_url
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door, signed_in
+from pydplib.web.people.permissions import signed_in
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.words import plain
 from pydplib.web.synthetic import purchases, tables
 from pydplib.web.synthetic.figures import drawings, relation_tables

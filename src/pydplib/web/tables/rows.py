@@ -15,10 +15,10 @@ from pydplib.errors import DataError
 from pydplib.schema import Column, Schema
 from pydplib.tables.cells import Decimals, day_text, number_text
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake.inserting import insert_many
-from pydplib.web.intake.pseudonyms import LONGEST, pseudonyms_of
 from pydplib.web.intake.recording import CHUNK, chunks
+from pydplib.web.patients.inserts import insert_many
 from pydplib.web.patients.models import Patient
+from pydplib.web.patients.pseudonyms import LONGEST, pseudonyms_of
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import PersonRow, PersonTable
