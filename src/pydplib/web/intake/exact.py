@@ -249,7 +249,8 @@ def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, column
     unit = getattr(bars.column, "unit", "")
     x_title = f"{title} in {unit}" if unit else title
     series = {name or asked.unit.capitalize(): counts for name, counts in found.series.items()}
-    named: dict[str, Any] = {"x_title": x_title, "y_title": asked.unit, "title": f"{asked.unit.capitalize()} by {title}"}
+    said = f"{asked.unit.capitalize()} by {title}"
+    named: dict[str, Any] = {"x_title": x_title, "y_title": asked.unit, "title": said}
     if asked.split:
         named["title"] += f" and {columns[asked.split].title or asked.split}"
     if bars.edges and bars.column.holds_numbers:
