@@ -16,7 +16,7 @@ from typing import Any
 from pydplib import plot
 from pydplib.capture import Template, show_value, to_schema
 from pydplib.schema import Category, Column
-from pydplib.web.intake.recording import value_columns
+from pydplib.web.reporting.templating import value_columns
 
 MOST_FILTERS = 8
 DEPARTMENT = "@department"
