@@ -31,7 +31,8 @@ from pydplib.web.configuration import Configuration
 from pydplib.web.projects.models import Member
 from pydplib.web.exports import running, storing
 from pydplib.web.exports.models import Export
-from pydplib.web.intake import accepting, checking, snapshots, uploads
+from pydplib.web.intake import accepting, checking, snapshots
+from pydplib.web import uploads
 from pydplib.web.intake import jobs as intake_jobs
 from pydplib.web.intake.models import ImportBatch, Snapshot, SnapshotJob
 from pydplib.web.ledger import models as ledger_rows

@@ -41,7 +41,7 @@ def table_of(release: Any) -> dict[str, list[Any]]:
 
 
 def to_csv(release: Any, end: str = "\r\n") -> str:
-    """Return one line per value: keys, value, interval, margin.
+    """Return one line per value: keys, value, interval, margin; Table 1 and the like as journals print them.
 
     Keys can be words of the data: cells that look like formulas are made harmless, so that no spreadsheet runs them.
 

@@ -9,17 +9,21 @@ from typing import Any
 
 from pydplib import datasets
 from pydplib.policy import ROLES
+from pydplib.schema import Schema
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.dashboards.example import publish_examples
-from pydplib.web.demo_examples import DEPARTMENT, REPORTS, TEXTS
+from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
+from pydplib.web.intake.table_rows import write_rows
 from pydplib.web.people import links
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.creating import create_project
 from pydplib.web.projects.models import Member
 from pydplib.web.reporting.free_texts import NewText
 from pydplib.web.reporting.labelling import add_texts
+from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
+from pydplib.web.tables.models import PersonTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +148,6 @@ def synthetic_rows() -> Iterator[dict[str, Any]]:
 
 def _add_follow_up(study: Any, owner: Any) -> None:
     """Add the visits of the same patients, and declare what partners ask of them."""
-    from pydplib import datasets
-    from pydplib.schema import Schema
-    from pydplib.web.demo_examples import COMPUTED
-    from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
-    from pydplib.web.tables.models import PersonTable
-    from pydplib.web.tables.rows import write_rows
-
     declared = datasets.follow_up_schema()
     names = [name for name in declared.columns if name != declared.person]
     schema = Schema(

@@ -12,7 +12,7 @@ The module that registers is named in its app's ``apps.py`` (``PlatformApp.regis
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Generic, ParamSpec, TypeVar
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pydplib.web.auditlog.writing import Log
     from pydplib.web.intake.models import Snapshot
     from pydplib.web.people.models import Hospital, User
+    from pydplib.web.projects.fields import Field
     from pydplib.web.projects.models import Project
 
 P = ParamSpec("P")
@@ -76,6 +77,9 @@ hospital_page: Hook[[Hospital], dict[str, object]] = Hook()
 
 project_created: Hook[[Project, User, str, Log], None] = Hook()
 """A project was made, with the name of the built-in template to begin with, in the transaction of the log."""
+
+more_fields: Hook[[Project], Sequence[Field]] = Hook()
+"""The fields of a project that its template does not have: of further tables, and computed columns."""
 
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""

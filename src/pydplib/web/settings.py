@@ -172,7 +172,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_TEMP_DIR = CONFIGURATION.folder("uploads")  # rows of patients: nowhere that others can read
 FILE_UPLOAD_HANDLERS = [
-    "pydplib.web.intake.uploads.QuotaUploadHandler",
+    "pydplib.web.uploads.QuotaUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]

@@ -8,7 +8,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from imported_files import agreed
 
-from pydplib.web.intake import reading, row_store, uploads
+from pydplib.web import uploads
+from pydplib.web.intake import reading, row_store
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report, ReportVersion

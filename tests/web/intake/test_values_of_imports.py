@@ -10,9 +10,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from imported_files import agreed
 
+from pydplib.web import uploads
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import accept_batch
 from pydplib.web.intake.checking import tally
 from pydplib.web.intake.erasing import erase

@@ -16,18 +16,19 @@ from pydplib.web.ledger import models as rows
 from pydplib.web.people.models import Hospital
 
 
-def _is_key(digest: str) -> bool:
+def is_key(digest: str) -> bool:
+    """Return whether a text looks like the key of a release."""
     return re.fullmatch(r"[0-9a-f]{64}", digest) is not None
 
 
 def is_paid(digest: str) -> bool:
     """Return whether somebody has paid for a release that is there."""
-    return _is_key(digest) and rows.Payment.objects.filter(release_id=digest, release__payload__isnull=False).exists()
+    return is_key(digest) and rows.Payment.objects.filter(release_id=digest, release__payload__isnull=False).exists()
 
 
 def receipt_of(digest: str) -> Receipt | None:
     """Return a signed receipt of a release for anybody who knows its key; it tells nothing about who asked, or when."""
-    if not _is_key(digest):
+    if not is_key(digest):
         return None
     kept = Analysis.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
     found: Any = kept.filter(part=_first_part(digest)).order_by("id").first()

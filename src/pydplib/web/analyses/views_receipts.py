@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
-from pydplib.web.analyses.public_receipts import _is_key, is_paid, name_today, receipt_of
+from pydplib.web.analyses.public_receipts import is_key, is_paid, name_today, receipt_of
 from pydplib.web.analyses.signing import issuer_keys, keys_document
 from pydplib.web.people.permissions import public
 
@@ -53,7 +53,7 @@ def receipt(request: HttpRequest, digest: str) -> HttpResponse:
     """Say whether a release of this key was paid and signed here."""
     found = receipt_of(digest)
     values = {
-        "digest": digest if _is_key(digest) else "",
+        "digest": digest if is_key(digest) else "",
         "paid": is_paid(digest),
         "receipt": found,
         "facts": facts_of(found) if found else [],

@@ -23,7 +23,7 @@ from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_sna
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
 from pydplib.web.projects.permissions import door
-from pydplib.web.tables.models import PersonTable
+from pydplib.web.tables.declared import tables_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
@@ -73,7 +73,7 @@ def _groups(project: Any) -> dict[str, str]:
     if version is None:
         return {}
     groups = {group: group_title(version.template, group) for group in groups_of(version.template)}
-    return groups | {table.name: table.title for table in PersonTable.objects.filter(project=project)}
+    return groups | {table.name: table.title for table in tables_of(project)}
 
 
 @door("manage_data", of=Export)

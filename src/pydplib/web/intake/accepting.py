@@ -10,15 +10,16 @@ from django.db.models import Q
 from django.utils import timezone
 
 from pydplib.errors import DataError
+from pydplib.web import uploads
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake import uploads
 from pydplib.web.intake.duplicates import Duplicates, Keys
 from pydplib.web.intake.models import ImportBatch, ImportRow, Snapshot
 from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
-from pydplib.web.intake.recording import CHUNK, Prepared, chunks, write_reports
+from pydplib.web.intake.recording import Prepared, write_reports
 from pydplib.web.intake.remembering import remember
 from pydplib.web.intake.row_store import kept_rows
 from pydplib.web.jobs import Claim, LostClaimError
+from pydplib.web.patients.inserts import CHUNK, chunks
 from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project

@@ -16,10 +16,10 @@ from pydplib.web.intake.groups import CellGroups
 from pydplib.web.intake.mapping import titles_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.reading import FileRow, Reader, split_fields
-from pydplib.web.intake.recording import CHUNK, chunks
 from pydplib.web.intake.repeats import repeated_in_file
 from pydplib.web.intake.row_store import RowWriter, state_of
 from pydplib.web.jobs import Claim
+from pydplib.web.patients.inserts import CHUNK, chunks
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 

@@ -8,20 +8,20 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
+from pydplib.web import uploads
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import check_not_busy
 from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
 from pydplib.web.intake.reading import Reader
-from pydplib.web.intake.recording import CHUNK
 from pydplib.web.intake.row_store import drop
 from pydplib.web.intake.snapshots import forget, without_people
+from pydplib.web.intake.table_files import remove_uploads
+from pydplib.web.patients.inserts import CHUNK
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.tables.files import remove_uploads
 from pydplib.web.tables.models import TableUpload
 
 _ERASED = "The person of this row was erased: it is left out."

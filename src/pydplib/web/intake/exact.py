@@ -7,15 +7,19 @@ column can be filtered by, and how it is cut into bins, its kind says (``pydplib
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
+from django.db.models import QuerySet
+
 from pydplib import plot
 from pydplib.capture import Template, show_value, to_schema
 from pydplib.schema import Category, Column
+from pydplib.web.projects.models import Project
+from pydplib.web.reporting.models import Report
 from pydplib.web.reporting.templating import value_columns
 
 MOST_FILTERS = 8
@@ -118,6 +122,21 @@ def columns_for(template: Template, departments: Sequence[str] = ()) -> dict[str
     if len(departments) > 1:
         found[DEPARTMENT] = Category(tuple(departments), title="Department")
     return found
+
+
+def departments_of(project: Project, most: int = 200) -> list[str]:
+    """Return the departments of a project's signed reports, in order."""
+    named = _signed(project).exclude(department="").order_by("department")
+    return list(named.values_list("department", flat=True).distinct()[:most])
+
+
+def exact_rows(project: Project) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield patient, department and values of every signed report of a project."""
+    return _signed(project).order_by().values_list("patient_id", "department", "values").iterator(chunk_size=2000)
+
+
+def _signed(project: Project) -> QuerySet[Report]:
+    return Report.objects.filter(project=project, state=Report.State.SIGNED)
 
 
 def bad_parts(condition: Condition, column: Column) -> list[str]:
@@ -249,14 +268,14 @@ def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, column
     unit = getattr(bars.column, "unit", "")
     x_title = f"{title} in {unit}" if unit else title
     series = {name or asked.unit.capitalize(): counts for name, counts in found.series.items()}
-    said = f"{asked.unit.capitalize()} by {title}"
-    named: dict[str, Any] = {"x_title": x_title, "y_title": asked.unit, "title": said}
+    heading = f"{asked.unit.capitalize()} by {title}"
     if asked.split:
-        named["title"] += f" and {columns[asked.split].title or asked.split}"
+        heading += f" and {columns[asked.split].title or asked.split}"
     if bars.edges and bars.column.holds_numbers:
-        figure = plot.histogram(bars.edges, series, **named)
+        figure = plot.histogram(bars.edges, series, x_title=x_title, y_title=asked.unit, title=heading)
     else:
-        figure = plot.bar(found.labels, series, stacked=len(series) > 1, **named)
+        stacked = len(series) > 1
+        figure = plot.bar(found.labels, series, stacked=stacked, x_title=x_title, y_title=asked.unit, title=heading)
     rows = [[label, *(counts[place] for counts in series.values())] for place, label in enumerate(found.labels)]
     if any(found.missing.values()):
         rows.append([_NONE, *found.missing.values()])

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from pydplib._csv_text import csv_pieces
-from pydplib.web.intake import uploads
+from pydplib.web import uploads
 from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.models import ImportRow
 from pydplib.web.intake.reading import Reader
-from pydplib.web.intake.recording import CHUNK, chunks
+from pydplib.web.patients.inserts import CHUNK, chunks
 
 _PIECE = 500
 

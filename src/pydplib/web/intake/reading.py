@@ -20,7 +20,7 @@ from pydplib.capture import (
 )
 from pydplib.errors import DataError
 from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, day_text, has_decimal_comma, is_ambiguous, number_text
-from pydplib.web.intake import uploads
+from pydplib.web import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
 from pydplib.web.intake.recording import Recorder
 

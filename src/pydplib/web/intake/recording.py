@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
 from django.utils import timezone
@@ -13,16 +12,13 @@ from django.utils import timezone
 from pydplib.capture import Evaluator, Template, Writer, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.patients.inserts import insert_many, stored
+from pydplib.web.patients.inserts import CHUNK, chunks, insert_many, stored
 from pydplib.web.patients.pseudonyms import nameless_patient, patient_ids_for, set_apart
 from pydplib.web.people.models import new_keys
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
 from pydplib.web.reporting.templating import value_columns
-
-CHUNK = 2500
-"""Reports per round trip to the database, and per transaction of a big import."""
 
 _MOST_PAIRS = 20_000
 _LONGEST_PAIR = 200
@@ -191,15 +187,3 @@ def accept_rows(
             new_data_version(project)
         log.add("reports.import", version.key, reports=written, data_version=project.data_version)
     return written
-
-
-def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield lists of at most ``size`` items.
-
-    Examples:
-        >>> list(chunks(range(5), 2))
-        [[0, 1], [2, 3], [4]]
-    """
-    rest = iter(items)
-    while part := list(islice(rest, size)):
-        yield part

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydplib._version import __version__
 from pydplib.capture import Problem
-from pydplib.web.intake import uploads
+from pydplib.web import uploads
 from pydplib.web.intake.duplicates import Keys
 from pydplib.web.intake.reading import FileRow
 from pydplib.web.room import check_room

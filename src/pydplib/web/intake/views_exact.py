@@ -22,13 +22,14 @@ from pydplib.web.intake.exact import (
     bad_parts,
     columns_for,
     count,
+    departments_of,
     drawing,
+    exact_rows,
     with_condition,
     without_condition,
     words_of,
 )
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.models import Report
 
 _HELD = "exact_view"
 _LONGEST = 40
@@ -41,9 +42,7 @@ def exact_view(request: Any) -> HttpResponse:
     current = request.project.template_version
     if current is None:
         return render(request, "intake/exact.html", {"template": None})
-    reports = Report.objects.filter(project=request.project, state=Report.State.SIGNED)
-    departments = reports.exclude(department="").order_by("department").values_list("department", flat=True).distinct()
-    columns = columns_for(current.template, list(departments[:200]))
+    columns = columns_for(current.template, departments_of(request.project))
     if request.method == "POST":
         held = request.session.get(_HELD, {})
         asked = _changed(request.POST, ExactQuestion.from_dict(held.get(request.project.key, {}), columns), columns)
@@ -52,8 +51,7 @@ def exact_view(request: Any) -> HttpResponse:
     asked = ExactQuestion.from_dict(request.session.get(_HELD, {}).get(request.project.key, {}), columns)
     named = {"by": asked.by, "split": asked.split, "filters": [each.column for each in asked.conditions]}
     record(request.user, "data.count", request.project.key, project=request.project, **named)
-    rows = reports.order_by().values_list("patient_id", "department", "values").iterator(chunk_size=2000)
-    found = count(current.template, rows, asked, columns)
+    found = count(current.template, exact_rows(request.project), asked, columns)
     used = {each.column for each in asked.conditions}
     context = {
         "template": current.template,

@@ -15,8 +15,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from pydplib.errors import PolicyError, PydplibError
+from pydplib.web import uploads
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.intake import jobs, uploads
+from pydplib.web.intake import jobs
 from pydplib.web.intake.accepting import (
     accept_batch,
     can_undo,

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 from django.db import connection, models
+
+_T = TypeVar("_T")
+
+CHUNK = 2500
+"""Reports per round trip to the database, and per transaction of a big import."""
 
 _MOST_PARAMETERS = 8_000
 """Parameters of one statement on PostgreSQL, which takes many rows at once faster than many statements."""
@@ -63,3 +69,15 @@ def insert_many(
             if returns:
                 found.update(cursor.fetchall())
     return found
+
+
+def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """Yield lists of at most ``size`` items.
+
+    Examples:
+        >>> list(chunks(range(5), 2))
+        [[0, 1], [2, 3], [4]]
+    """
+    rest = iter(items)
+    while part := list(islice(rest, size)):
+        yield part

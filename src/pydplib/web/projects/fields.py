@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydplib.capture import Template
-from pydplib.web.tables.declared import computed_columns
-from pydplib.web.tables.models import PersonTable
+from pydplib.web import hooks
 
 FIELD_LABEL_WORDS = {
     "identifier": "Identifier",
@@ -73,18 +72,8 @@ def fields_of(template: Template | None) -> tuple[Field, ...]:
 
 def project_fields(project: Any) -> tuple[Field, ...]:
     """Return every field of a project: the template's, those of further tables, and computed columns."""
-    found = list(fields_of(current_template(project)))
-    for table in PersonTable.objects.filter(project=project):
-        schema = table.schema
-        found += [
-            Field(name, column.title or name, column.label)
-            for name, column in schema.columns.items()
-            if name != schema.person
-        ]
-    for computed in computed_columns(project):
-        column = computed.column
-        found.append(Field(computed.name, column.title or computed.name, column.label, computed.inputs))
-    return tuple(found)
+    own = fields_of(current_template(project))
+    return (*own, *(field for fields in hooks.more_fields(project) for field in fields))
 
 
 def openable_fields(project: Any) -> tuple[Field, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pydplib._duckdb_files import sql_name
 from pydplib.errors import DataError
+from pydplib.policy import OWNER
 from pydplib.schema import Schema
 from pydplib.synthesis import DisclosureReport, SyntheticTable, disclosure_report
 from pydplib.web.analyses.sessions import recipient_of
@@ -69,7 +70,7 @@ def look(user: Any, row: SyntheticPurchase, table: SyntheticTable) -> NextToOrig
     rows = original_rows(row, table)
     ledger = DatabaseLedger()
     ledger.enter_look(
-        lineage=row.project.key, recipient=recipient_of(user), role="owner", note=f"synthetic table {row.key}"
+        lineage=row.project.key, recipient=recipient_of(user), role=OWNER, note=f"synthetic table {row.key}"
     )
     record(user, "synthetic.original", row.key, project=row.project)
     try:

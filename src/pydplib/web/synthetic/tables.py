@@ -23,6 +23,7 @@ from pydplib.synthesis import PopulationIntervals, SyntheticTable
 from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.people.models import User
 from pydplib.web.synthetic.models import SyntheticCopy, SyntheticPurchase
 from pydplib.web.synthetic.purchases import snapshot_of
 
@@ -286,6 +287,23 @@ def withdraw(actor: Any, row: SyntheticPurchase, *, reason: str) -> None:
             raise ParameterError("Only a table that is ready can be withdrawn.")
         log.add("synthetic.withdraw", row.key, copies=row.copies.values("user").distinct().count())
     row.refresh_from_db()
+
+
+def count_copies(row: SyntheticPurchase, user: User) -> int:
+    """Return how many copies a user has."""
+    return row.copies.filter(user=user, deleted__isnull=True).count()
+
+
+def copies_of(row: SyntheticPurchase) -> list[SyntheticCopy]:
+    """Return all copies, each with who took it."""
+    return list(row.copies.select_related("user"))
+
+
+def taken_by(user: User, key: str) -> SyntheticPurchase | None:
+    """Return a table of which a user has a copy, whether or not they are still in the project."""
+    mine = SyntheticCopy.objects.filter(table__key=key, user=user).select_related("table__project__hospital")
+    copy = mine.first()
+    return None if copy is None else copy.table
 
 
 def confirm_deleted(user: Any, row: SyntheticPurchase) -> int:

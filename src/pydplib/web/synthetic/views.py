@@ -25,7 +25,7 @@ from pydplib.web.projects.words import plain
 from pydplib.web.synthetic import purchases, tables
 from pydplib.web.synthetic.figures import drawings, relation_tables
 from pydplib.web.synthetic.forms import AskForm, SyntheticForm, WithdrawTableForm
-from pydplib.web.synthetic.models import SyntheticCopy, SyntheticPurchase
+from pydplib.web.synthetic.models import SyntheticPurchase
 from pydplib.web.synthetic.offers import SyntheticOffer, quote
 from pydplib.web.synthetic.originals import NextToOriginal, look
 
@@ -139,7 +139,7 @@ def _page(request: Any, item: SyntheticPurchase, *, original: NextToOriginal | N
     if item.state in (_State.PAYING, _State.RUNNING):
         return render(request, "synthetic/table.html", values)
     if not manager and item.state == _State.WITHDRAWN:
-        values["copies"] = item.copies.filter(user=request.user, deleted__isnull=True).count()
+        values["copies"] = tables.count_copies(item, request.user)
         return render(request, "synthetic/table.html", values)
     if not manager:
         decision = tables.decision_for(item, request.member)
@@ -149,7 +149,7 @@ def _page(request: Any, item: SyntheticPurchase, *, original: NextToOriginal | N
     values |= _contents(request, item)
     if manager:
         names = recipient_names()
-        copies = item.copies.select_related("user")
+        copies = tables.copies_of(item)
         values |= {
             "holders": [(copy, names.get(copy.recipient, copy.recipient)) for copy in copies],
             "withdraw_form": WithdrawTableForm(),
@@ -305,12 +305,11 @@ def synthetic_withdraw(request: Any) -> HttpResponse:
 @signed_in
 def synthetic_deleted(request: Any, key: str) -> HttpResponse:
     """Take somebody's word that their copies are deleted; members who have left the project can say so too."""
-    mine = SyntheticCopy.objects.filter(table__key=key, user=request.user).select_related("table__project__hospital")
-    copy = mine.first()
-    if copy is None:
+    item = tables.taken_by(request.user, key)
+    if item is None:
         raise Http404
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    tables.confirm_deleted(request.user, copy.table)
+    tables.confirm_deleted(request.user, item)
     messages.success(request, "Thank you: the owner sees that your copies are deleted.")
     return redirect("home")

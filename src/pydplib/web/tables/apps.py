@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
 
 
-class TablesConfig(AppConfig):
+class TablesConfig(PlatformApp):
     """Registers the app under the short label ``tables``."""
 
     name = "pydplib.web.tables"
     label = "tables"
+    registers: ClassVar = ("declared",)

@@ -14,7 +14,9 @@ from pydplib.engine.joins import Joined
 from pydplib.errors import SchemaError, did_you_mean
 from pydplib.schema import Column, Schema, Text
 from pydplib.schema.columns.base import column_from_dict
+from pydplib.web import hooks
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.projects.fields import Field
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import Declarations, PersonTable
 
@@ -78,6 +80,32 @@ def joined_name(table: str) -> str:
         'reports_follow_up'
     """
     return f"{REPORTS}_{table}"
+
+
+@hooks.more_fields.register
+def more_fields(project: Any) -> list[Field]:
+    """Return the fields of further tables and computed columns, as the policy opens them."""
+    found: list[Field] = []
+    for table in PersonTable.objects.filter(project=project):
+        schema = table.schema
+        found += [
+            Field(name, column.title or name, column.label)
+            for name, column in schema.columns.items()
+            if name != schema.person
+        ]
+    for each in computed_columns(project):
+        found.append(Field(each.name, each.column.title or each.name, each.column.label, each.inputs))
+    return found
+
+
+def tables_of(project: Any) -> list[PersonTable]:
+    """Return the further tables of a project, the oldest first."""
+    return list(PersonTable.objects.filter(project=project))
+
+
+def versions_of(project: Any, most: int = 20) -> list[Declarations]:
+    """Return the newest versions of what a project declares beyond its tables."""
+    return list(Declarations.objects.filter(project=project)[:most])
 
 
 def newest(project: Any) -> Declarations | None:

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Count
 from django.utils import timezone
 
 from pydplib.errors import DataError
 from pydplib.schema import Column, Schema
 from pydplib.tables.cells import Decimals, day_text, number_text
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake.recording import CHUNK, chunks
-from pydplib.web.patients.inserts import insert_many
+from pydplib.web.patients.inserts import CHUNK, chunks, insert_many
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, pseudonyms_of
 from pydplib.web.projects.changing import new_data_version
@@ -220,3 +220,11 @@ def remove_table(table: PersonTable, *, actor: Any) -> None:
         table.delete()
         number = new_data_version(project)
         log.add("table.remove", key, table=name, rows=rows, data_version=number)
+
+
+def counts_of(project: Any) -> dict[int, tuple[int, int]]:
+    """Return further table -> its rows and patients; for the owner's screen."""
+    counted = PersonTable.objects.filter(project=project).annotate(
+        total=Count("rows"), people=Count("rows__patient", distinct=True)
+    )
+    return {pk: (total, people) for pk, total, people in counted.values_list("pk", "total", "people")}
