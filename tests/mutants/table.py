@@ -17,7 +17,7 @@ PACKAGES = {
         "tests/unit/clinic",
         "tests/privacy/test_clinic_replay.py",
         "tests/privacy/test_table_one_replay.py",
-    ),  # fmt: skip
+    ),
     "pydplib.engine": ("tests/unit/engine", "tests/spec/engine"),
     "pydplib.guarantee": ("tests/unit/test_guarantee.py", "tests/unit/budget/test_budget_conversion.py"),
     "pydplib.mechanisms": ("tests/unit/mechanisms", "tests/noise", "tests/privacy/test_record_replay.py"),
