@@ -13,7 +13,11 @@ PACKAGES = {
     "pydplib.tables.ndjson": ("tests/unit/tables/test_ndjson.py",),
     "pydplib.anonymity": ("tests/unit/anonymity",),
     "pydplib.budget": ("tests/unit/budget", "tests/privacy/test_ledger"),
-    "pydplib.clinic": ("tests/unit/clinic", "tests/privacy/test_clinic_replay.py"),
+    "pydplib.clinic": (
+        "tests/unit/clinic",
+        "tests/privacy/test_clinic_replay.py",
+        "tests/privacy/test_table_one_replay.py",
+    ),
     "pydplib.engine": ("tests/unit/engine", "tests/spec/engine"),
     "pydplib.guarantee": ("tests/unit/test_guarantee.py", "tests/unit/budget/test_budget_conversion.py"),
     "pydplib.mechanisms": ("tests/unit/mechanisms", "tests/noise", "tests/privacy/test_record_replay.py"),
