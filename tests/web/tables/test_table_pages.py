@@ -144,6 +144,35 @@ def test_hostile_files_are_refused_in_words(study: Any, name: str, data: bytes, 
     assert not TableUpload.objects.exists() and not list(uploads.folder().iterdir())
 
 
+def test_parquet_that_unpacks_without_end_is_stopped_and_odd_types_are_missing(
+    study: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One long text in every row takes a few bytes in the file, whatever the file says of its own size."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from pydplib.web.intake import table_files
+
+    def packed(**columns: Any) -> bytes:
+        buffer = io.BytesIO()
+        pq.write_table(pa.table(columns), buffer, compression="zstd")
+        return buffer.getvalue()
+
+    monkeypatch.setattr(table_files, "MOST_UNPACKED", 1_000_000)
+    bomb = packed(patient_id=["1"] * 2000, note=["x" * 1000] * 2000)
+    assert len(bomb) < 5_000
+    refused = send(study, bomb, "x.parquet")
+    assert refused.status_code == 422 and "unpacks to far more" in refused.content.decode()
+    assert not TableUpload.objects.exists() and not list(uploads.folder().iterdir())
+    odd = packed(
+        patient_id=["1", "2"], many=[["a"], ["b"]], inner=[{"a": 1}, None], raw=[b"\xff", None],
+        word=pa.array(["u", None]).dictionary_encode(), number=[1.5, float("nan")],
+    )  # fmt: skip
+    assert send(study, odd, "x.parquet").status_code == 302
+    upload = TableUpload.objects.get()
+    assert list(uploads.table_rows(upload.key)) == [["1", "", "", "", "u", "1.5"], ["2", "", "", "", "", ""]]
+
+
 def test_hostile_cells_change_no_other_row(study: Any) -> None:
     one = study.rows[0]["patient_id"]
     cells = ["1e400", "NaN", "inf", "-0", "9" * 400, "'; DROP TABLE", "=1+1", "\u202e7", "7"]

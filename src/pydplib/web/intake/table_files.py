@@ -58,19 +58,41 @@ def _plain_parquet(raw: Path, plain: Path) -> Received:
     import pyarrow.parquet as parquet
 
     try:
-        with parquet.ParquetFile(raw) as file:
-            names, facts = [str(name) for name in file.schema_arrow.names], file.metadata
+        schema = parquet.read_schema(raw)
+        names, flat = list(schema.names), [each.name for each in schema if not pa.types.is_nested(each.type)]
+        # Texts stay as their dictionary: one long text in every row is held once.
+        with parquet.ParquetFile(raw, read_dictionary=flat) as file:
+            facts, size = file.metadata, 0
             _check_parquet(names, facts)
             with os.fdopen(os.open(plain, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", newline="") as out:
                 writer = csv.writer(out, lineterminator="\n")
                 writer.writerow(names)
-                for batch in file.iter_batches(batch_size=10_000):
-                    cells = [[_text(cell) for cell in column.to_pylist()] for column in batch.columns]
-                    writer.writerows(zip(*cells, strict=True))
+                for batch in file.iter_batches(batch_size=10_000, columns=flat):
+                    cells = {name: _cells(batch.column(name)) for name in flat}
+                    empty = [""] * batch.num_rows
+                    for row in zip(*(cells.get(name, empty) for name in names), strict=True):
+                        size += sum(map(len, row))
+                        if size > MOST_UNPACKED:
+                            raise DataError(_UNPACKS)
+                        writer.writerow(row)
             return Received("csv", facts.num_rows, tuple(names))
-    except (pa.ArrowException, OSError, ValueError, OverflowError):
+    except DataError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError):
         # Its own words may quote a cell.
         raise DataError("The Parquet file cannot be read. Check that it is complete, or save it as CSV.") from None
+
+
+_UNPACKS = "The file unpacks to far more than a table needs. Leave out columns, or save it as CSV."
+
+
+def _cells(column: Any) -> list[str]:
+    """Return the cells of a column as texts; a text that stands in many rows is made once."""
+    coded = getattr(column, "dictionary", None)
+    if coded is None:
+        return [_text(cell) for cell in column.to_pylist()]
+    words = [_text(cell) for cell in coded.to_pylist()]
+    return ["" if place is None else words[place] for place in column.indices.to_pylist()]
 
 
 def _check_parquet(names: list[str], facts: Any) -> None:
@@ -80,7 +102,7 @@ def _check_parquet(names: list[str], facts: Any) -> None:
     if facts.num_rows > MOST_ROWS or len(names) > MOST_COLUMNS:
         raise DataError(f"The file has more than {MOST_ROWS} rows or {MOST_COLUMNS} columns. Split it.")
     if sum(facts.row_group(place).total_byte_size for place in range(facts.num_row_groups)) > MOST_UNPACKED:
-        raise DataError("The file unpacks to far more than a table needs. Leave out columns, or save it as CSV.")
+        raise DataError(_UNPACKS)
     if len({name.casefold() for name in names}) != len(names):
         raise DataError("Two columns have one name (large and small letters count as one). Rename one.")
     if not looks_like_names(names):
