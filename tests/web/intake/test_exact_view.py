@@ -79,6 +79,17 @@ def test_every_column_has_bars_whose_table_says_the_same(by: str) -> None:
     assert rows[-1] == ["Total", 4] and sum(row[1] for row in rows[:-1]) == 4
 
 
+@pytest.mark.parametrize("value", ["n/a", ["4", "5"], {"a": 1}, "9" * 400, 10**400], ids=type)
+@pytest.mark.parametrize("by", ["age", "pirads", "prostatitis", "last_modified"])
+def test_a_cell_that_an_earlier_template_let_in_hides_no_other_row(by: str, value: Any) -> None:
+    odd = [*ROWS, (4, "MR", {"age": value, "pirads": value, "prostatitis": value, "last_modified": value})]
+    conditions = (Condition(column="age", low="50"),)
+    found = count(TEMPLATE, odd, ExactQuestion(by=by, split="pirads"), COLUMNS)
+    assert (found.reports, found.all_reports) == (5, 5)
+    drawing(TEMPLATE, found, ExactQuestion(by=by, split="pirads"), COLUMNS)
+    assert count(TEMPLATE, odd, ExactQuestion(by=by, conditions=conditions), COLUMNS).reports >= 3
+
+
 def test_what_is_kept_in_the_session_comes_back_and_columns_that_are_gone_are_left_out() -> None:
     asked = ExactQuestion(by="age", split="pirads", conditions=(Condition(column="age", low="50", chosen=("x",)),))
     assert ExactQuestion.from_dict(asked.to_dict(), COLUMNS) == asked

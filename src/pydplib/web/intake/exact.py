@@ -195,7 +195,7 @@ def count(
             continue
         found.series[part][place] += 1
         if bars.column.has_average and asked.unit == "reports":
-            found.numbers[part].append(float(row[asked.by]))
+            found.numbers[part] += _number(row[asked.by])
     found.patients = len(people)
     _put_in_order(found, parts)
     return found
@@ -244,13 +244,15 @@ class Bars:
         return cls(name=name, column=column, labels=labels, places=places)
 
     def place(self, row: Mapping[str, Any]) -> int:
-        """Return the bar of a row; -1 if it has no value."""
+        """Return the bar of a row; -1 if it has no value, or one that the column cannot read."""
         value = row.get(self.name)
-        if value is None or value == "":
+        if _is_gap(value):
             return -1
         if not self.edges:
             return self.places.get(value, len(self.labels) - 1)
-        number = self.column.code(value)
+        number = _coded(self.column, value)
+        if number is None:
+            return -1
         return min(max(bisect_right(self.edges, number) - 1, 0), len(self.labels) - 1)
 
     def label(self, row: Mapping[str, Any]) -> str:
@@ -294,9 +296,29 @@ def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, column
 
 def _read(column: Column, text: str) -> float | None:
     try:
-        return column.code(column.read(text.strip().replace(",", ".")))
+        return _coded(column, column.read(text.strip().replace(",", ".")))
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _is_gap(value: Any) -> bool:
+    """Return whether a cell holds no plain value."""
+    return value is None or value == "" or isinstance(value, list | dict)
+
+
+def _coded(column: Column, value: Any) -> float | None:
+    """Return a value as a number; None for what an earlier template let in and this one cannot read."""
+    try:
+        return column.code(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _number(value: Any) -> list[float]:
+    try:
+        return [float(value)]
+    except (ValueError, TypeError, OverflowError):
+        return []
 
 
 def _test(condition: Condition, column: Column) -> Callable[[Mapping[str, Any]], bool]:
@@ -306,14 +328,14 @@ def _test(condition: Condition, column: Column) -> Callable[[Mapping[str, Any]],
 
     def holds(row: Mapping[str, Any]) -> bool:
         value = row.get(condition.column)
-        if value is None or value == "":
+        if _is_gap(value):
             return condition.gaps != "without" and low is None and high is None and not chosen
         if condition.gaps == "only" or (chosen and value not in chosen):
             return False
         if low is None and high is None:
             return True
-        number = column.code(value)
-        return (low is None or number >= low) and (high is None or number <= high)
+        number = _coded(column, value)
+        return number is not None and (low is None or number >= low) and (high is None or number <= high)
 
     return holds
 
