@@ -368,6 +368,41 @@ def test_membership_ends_after_its_last_day_everywhere_and_can_begin_again(
     assert accept(partner, again).until is None
 
 
+def test_a_membership_that_ends_makes_no_owner_and_its_end_stops_no_housekeeping(
+    member: Any, project: Any, partner: Any
+) -> None:
+    import datetime as dt
+
+    from pydplib.errors import PolicyError
+    from pydplib.web.projects.invitations import InvitationTerms
+    from pydplib.web.projects.joining import change_member, end_expired_memberships
+
+    owner, today = member("owner").user, timezone.localdate()
+    carl = type(owner).objects.create_user("carl", hospital=owner.hospital)
+    late = invite(owner, project, "carl", InvitationTerms(until=today))
+    place = accept(carl, late)
+    with pytest.raises(PolicyError, match="owners have no end"):
+        change_member(owner, place, role="owner", department="", groups=[])
+    # An owner with an end, as earlier versions let be, and nobody else: the others' ends go on.
+    accept(partner, invite(owner, project, "acme-anna", InvitationTerms(until=today)))
+    Member.objects.filter(user=owner).update(until=today - dt.timedelta(days=1))
+    Member.objects.exclude(user=owner).update(until=today - dt.timedelta(days=1))
+    assert end_expired_memberships() == 2
+    assert [each.user for each in Member.all_objects.filter(project=project)] == [owner]
+
+
+def test_an_invitation_whose_last_day_is_over_is_not_offered(member: Any, project: Any, partner: Any) -> None:
+    import datetime as dt
+
+    from pydplib.web.projects.invitations import InvitationTerms
+
+    today = timezone.localdate()
+    invite(member("owner").user, project, "acme-anna", InvitationTerms(until=today))
+    assert len(invitations_for(partner)) == 1
+    Invitation.objects.update(until=today - dt.timedelta(days=1))
+    assert invitations_for(partner) == []
+
+
 def test_manager_makes_organisation_and_user_in_the_same_form(member: Any, project: Any, sign_in: Any) -> None:
     owner = member("owner")
     sent = {"partner": "new-nora", "organisation": "Nora's Institute", "makes_account": "on", "budget": "1"}

@@ -138,6 +138,7 @@ def invitations_for(user: Any) -> list[Invitation]:
     # Who takes a name after it was invited is not the one who was meant: no organisation can lie in wait under a name.
     found = (
         mine.filter(state=State.OPEN, made__gt=now - LASTS, made__gte=user.created)
+        .exclude(until__lt=timezone.localdate())  # its time would be over before it began
         .exclude(project__in=refused)
         .exclude(project__in=Member.objects.filter(user=user).values("project"))
         .select_related("project__hospital", "by")

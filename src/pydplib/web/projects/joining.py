@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, check_edit_rights, parse_role
+from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, can_use, check_edit_rights, parse_role
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Raise, Seat, raise_by
@@ -217,6 +218,11 @@ def _rights(member: Member) -> dict[str, Any]:
 def give_role(change: ProjectChange, member: Member, role: str) -> None:
     """Set the role of a member within an open change; the caller saves and logs."""
     check_have_role(change.project, member.user, role)
+    if member.until is not None and can_use(role, "edit_policy"):
+        raise PolicyError(
+            f"This membership ends on {member.until:%-d %B %Y}, and owners have no end. Remove the member, and add them "
+            "again without a last day."
+        )
     if member.can("edit_policy"):
         _check_not_last_owner(change, member)
     member.role, member.role_since = role, timezone.now()
@@ -238,11 +244,17 @@ def leave_project(user: Any, project: Project) -> None:
 
 
 def end_expired_memberships() -> int:
-    """Take away the places whose last day is over; returns how many. They opened nothing since that day."""
+    """Take away the places whose last day is over; returns how many. They opened nothing since that day.
+
+    The row of a last owner stays, as the one who is asked about the project; it opens nothing either.
+    """
     ended = 0
-    for member in Member.all_objects.exclude(Member.is_current()).select_related("project__hospital", "user__hospital"):
-        with recorded("system", project=member.project) as log:
+    over = Member.all_objects.exclude(Member.is_current()).select_related("project__hospital", "user__hospital")
+    for member in over:
+        with suppress(PolicyError), recorded("system", project=member.project) as log:
             project = Project.objects.select_for_update().get(pk=member.project_id)
+            if not over.filter(pk=member.pk).exists():  # invited again in the meantime
+                continue
             change = ProjectChange(project, "owner", log)
             _end_membership(change, member, "member.expire", because="the membership ended")
             ended += 1
