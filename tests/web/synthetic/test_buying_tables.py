@@ -120,6 +120,35 @@ def test_a_budget_that_cannot_pay_refuses_and_forgets_the_row(study: Any, tara: 
     assert Line.objects.filter(action="analysis.refuse").exists()
 
 
+@pytest.mark.parametrize("is_paid", [True, False])
+def test_terms_that_changed_before_the_end_never_buy_a_second_table(
+    study: Any, tara: Any, asked: Any, monkeypatch: pytest.MonkeyPatch, is_paid: bool
+) -> None:
+    """A noise factor means another epsilon once the role's cap is lower: going on must not pay for that one."""
+    from dataclasses import replace
+
+    from pydplib.web.ledger.database import DatabaseLedger
+    from pydplib.web.synthetic import purchases
+
+    know_size(study)
+    factor = replace(asked, epsilon=None, noise_factor="high")
+    with monkeypatch.context() as patch:
+        patch.setattr(purchases, "start", lambda row: None)
+        if not is_paid:
+            patch.setattr(purchases, "_pay", lambda *args, **options: None)
+        row = purchases.buy(study.project, tara.user, tara.place, factor)
+    before = spent(study, tara.user)
+    cap = round(0.8 * row.nano_epsilon / NANO, 3)
+    study.project.rules.filter(audience="third_party").update(epsilon_per_question=cap)
+    row = type(row).objects.get(pk=row.pk)
+    with pytest.raises(ParameterError, match="terms have changed"):
+        purchases.go_on(row, tara.user, tara.place)
+    purchases.start(row)
+    assert ("terms have changed" if is_paid else "not paid yet") in type(row).objects.get(pk=row.pk).problem
+    assert spent(study, tara.user) == before
+    assert bool(DatabaseLedger().paid_by(row.recipient, [row.digest])) is is_paid
+
+
 def test_pages_from_the_form_to_the_files(study: Any, tara: Any) -> None:
     wanted = {
         "project": study.project.key, "columns": ["age", "pirads", "bph"], "relation1_one": "age",

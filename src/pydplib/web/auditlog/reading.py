@@ -48,6 +48,11 @@ def lines_of(projects: Collection[str], *, hospital: str = "") -> Any:
     return Line.objects.filter(wanted)
 
 
+def has_line(project: Any, action: str, subject: str) -> bool:
+    """Return whether something was already written down about an object of a project."""
+    return Line.objects.filter(project=project.key, action=action, subject=subject).exists()
+
+
 def naming(keys: Collection[str]) -> Q:
     """Return the condition that a line is about one of these keys, or names it among its details."""
     about = Q()

@@ -28,6 +28,7 @@ from pydplib.web.analyses.asking import (
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
+from pydplib.web.auditlog.reading import has_line
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
@@ -133,17 +134,32 @@ def _words(snapshot: Snapshot, asked: Asked) -> str:
 
 def _pay(row: SyntheticPurchase, session: Session, user: Any, place: Any, *, drop: bool) -> None:
     """Debit, unless it was paid before; a refusal leaves no trace but its line in the log."""
+    _check_agreed_table(row, session)
     try:
         with noting_refusals(user, row.project, place):
-            paid = pay_synthetic(session, **_options(row))
+            pay_synthetic(session, **_options(row))
     except (BudgetError, PolicyError):
         if drop:
             SyntheticPurchase.objects.filter(pk=row.pk, state=_State.PAYING, worker="").delete()
         raise
-    if paid.digest != row.digest:
-        raise LedgerError("What was paid is another table than the one that was agreed. Nothing was read.")
-    if paid.charged:
-        with recorded(user, project=row.project) as log:
+    _note_payment(row, user)
+
+
+def _check_agreed_table(row: SyntheticPurchase, session: Session) -> None:
+    """Raise before the debit if today's cap or terms would make another table of a noise factor than was agreed."""
+    made, _ = design(session, buy=False, **_options(row))
+    if key_of(session, made).digest != row.digest:
+        raise ParameterError(
+            "The terms have changed since this table was agreed: under those of today it would be another one. Nothing "
+            "further was spent. Ask the owner of the data, or buy a table under the terms of today."
+        )
+
+
+def _note_payment(row: SyntheticPurchase, user: Any) -> None:
+    """Write the one line of a purchase, also where the process was killed between the debit and the line."""
+    with recorded(user, project=row.project) as log:
+        SyntheticPurchase.objects.select_for_update().get(pk=row.pk)
+        if not has_line(row.project, "synthetic.buy", row.key):
             log.add("synthetic.buy", row.key, role=row.role, epsilon=row.nano_epsilon / NANO)
 
 
@@ -186,8 +202,10 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         claim.release(state=_State.PAYING, heartbeat=None, problem="This table is not paid yet.")
         return
     with claim.beating(most=MOST_SECONDS), in_whole_steps(settings.CONFIGURATION.answer_seconds):
+        _note_payment(row, row.asked_by)
         session = _session(row)
         with session.table:
+            _check_agreed_table(row, session)
             table = buy_synthetic(session, progress=_teller(claim), **_options(row))
         if table.key != row.digest:
             raise LedgerError("What was made is another table than the one that was paid. Ask the operator.")
