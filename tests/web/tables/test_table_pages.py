@@ -14,6 +14,7 @@ from pydplib.web import uploads
 from pydplib.web.auditlog.models import Line
 from pydplib.web.intake import housekeeping
 from pydplib.web.intake.snapshots import make_snapshot
+from pydplib.web.tables.declared import computed_columns
 from pydplib.web.tables.models import PersonRow, PersonTable, TableUpload
 
 
@@ -95,6 +96,9 @@ def test_wrong_declarations_are_said_next_to_their_columns(study: Any) -> None:
     assert "policy opens fields by name" in taken.content.decode()
     again = study.owner.post(address, {**DECLARED, "name1": "psa", "do": "check"})  # a column of the visits
     assert "policy opens fields by name" in again.content.decode()
+    computed = computed_columns(study.project)[0].name  # a row that opens the formula would open these cells
+    hidden = study.owner.post(address, {**DECLARED, "name1": computed, "do": "check"})
+    assert "policy opens fields by name" in hidden.content.decode()
     nobody = study.owner.post(address, {**DECLARED, "person": "Stadium", "kind0": "", "do": "accept"})
     assert "nothing was taken in" in nobody.content.decode() and PersonTable.objects.count() == 1
     discarded = study.owner.post(address + "/discard")

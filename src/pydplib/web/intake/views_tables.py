@@ -31,7 +31,7 @@ from pydplib.web.intake.table_files import (
 from pydplib.web.intake.table_rows import Matched, Matcher, counts_of, remove_table, write_rows
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.permissions import door
-from pydplib.web.tables.declared import check_table_names, joined_name, tables_of
+from pydplib.web.tables.declared import check_table_names, computed_columns, joined_name, tables_of
 from pydplib.web.tables.forms import TableColumnsForm, TableFileForm, plain_name
 from pydplib.web.tables.models import PersonTable, TableUpload
 
@@ -175,7 +175,7 @@ def _declared_table(request: Any, upload: TableUpload, form: TableColumnsForm) -
         if name in taken or name.startswith("reports_"):
             raise SchemaError(f"There is a table '{name}' already. Discard this file, and give it another title.")
         table = PersonTable(project=project, name=name, title=upload.title, by=request.user)
-    check_table_names(list(form.made), template, others)
+    check_table_names(list(form.made), template, others, computed_columns(project))
     if template.person in form.made:
         raise SchemaError(f"'{template.person}' is the name of the person column. Give the column another name.")
     table.declared = form.schema_for(table.name, template.person).to_json()

@@ -214,12 +214,17 @@ def _counts_rows(column: Column) -> bool:
     return column.is_step and column.formula is not None and column.formula.step.kind == "count_of"
 
 
-def check_table_names(names: Sequence[str], template: Template, others: Sequence[PersonTable]) -> None:
-    """Raise ``SchemaError`` where a column has the name of a question or of a column of another table.
+def check_table_names(
+    names: Sequence[str],
+    template: Template,
+    others: Sequence[PersonTable],
+    computed: Sequence[ComputedColumn] = (),
+) -> None:
+    """Raise ``SchemaError`` where a column has the name of a question, or of a column of another table or formula.
 
     The policy opens fields by name: one name is one field in the whole project.
     """
-    taken = {question.id for _, question in template.index.questions()}
+    taken = {question.id for _, question in template.index.questions()} | {each.name for each in computed}
     for other in others:
         taken |= {name for name in other.schema.columns if name != other.schema.person}
     for name in names:
