@@ -167,3 +167,15 @@ def test_client_knows_the_tables_and_asks_them(study: Any) -> None:
     facts = connected(token).project(study.project.key).data_tables["follow_up"]
     assert "psa" not in facts.columns and facts.column("psa_change").formula is None
     assert facts.column("psa_change").high == 20
+
+
+def test_a_formula_under_the_name_of_a_question_is_in_no_snapshot(study: Any) -> None:
+    """A newer template may have a question of that name, which the policy opens or closes by its name."""
+    from pydplib.web.tables.declared import ComputedColumn, declare
+
+    hidden = ComputedColumn(table="follow_up", name="pirads", column=dp.Number(0, 100, derived="psa * 1"))
+    owner = study.owner.user
+    declare(study.project, columns=[hidden], joins=[], actor=owner, by=owner.username)
+    snapshot = make_snapshot(study.project, actor=owner)
+    pinned = study.project.snapshots.get(number=snapshot.number, group="follow_up")
+    assert "pirads" not in dp.Schema.from_json(pinned.schema).columns

@@ -155,11 +155,14 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
 def _tables(project: Project, template: Template, log: Any) -> Iterator[tuple[str, Schema, Writer]]:
     """Yield the tables of a new snapshot: name, public schema, and what writes its file under a key."""
     computed = declared.computed_columns(project)
+    # The policy opens fields by name, and the template may be newer: a formula never takes a question's name.
+    asked = {question.id for _, question in template.index.questions()}
     pinned: dict[str, tuple[Schema, str]] = {}
 
     def whole(name: str, schema: Schema) -> Schema:
-        made, unfit = declared.with_computed(schema, [each for each in computed if each.table == name])
-        for column in unfit:  # the template has changed since: the rest of the table is still good
+        own = [each for each in computed if each.table == name]
+        made, unfit = declared.with_computed(schema, [each for each in own if each.name not in asked])
+        for column in [*unfit, *(each.name for each in own if each.name in asked)]:  # the template has changed since: the rest of the table is still good
             log.add("columns.leave_out", project.key, table=name, column=column)
         return made
 
