@@ -149,6 +149,26 @@ def test_terms_that_changed_before_the_end_never_buy_a_second_table(
     assert bool(DatabaseLedger().paid_by(row.recipient, [row.digest])) is is_paid
 
 
+def test_who_goes_on_with_what_is_not_paid_is_judged_by_the_role_of_today(
+    study: Any, member: Any, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pydplib.web.ledger.database import DatabaseLedger
+    from pydplib.web.projects.models import Member
+    from pydplib.web.synthetic import purchases
+
+    study.project.rules.filter(audience="collaborator").update(synthetic=True, epsilon_per_question=1.0)
+    study.project.rules.filter(audience="third_party").update(epsilon_per_question=0.5)
+    carl = member("carl", role="collaborator")
+    with monkeypatch.context() as patch:
+        patch.setattr(purchases, "_pay", lambda *args, **options: None)
+        row = purchases.buy(study.project, carl.user, carl.place, asked)
+    assert purchases.is_stalled(row)
+    Member.objects.filter(user=carl.user).update(role="third_party")
+    with pytest.raises(PolicyError):
+        purchases.go_on(row, carl.user, Member.as_role("third_party"))
+    assert not DatabaseLedger().paid_by(row.recipient, [row.digest])
+
+
 def test_pages_from_the_form_to_the_files(study: Any, tara: Any) -> None:
     wanted = {
         "project": study.project.key, "columns": ["age", "pirads", "bph"], "relation1_one": "age",

@@ -146,9 +146,9 @@ def _pay(row: SyntheticPurchase, session: Session, user: Any, place: Any, *, dro
 
 
 def _check_agreed_table(row: SyntheticPurchase, session: Session) -> None:
-    """Raise before the debit if today's cap or terms would make another table of a noise factor than was agreed."""
+    """Raise before the debit if somebody else would pay, or today's cap would make another table than was agreed."""
     made, _ = design(session, buy=False, **_options(row))
-    if key_of(session, made).digest != row.digest:
+    if session.recipient != row.recipient or key_of(session, made).digest != row.digest:
         raise ParameterError(
             "The terms have changed since this table was agreed: under those of today it would be another one. Nothing "
             "further was spent. Ask the owner of the data, or buy a table under the terms of today."
@@ -171,6 +171,9 @@ def go_on(row: SyntheticPurchase, user: Any, place: Any) -> None:
         PolicyError: The policy has closed it since.
     """
     if row.state == _State.PAYING:
+        if not DatabaseLedger().paid_by(row.recipient, [row.digest]):  # who pays now is judged by the role of now
+            row.role, row.asked_by = place.role, user
+            row.save(update_fields=["role", "asked_by"])
         session = _session(row)
         with session.table:
             _pay(row, session, user, place, drop=False)
