@@ -105,6 +105,16 @@ def test_wrong_declarations_are_said_next_to_their_columns(study: Any) -> None:
     assert discarded.status_code == 302 and not TableUpload.objects.exists()
 
 
+def test_an_erasure_leaves_no_waiting_file_that_may_hold_the_person(study: Any) -> None:
+    from pydplib.web.intake.erasing import erase
+    from pydplib.web.patients.models import Patient
+
+    assert send(study, labs(study)).status_code == 302 and list(uploads.folder().iterdir())
+    erase(Patient.objects.filter(project=study.project).first(), actor=study.owner.user)
+    assert not TableUpload.objects.exists() and not list(uploads.folder().iterdir())
+    assert Line.objects.filter(action="table.discard").count() == 1
+
+
 def test_parquet_with_a_schema_file_replaces_the_rows_of_a_table(study: Any) -> None:
     one = study.rows[0]["patient_id"]
     table = PersonTable.objects.get()

@@ -59,6 +59,11 @@ def erase(patient: Patient, *, actor: object) -> int:
             raise DataError("This patient is erased already.")
         reports = Report.all_objects.filter(patient=kept).count()
         _forget_open_rows(project, set(pseudonyms))
+        # Nobody has said yet which column of these files names people: they go whole, and can be uploaded again.
+        waiting = TableUpload.objects.filter(project=project)
+        for upload in waiting.values_list("key", flat=True):
+            log.add("table.discard", upload)
+        remove_uploads(waiting)
         key = kept.key
         kept.delete()
         forget(project, files, pseudonyms, log)
