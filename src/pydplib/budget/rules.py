@@ -294,13 +294,16 @@ def remaining(state: State, limit: Limit) -> Remaining:
 def spent(state: State, limit: Limit) -> int:
     """Return how much of the limit's epsilon the filter has used, in nano-units, for bars and forecasts.
 
-    Not a guarantee of its own: the guarantee is the limit (see the module's text).
+    Not a guarantee of its own: the guarantee is the limit (see the module's text). Beyond a limit that was lowered since,
+    everything counts by its square: the conversion would be made at a smaller order than the plain sum holds for.
     """
     if state == State():
         return 0
     candidates = [state.nano_epsilon] if state.is_pure and state.nano_epsilon is not None else []
     if limit.atto_conversion and not limit.is_pure:
-        candidates.append(zcdp_nano_epsilon(state.nano_rho_at(limit), limit.atto_conversion))
+        rho = state.nano_rho_at(limit)
+        rho = rho if rho <= limit.most_nano_rho else state.nano_rho
+        candidates.append(zcdp_nano_epsilon(rho, limit.atto_conversion))
     return min(candidates, default=limit.nano_epsilon)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pydplib.budget import Cost, Limit, Refusal, State, can_pay, pay, remaining, spent
 from pydplib.budget.conversion import most_nano_rho, zcdp_nano_epsilon
-from pydplib.budget.rules import MOST_UNITS
+from pydplib.budget.rules import MOST_UNITS, add
 from pydplib.errors import ParameterError
 from pydplib.guarantee import ZCDP, ApproxDP, LocalDP, PureDP, zcdp_tilt
 
@@ -177,6 +177,21 @@ def test_accepted_costs_never_exceed_the_limit_by_one_unit(costs: list[int], nan
     assert state.nano_epsilon == basic
     if paid:
         assert spent(state, limit) == min(basic, zcdp)
+
+
+@pytest.mark.parametrize("lowered", [2.0, 1.0, 0.5, 0.2, 0.01])
+def test_what_was_spent_does_not_look_smaller_under_a_limit_that_was_lowered(lowered: float) -> None:
+    """The plain sum holds at the limit's order and above; beyond the limit the conversion is made below it."""
+    state = State()
+    for cost in (laplace(0.5), laplace(0.5), Cost.gaussian(sensitivity_squared=1, variance=10)):
+        state = add(state, cost)
+    rho, pure, squares, chance = 0.05, 1.0, 0.25, 5e-7
+    # The tightest bound over all orders, by proposition 12 of Canonne, Kamath and Steinke (2020).
+    least = min(
+        (1 + t) * rho + min(pure, (1 + t) * squares) + (-math.log(chance) - math.log1p(t)) / t - math.log1p(1 / t)
+        for t in (10 ** (k / 100) for k in range(-100, 400))
+    )
+    assert spent(state, Limit.of(ApproxDP(lowered, 1e-6))) / 1e9 >= least
 
 
 def test_order_of_costs_does_not_change_the_sums() -> None:
