@@ -294,8 +294,8 @@ def remaining(state: State, limit: Limit) -> Remaining:
 def spent(state: State, limit: Limit) -> int:
     """Return how much of the limit's epsilon the filter has used, in nano-units, for bars and forecasts.
 
-    Not a guarantee of its own: the guarantee is the limit (see the module's text). Beyond a limit that was lowered since,
-    everything counts by its square: the conversion would be made at a smaller order than the plain sum holds for.
+    Not a guarantee of its own: the guarantee is the limit (see the module's text). Beyond a limit that was lowered
+    since, everything counts by its square: the conversion would be made below the order that the plain sum holds for.
     """
     if state == State():
         return 0

@@ -67,7 +67,8 @@ DatabaseLedger().verify()
 POINTS = {
     "before it is paid": ("purchases.pay_synthetic = die", {"state": "paying", "payments": 0, "answered": 0}),
     "paid, before its line in the log": (
-        "purchases._note_payment = die", {"state": "paying", "payments": 1, "answered": 0, "bought": 0},
+        "purchases._note_payment = die",
+        {"state": "paying", "payments": 1, "answered": 0, "bought": 0},
     ),
     "paid, before the job": ("purchases.start = die", {"state": "paying", "payments": 1, "answered": 0}),
     "in the middle of measuring": ("purchase.answer = die", {"state": "running", "payments": 1, "answered": 0}),

@@ -162,7 +162,8 @@ def _tables(project: Project, template: Template, log: Any) -> Iterator[tuple[st
     def whole(name: str, schema: Schema) -> Schema:
         own = [each for each in computed if each.table == name]
         made, unfit = declared.with_computed(schema, [each for each in own if each.name not in asked])
-        for column in [*unfit, *(each.name for each in own if each.name in asked)]:  # the template has changed since: the rest of the table is still good
+        taken = [each.name for each in own if each.name in asked]
+        for column in (*unfit, *taken):  # the template has changed since: the rest of the table is still good
             log.add("columns.leave_out", project.key, table=name, column=column)
         return made
 

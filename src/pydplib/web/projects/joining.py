@@ -220,8 +220,8 @@ def give_role(change: ProjectChange, member: Member, role: str) -> None:
     check_have_role(change.project, member.user, role)
     if member.until is not None and can_use(role, "edit_policy"):
         raise PolicyError(
-            f"This membership ends on {member.until:%-d %B %Y}, and owners have no end. Remove the member, and add them "
-            "again without a last day."
+            f"This membership ends on {member.until:%-d %B %Y}, and owners have no end. Remove the member, and add "
+            "them again without a last day."
         )
     if member.can("edit_policy"):
         _check_not_last_owner(change, member)
