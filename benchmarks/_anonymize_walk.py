@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity import KAnonymity
-from pydplib.anonymity.boxes import BoxSearch
-from pydplib.anonymity.judging import Judge
-from pydplib.anonymity.losses import make_objective
-from pydplib.anonymity.prepare import prepare
+from pydplib.anonymity.preparation import prepare
+from pydplib.anonymity.search.lattice import BoxSearch
+from pydplib.anonymity.search.losses import make_objective
+from pydplib.anonymity.search.verdicts import Judge
 
 POPULATION, ELITE = 100, 20
 

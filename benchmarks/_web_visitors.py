@@ -23,13 +23,13 @@ USERS = 20
 WORLD = """
 import datetime as dt, json, sys
 from reporting_world import make_world, session_of
-from pydplib.web.intake.pseudonyms import patient_for
+from pydplib.web.patients.pseudonyms import patient_for
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.dashboards import planning
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.publishing import count_records, publish as show
-from pydplib.web.demo import _synthetic_rows
+from pydplib.web.demo import synthetic_rows
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.creating import create_project
 from pydplib.web.projects.models import Member, Project
@@ -56,7 +56,7 @@ def study(name):
     return made
 
 small, large = study("Study"), study("Large study")
-accept_rows(small, small.templates.get(number=1), _synthetic_rows(), actor=owner)
+accept_rows(small, small.templates.get(number=1), synthetic_rows(), actor=owner)
 publish(make_snapshot(small, actor=owner), actor=owner)
 small.refresh_from_db()
 board = planning.make_dashboard(owner, small, title="Figures", audience="third_party")

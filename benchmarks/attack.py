@@ -25,9 +25,9 @@ import numpy as np
 
 from _lines import Line, finish
 from pydplib.attack import ExactAnswers, audit, reconstruction, subjects
-from pydplib.attack.auditing import DRAWS
-from pydplib.attack.neighbours import mechanism_neighbours
-from pydplib.attack.protocols import plain_output
+from pydplib.attack.audits.audit import DRAWS
+from pydplib.attack.audits.neighbours import mechanism_neighbours
+from pydplib.attack.audits.protocols import plain_output
 from pydplib.experiments.inference import METHODS, Theory, noisy_means
 
 

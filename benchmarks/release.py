@@ -147,7 +147,7 @@ def plain_query(path: Path) -> str:
         SELECT dept, sum(w * age) / sum(w) FROM r JOIN w USING (patient) GROUP BY dept"""
 
 
-def release_once(table: dp.Table) -> None:
+def release_once(table: dp.engine.Table) -> None:
     dp.Session(table, recipient="benchmark", budget=dp.PureDP(1.0)).release(QUESTION, epsilon=1.0)
 
 

@@ -19,15 +19,14 @@ LANES = (
 
 def _lanes() -> list[list[list[str]]]:
     """Return the words of every box; lists of names come from the code."""
-    from pydplib._public import PUBLIC_NAMES
-    from pydplib.anonymity import models
-    from pydplib.anonymity.api import METHODS
+    from pydplib.anonymity.anonymization import METHODS
+    from pydplib.anonymity.models import MODELS
     from pydplib.paper.words import DATA_TYPES, QueryType
     from pydplib.policy import NOISE_FACTORS
     from pydplib.release.statistics import offered_statistics
 
     questions = [kind.noun for kind in offered_statistics().values()]
-    named = [name for name, room in PUBLIC_NAMES.items() if room == "pydplib.anonymity" and _is(name, models.Model)]
+    named = sorted(MODELS)
     return [
         [
             ["A table of people", *_wrap("schema: whose rows, bounds, categories, most rows per person")],
@@ -62,13 +61,6 @@ def _lanes() -> list[list[list[str]]]:
 
 def _wrap(words: str) -> list[str]:
     return textwrap.wrap(words, 25)
-
-
-def _is(name: str, kind: Any) -> bool:
-    import pydplib as dp
-
-    found = getattr(dp, name)
-    return isinstance(found, type) and issubclass(found, kind)
 
 
 def methods_drawing() -> str:
@@ -180,7 +172,11 @@ def guarantee_sentences() -> str:
     import pydplib as dp
 
     values = (
-        dp.PureDP(1.0), dp.ApproxDP(1.0, 1e-6), dp.ZCDP(0.5), dp.LocalDP(4.1), dp.KAnonymous(5),
-        dp.NoGuarantee("the range was taken from the data"),
-    )  # fmt: skip
+        dp.PureDP(1.0),
+        dp.ApproxDP(1.0, 1e-6),
+        dp.guarantee.ZCDP(0.5),
+        dp.guarantee.LocalDP(4.1),
+        dp.guarantee.KAnonymous(5),
+        dp.guarantee.NoGuarantee("the range was taken from the data"),
+    )
     return "\n".join(f"- {value}" for value in values)

@@ -9,7 +9,7 @@ from typing import Any
 
 # MkDocs finds the modules beside a hook only while it loads the hook, so they stand here and not where they work.
 from docs_figures import look_script, plotly_script
-from docs_imports import imports_in_words, imports_table, rooms_drawing
+from docs_imports import imports_in_words, imports_table, packages_table, rooms_drawing
 from docs_methods import data_types_table, guarantee_sentences, methods_drawing, questions_table, statistics_table
 from docs_notebooks import notebook_pages
 from docs_papers import (
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "rooms": rooms_drawing,
     "imports": imports_table,
     "imports in words": imports_in_words,
+    "packages": packages_table,
     "methods": methods_drawing,
     "sentences": guarantee_sentences,
     "questions": questions_table,
@@ -145,15 +146,22 @@ def names_of(room: str) -> tuple[str, ...]:
     """Return the public names of a room: first those of ``pydplib`` itself, then what else the room offers."""
     import importlib
 
-    from pydplib._public import PUBLIC_NAMES
+    from pydplib._public import MOVED_NAMES, PUBLIC_NAMES
 
-    first = [name for name, module in PUBLIC_NAMES.items() if module == room]
+    first = [name for name, module in {**PUBLIC_NAMES, **MOVED_NAMES}.items() if module == room]
     return tuple(dict.fromkeys([*first, *getattr(importlib.import_module(room), "__all__", ())]))
 
 
 def python_index() -> str:
     """List the rooms and their public names."""
-    lines = ["# Python", "", "`import pydplib as dp`; every name below is `dp.NAME` or `dp.room.NAME`.", ""]
+    from pydplib._public import PUBLIC_NAMES
+
+    flat = ", ".join(f"[`dp.{name}`]({_short(module)}.md#{module}.{name})" for name, module in PUBLIC_NAMES.items())
+    lines = ["# Python", "", "`import pydplib as dp`. These names stand at the top:", "", flat, ""]
+    lines += [
+        "Every other name is `dp.package.NAME`, such as `dp.errors.QuestionError` or `dp.anonymity.Intervals`.",
+        "",
+    ]
     for room in ALL_ROOMS:
         names = ", ".join(f"[`{name}`]({_short(room)}.md#{room}.{name})" for name in names_of(room))
         lines += [f"## [{room}]({_short(room)}.md)", "", ALL_ROOMS[room], "", names, ""]

@@ -5,57 +5,40 @@ from __future__ import annotations
 STATISTIC_MODULES: tuple[str, ...] = ("pydplib.clinic",)
 """Packages above ``release`` that enter statistics into its registry; loaded when somebody first looks one up."""
 
-PUBLIC_MODULES: tuple[str, ...] = (
-    "anonymity",
-    "attack",
+PUBLIC_MODULES: tuple[str, ...] = ("anonymity", "attack", "clinic", "datasets", "errors", "mechanisms", "paper")
+"""Sub-packages that a notebook uses by name: ``dp.anonymity``, ``dp.errors``."""
+
+OTHER_MODULES: tuple[str, ...] = (
     "budget",
     "capture",
-    "clinic",
-    "datasets",
+    "client",
     "engine",
-    "errors",
-    "mechanisms",
+    "guarantee",
     "noise",
-    "paper",
     "plot",
     "policy",
+    "receipt",
     "release",
+    "schema",
     "synthesis",
 )
+"""Sub-packages that ``dp.`` finds as well, though they are not in ``pydplib.__all__``."""
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
-    "pydplib.guarantee": ("ApproxDP", "KAnonymous", "LocalDP", "NoGuarantee", "PureDP", "ZCDP"),
+    "pydplib.guarantee": ("ApproxDP", "PureDP"),
     "pydplib.schema": ("Category", "Date", "Flag", "Integer", "Number", "Schema", "Text"),
-    "pydplib.errors": (
-        "AnonymityError",
-        "BudgetError",
-        "CalibrationError",
-        "DataError",
-        "EngineError",
-        "HierarchyError",
-        "LedgerError",
-        "MissingExtraError",
-        "ParameterError",
-        "PolicyError",
-        "PydplibError",
-        "QuestionError",
-        "ReceiptError",
-        "SchemaError",
-        "TemplateError",
-    ),
-    "pydplib.budget": ("Cost", "MemoryLedger", "SqliteLedger"),
+    "pydplib.errors": ("BudgetError",),
+    "pydplib.budget": ("MemoryLedger", "SqliteLedger"),
     "pydplib.client": ("Client",),
     "pydplib.clinic": ("plan",),
-    "pydplib.policy": ("Policy", "PolicyRule"),
+    "pydplib.policy": ("Policy",),
     "pydplib.release": (
         "Count",
         "Crosstab",
         "Histogram",
         "Mean",
-        "MeasuredTables",
         "Median",
         "Mode",
-        "Price",
         "Quantiles",
         "Release",
         "Session",
@@ -70,8 +53,38 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "sum",
         "variance",
     ),
-    "pydplib.synthesis": ("SyntheticTable", "synthesize"),
-    "pydplib.engine": ("Bins", "Person", "Table", "Where", "load"),
+    "pydplib.synthesis": ("synthesize",),
+    "pydplib.engine": ("Bins", "Person", "Where", "load"),
+    "pydplib.anonymity": ("Hierarchy", "KAnonymity", "LDiversity", "TCloseness", "anonymize", "risk", "verify"),
+    "pydplib.paper": ("dp_calculate",),
+}
+
+PUBLIC_NAMES: dict[str, str] = {name: module for module, names in _BY_MODULE.items() for name in names}
+"""Public name -> the module that defines it."""
+
+_MOVED: dict[str, tuple[str, ...]] = {
+    "pydplib.guarantee": ("KAnonymous", "LocalDP", "NoGuarantee", "ZCDP"),
+    "pydplib.errors": (
+        "AnonymityError",
+        "CalibrationError",
+        "DataError",
+        "EngineError",
+        "HierarchyError",
+        "LedgerError",
+        "MissingExtraError",
+        "ParameterError",
+        "PolicyError",
+        "PydplibError",
+        "QuestionError",
+        "ReceiptError",
+        "SchemaError",
+        "TemplateError",
+    ),
+    "pydplib.budget": ("Cost",),
+    "pydplib.policy": ("PolicyRule",),
+    "pydplib.release": ("MeasuredTables", "Price"),
+    "pydplib.synthesis": ("SyntheticTable",),
+    "pydplib.engine": ("Table",),
     "pydplib.anonymity": (
         "AlphaK",
         "AnonymizationResult",
@@ -80,33 +93,25 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
         "Dates",
         "DeltaDisclosure",
         "DeltaPresence",
-        "Hierarchy",
         "Intervals",
-        "KAnonymity",
         "KMap",
-        "LDiversity",
         "Loss",
         "Masking",
         "Pseudonym",
         "Recipe",
         "Risk",
-        "TCloseness",
         "TopBottom",
         "Trace",
         "Verification",
-        "anonymize",
-        "risk",
-        "verify",
     ),
     "pydplib.paper": (
         "DPResult",
         "binary_search_epsilon",
         "data_range",
-        "dp_calculate",
         "fit_data_to_range",
         "laplace_mechanism",
     ),
 }
 
-PUBLIC_NAMES: dict[str, str] = {name: module for module, names in _BY_MODULE.items() for name in names}
-"""Public name -> the module that defines it."""
+MOVED_NAMES: dict[str, str] = {name: module for module, names in _MOVED.items() for name in names}
+"""Names that version 0.1 had at the top -> the module where they are now. They still resolve, with a warning."""

@@ -92,6 +92,24 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         raise ParameterError(f"delta must lie strictly between 0 and 1. Got {shown(delta)}.")
     if rho == 0:
         return 0.0
+    wanted, t = -math.log(delta), zcdp_tilt(rho, delta)
+    epsilon = rho * (1 + t) - math.log1p(1 / t) + (wanted - math.log1p(t)) / t
+    size = rho * (1 + t) + math.log1p(1 / t) + (wanted + math.log1p(t)) / t
+    bound = epsilon + _SLACK * size
+    return math.inf if math.isnan(bound) else max(0.0, bound)
+
+
+def zcdp_tilt(rho: float, delta: float) -> float:
+    """Return alpha - 1 of the one order alpha at which ``zcdp_epsilon`` converts.
+
+    Args:
+        rho: A positive rho.
+        delta: The chance that the bound may fail.
+
+    Examples:
+        >>> round(zcdp_tilt(0.083, 5e-7), 1)
+        12.0
+    """
     wanted = -math.log(delta)
     # Both terms of rho t^2 + ln(1 + t) must stay below `wanted`, which bounds t from above.
     low, high = 0.0, math.sqrt(wanted) / math.sqrt(rho)  # not of the quotient, which overflows where rho is tiny
@@ -105,11 +123,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
             low = middle
         else:
             high = middle
-    t = high
-    epsilon = rho * (1 + t) - math.log1p(1 / t) + (wanted - math.log1p(t)) / t
-    size = rho * (1 + t) + math.log1p(1 / t) + (wanted + math.log1p(t)) / t
-    bound = epsilon + _SLACK * size
-    return math.inf if math.isnan(bound) else max(0.0, bound)
+    return high
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
     from pydplib.release import Release
+    from pydplib.synthesis import SyntheticTable
 
 FORMAT = "pydplib-receipt/2"
 """The first word of a receipt: readers refuse what they do not know."""
@@ -92,7 +93,7 @@ class Receipt(Shown):
     @classmethod
     def of(
         cls,
-        release: Release,
+        release: Release | SyntheticTable,
         payload: bytes,
         *,
         data: str,
@@ -219,7 +220,7 @@ class IssuerKey:
     issuer_id: str = ""
 
 
-def _epsilon_words(release: Release) -> str:
+def _epsilon_words(release: Release | SyntheticTable) -> str:
     """Return epsilon as an exact decimal: that of the guarantee where Gaussian noise is paid in rho."""
     paid = release.cost.nano_epsilon
     if paid is None and math.isfinite(release.epsilon):

@@ -106,9 +106,9 @@ def test_threat_model_names_tests_that_exist() -> None:
 
 def public_names() -> list[str]:
     """Every name that `pydplib` or one of its public rooms offers, with its room."""
-    from pydplib._public import PUBLIC_MODULES, PUBLIC_NAMES
+    from pydplib._public import OTHER_MODULES, PUBLIC_MODULES, PUBLIC_NAMES
 
-    rooms = [f"pydplib.{room}" for room in PUBLIC_MODULES]
+    rooms = [f"pydplib.{room}" for room in (*PUBLIC_MODULES, *OTHER_MODULES)]
     offered = [f"{room}.{name}" for room in rooms for name in getattr(importlib.import_module(room), "__all__", ())]
     return sorted({f"{room}.{name}" for name, room in PUBLIC_NAMES.items()} | set(offered))
 

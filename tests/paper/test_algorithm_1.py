@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pydplib as dp
 from pydplib.errors import CalibrationError, ParameterError, PydplibError
-from pydplib.paper.search import default_epsilons, search_epsilon
+from pydplib.paper.scales import default_epsilons, search_epsilon
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 EPSILONS = st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=40, unique=True).map(sorted)
@@ -68,7 +68,7 @@ def test_binary_search_when_given_anything_ends_with_an_epsilon_or_a_clear_error
 ) -> None:
     is_bool = bool(data) and all(isinstance(value, bool) for value in data)
     found = outcome(
-        dp.binary_search_epsilon,
+        dp.paper.binary_search_epsilon,
         epsilons,
         data,
         factor,
@@ -102,13 +102,13 @@ def test_dp_calculate_when_given_anything_ends_with_data_or_a_clear_error(
 
 def test_binary_search_when_the_band_is_unreachable_returns_zero(ages) -> None:
     options = {"is_bool": False, "is_range": False, "sensitivity": 0.05}
-    assert dp.binary_search_epsilon([100.0, 1000.0], ages, "high", **options) == 0.0
-    assert dp.binary_search_epsilon([1e-8, 1e-7], ages, "high", **options) == 0.0
+    assert dp.paper.binary_search_epsilon([100.0, 1000.0], ages, "high", **options) == 0.0
+    assert dp.paper.binary_search_epsilon([1e-8, 1e-7], ages, "high", **options) == 0.0
 
 
 def test_binary_search_when_the_band_is_given_in_percent_finds_it(ages) -> None:
     sensitivity = 54 / 920
-    epsilon = dp.binary_search_epsilon(
+    epsilon = dp.paper.binary_search_epsilon(
         default_epsilons(), ages, (29.0, 31.0), is_bool=False, is_range=False, sensitivity=sensitivity
     )
     assert 100 * sensitivity / epsilon / ages.mean() == pytest.approx(30, rel=0.12)
@@ -122,7 +122,7 @@ def test_dp_calculate_when_the_search_finds_nothing_names_the_noise_it_saw(ages)
 @pytest.mark.parametrize("epsilons", [[], [0.0, 1.0], [-1.0], [2.0, 1.0], [1.0, 1.0], [[1.0]], [math.nan], [math.inf]])
 def test_binary_search_when_epsilons_are_unusable_says_so(ages, epsilons) -> None:
     with pytest.raises(ParameterError, match="epsilons"):
-        dp.binary_search_epsilon(epsilons, ages, "low", is_bool=False, is_range=False, sensitivity=1.0)
+        dp.paper.binary_search_epsilon(epsilons, ages, "low", is_bool=False, is_range=False, sensitivity=1.0)
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_binary_search_when_epsilons_are_unusable_says_so(ages, epsilons) -> Non
 def test_binary_search_when_an_argument_is_wrong_says_so(ages, wrong) -> None:
     options = {"noise_level": "high", "is_bool": False, "is_range": False, "sensitivity": 1.0, **wrong}
     with pytest.raises(ParameterError):
-        dp.binary_search_epsilon(default_epsilons(), ages, **options)
+        dp.paper.binary_search_epsilon(default_epsilons(), ages, **options)
 
 
 def test_search_when_repetitions_are_asked_averages_over_that_many(ages, monkeypatch) -> None:
-    from pydplib.paper import search
+    from pydplib.paper import scales
 
     calls = []
-    honest = search.add_noise
-    monkeypatch.setattr(search, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
-    search.binary_search_epsilon([1.0], ages, "high", is_bool=False, is_range=False, sensitivity=1.0, repetitions=7)
+    honest = scales.add_noise
+    monkeypatch.setattr(scales, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
+    scales.binary_search_epsilon([1.0], ages, "high", is_bool=False, is_range=False, sensitivity=1.0, repetitions=7)
     assert len(calls) == 7

@@ -13,9 +13,8 @@ import pydplib as dp
 from pydplib.errors import CalibrationError, DataError, ParameterError
 from pydplib.guarantee import LocalDP
 from pydplib.paper import default_epsilons
-from pydplib.paper.measure import expected_percent, scale_for
-from pydplib.paper.mechanism import flip_chance
-from pydplib.paper.search import search_epsilon
+from pydplib.paper.mechanism import expected_percent, flip_chance, scale_for
+from pydplib.paper.scales import search_epsilon
 
 
 def test_01_noise_of_numbers_is_wmape_after_rounding(ages) -> None:
@@ -53,7 +52,9 @@ def test_03_when_the_range_is_zero_too_it_is_a_clear_error() -> None:
     with pytest.raises(DataError, match="public bounds"):
         dp.dp_calculate([0.0] * 10, "mean", "high")
     with pytest.raises(DataError, match="public bounds"):
-        dp.binary_search_epsilon(default_epsilons(), [0.0] * 10, "high", is_bool=False, is_range=False, sensitivity=1.0)
+        dp.paper.binary_search_epsilon(
+            default_epsilons(), [0.0] * 10, "high", is_bool=False, is_range=False, sensitivity=1.0
+        )
 
 
 def test_04_epsilons_are_strictly_ascending(ages) -> None:
@@ -78,7 +79,7 @@ def test_06_the_search_leaves_the_probe_out_so_that_it_ends() -> None:
 
 def test_07_not_found_is_zero_for_the_helper_and_an_error_for_dp_calculate(ages) -> None:
     options = {"is_bool": False, "is_range": False, "sensitivity": 1.0}
-    assert dp.binary_search_epsilon([1e6], ages, "high", **options) == 0.0
+    assert dp.paper.binary_search_epsilon([1e6], ages, "high", **options) == 0.0
     with pytest.raises(CalibrationError, match="the noise it saw went from"):
         dp.dp_calculate(ages, "mean", "high", selector="search", epsilons=[1e6])
 
@@ -104,7 +105,7 @@ def test_09_with_three_records_the_search_is_often_outside_the_band_in_the_long_
     for _ in range(100):
         data = generator.normal(65.0, 9.0, 3)
         sensitivity = np.ptp(data) / 3
-        epsilon = dp.binary_search_epsilon(
+        epsilon = dp.paper.binary_search_epsilon(
             default_epsilons(), data, "medium", is_bool=False, is_range=False, sensitivity=sensitivity
         )
         outside += not (epsilon and 5 <= 100 * sensitivity / epsilon / data.mean() <= 10)
@@ -254,7 +255,7 @@ def test_15_infinity_is_an_error(on_missing, infinite) -> None:
 
 
 def test_16_sensitivity_over_epsilon_is_the_scale_and_the_variance_twice_its_square() -> None:
-    noisy = dp.laplace_mechanism(np.zeros(200_000), sensitivity=3.0, epsilon=0.5)
+    noisy = dp.paper.laplace_mechanism(np.zeros(200_000), sensitivity=3.0, epsilon=0.5)
     assert np.abs(noisy).mean() == pytest.approx(6.0, rel=0.02)
     assert noisy.var() == pytest.approx(2 * 6.0**2, rel=0.04)  # standard error 0.5 %
     assert noisy.var() != pytest.approx(6.0, rel=0.5)
@@ -276,13 +277,13 @@ def test_17_rounding_is_half_to_even(monkeypatch) -> None:
     from pydplib.paper import mechanism
 
     monkeypatch.setattr(mechanism, "laplace_records", lambda values, scale: values + 0.5)
-    assert dp.laplace_mechanism([1, 2, 3, 4], 1.0, 1.0) == [2, 2, 4, 4]
+    assert dp.paper.laplace_mechanism([1, 2, 3, 4], 1.0, 1.0) == [2, 2, 4, 4]
 
 
 def test_18_whole_numbers_and_categories_snap_to_members_ties_to_the_lower() -> None:
-    assert dp.fit_data_to_range([0.0, 1.5, 3.0], [6, 7, 8, 9], "int") == [6, 7, 9]
-    assert dp.fit_data_to_range([0.0, 5.0, 10.0], [10, 20, 90], "int") == [10, 20, 90]
-    assert dp.fit_data_to_range([0.0, 0.5, 1.0], ["a", "b"], "string") == ["a", "a", "b"]
+    assert dp.paper.fit_data_to_range([0.0, 1.5, 3.0], [6, 7, 8, 9], "int") == [6, 7, 9]
+    assert dp.paper.fit_data_to_range([0.0, 5.0, 10.0], [10, 20, 90], "int") == [10, 20, 90]
+    assert dp.paper.fit_data_to_range([0.0, 0.5, 1.0], ["a", "b"], "string") == ["a", "a", "b"]
     for options in ({}, {"range_values": [1, 3, 5, 9]}):
         result = dp.dp_calculate([1, 1, 3, 5, 5, 9] * 30, "mean", "high", is_range=True, **options)
         assert set(result.dp_data) <= {1, 3, 5, 9}
@@ -298,7 +299,7 @@ def test_18_values_that_do_not_occur_never_come_out() -> None:
 
 @pytest.mark.parametrize(("data_type", "expected"), [("int", [18, 18]), ("float", [18.0, 18.0])])
 def test_19_eq4_of_constant_data_is_the_lowest_value(data_type, expected) -> None:
-    assert dp.fit_data_to_range([7.7, 7.7], (18, 100), data_type) == expected
+    assert dp.paper.fit_data_to_range([7.7, 7.7], (18, 100), data_type) == expected
 
 
 @pytest.mark.parametrize("selector", ["closed_form", "search"])
@@ -306,11 +307,13 @@ def test_20_categories_without_a_range_are_an_error(selector) -> None:
     with pytest.raises(DataError, match="is_range=True"):
         dp.dp_calculate(["n", "y"], "count", "low", selector=selector)
     with pytest.raises(DataError, match="is_range=True"):
-        dp.binary_search_epsilon(default_epsilons(), ["n", "y"], "low", is_bool=False, is_range=False, sensitivity=1.0)
+        dp.paper.binary_search_epsilon(
+            default_epsilons(), ["n", "y"], "low", is_bool=False, is_range=False, sensitivity=1.0
+        )
 
 
 def test_21_categories_are_coded_in_the_order_given_else_sorted_with_an_exact_round_trip() -> None:
-    from pydplib.paper.coding import encode
+    from pydplib.paper.codes import encode
     from pydplib.paper.containers import open_column
 
     data = ["chr", "n", "y", "n"]
@@ -337,7 +340,7 @@ def test_22_flip_probability_and_epsilon_of_true_false(factor, p, query) -> None
 
 
 def test_22_true_iff_above_one_half() -> None:
-    assert dp.fit_data_to_range([0.5, 0.5000001, -3.0, 9.0], [False, True], "bool") == [False, True, False, True]
+    assert dp.paper.fit_data_to_range([0.5, 0.5000001, -3.0, 9.0], [False, True], "bool") == [False, True, False, True]
 
 
 def test_23_is_bool_follows_the_data_type() -> None:

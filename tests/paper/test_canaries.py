@@ -83,9 +83,9 @@ def test_repr_of_a_text_result_never_shows_categories() -> None:
 
 
 def test_inner_values_when_shown_by_a_debugger_hide_the_data() -> None:
-    from pydplib.paper.coding import encode
+    from pydplib.paper.codes import encode
     from pydplib.paper.containers import open_column
-    from pydplib.paper.fitting import Range
+    from pydplib.paper.ranges import Range
     from pydplib.paper.records import Records
 
     column = open_column([NUMBER, NUMBER + 1])

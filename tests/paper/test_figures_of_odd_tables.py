@@ -12,8 +12,8 @@ import pytest
 
 from pydplib import datasets
 from pydplib.errors import DataError, ParameterError
-from pydplib.experiments._words import guarantee_words
-from pydplib.experiments.figures import CATALOGUE, paper_figure
+from pydplib.plot.recipes.labels import guarantee_words
+from pydplib.plot.recipes.paper import CATALOGUE, paper_figure
 
 CANARY = "CANARY-Zitronenfalter"
 

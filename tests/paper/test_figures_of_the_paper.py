@@ -13,11 +13,10 @@ import pytest
 import pydplib as dp
 from pydplib import plot
 from pydplib.errors import DataError, ParameterError
-from pydplib.experiments import figures as paper
-from pydplib.experiments._by_score import age_by_score
-from pydplib.experiments._counts import findings
-from pydplib.experiments._words import mean_margin, noise_variance, variance_margin
-from pydplib.experiments.catalogue import CATALOGUE
+from pydplib.plot.catalogue import CATALOGUE
+from pydplib.plot.recipes import paper as paper
+from pydplib.plot.recipes.further import age_by_score, findings
+from pydplib.plot.recipes.labels import mean_margin, noise_variance, variance_margin
 
 NAMES = list(CATALOGUE)
 FURTHER = [name for name, spec in CATALOGUE.items() if spec.number is None]

@@ -12,7 +12,7 @@ import pydplib as dp
 from pydplib.errors import ParameterError
 from pydplib.guarantee import LocalDP, NoGuarantee
 from pydplib.noise.testing import record
-from pydplib.paper.public import grid_epsilon
+from pydplib.paper.scales import grid_epsilon
 
 CATEGORIES = ["n", "y", "chr", "acute", "acute on chronic"]
 

@@ -13,13 +13,13 @@ import pytest
 from pydplib.errors import ParameterError
 from pydplib.experiments.inference import (
     METHODS,
+    PAPER_MSE,
     Theory,
     crossovers,
     divergences,
     noisy_means,
     run_inference,
 )
-from pydplib.experiments.inference_words import PAPER_MSE
 
 
 @pytest.fixture(scope="module")

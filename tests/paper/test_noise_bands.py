@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pydplib as dp
-from pydplib.paper import NOISE_FACTORS, fitted, mechanism
-from pydplib.paper.fitting import Range
+from pydplib.paper import NOISE_FACTORS, mechanism, scales
+from pydplib.paper.ranges import Range
 from pydplib.paper.records import Records
 from pydplib.policy import parse_noise_factor
 
@@ -147,8 +147,8 @@ def test_eq4_when_one_record_outside_the_sample_is_extreme_takes_it_into_account
         unit[1 : size // 50_000 + 1] = 100.0  # row 1 is not in the strided sample of every third row
         return unit
 
-    monkeypatch.setattr(fitted, "_unit", one_spike)
-    noise = fitted.FittedNoise(records, fit_to, records.mean_abs)
+    monkeypatch.setattr(scales, "_unit", one_spike)
+    noise = scales.FittedNoise(records, fit_to, records.mean_abs)
     assert noise.percent(1.0) > 20  # the spike shrinks everything else to the lower end
     noise._fronts = []  # planted fault: the extremes of the sample stand for the whole column
     assert noise.percent(1.0) < 8

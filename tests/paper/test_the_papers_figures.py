@@ -12,11 +12,11 @@ import pytest
 import pydplib as dp
 from pydplib.datasets import pirads, pirads_schema
 from pydplib.errors import ParameterError
-from pydplib.experiments import paper_figures
-from pydplib.experiments.catalogue import FORMS, figure_entries
-from pydplib.experiments.figures import paper_figure
-from pydplib.experiments.sound_figures import draw_sound_figures, sound_figure
 from pydplib.noise.testing import record, seeded
+from pydplib.plot.catalogue import FORMS, figure_entries
+from pydplib.plot.recipes import paper
+from pydplib.plot.recipes.paper import paper_figure
+from pydplib.plot.recipes.sound import draw_sound_figures, sound_figure
 
 ALL_LEVELS = ("low", "medium", "high")
 KINDS = ("chr", "y", "n", "acute", "acute on chronic")
@@ -91,13 +91,13 @@ def what_gets_noise(name: str, cohort: Any, scored: Any) -> np.ndarray:
 def test_paper_form_noises_what_the_caption_says_with_its_parameters(name, cohort, scored, monkeypatch):
     caption, calls = CAPTIONS[name], []
     for function in ("dp_calculate", "dp_calculate_levels"):
-        real = getattr(paper_figures, function)
+        real = getattr(paper, function)
 
         def spy(values: Any, query: Any, *args: Any, _real: Any = real, **options: Any) -> Any:
             calls.append((np.asarray(values), query, options))
             return _real(values, query, *args, **options)
 
-        monkeypatch.setattr(paper_figures, function, spy)
+        monkeypatch.setattr(paper, function, spy)
     with record() as trace:
         drawn = paper_figure(name, cohort)
     ((values, query, options),) = calls  # one column gets noise, in one draw
@@ -195,10 +195,10 @@ def test_titles_of_panels_fit_a_phone(name, cohort):
 
 
 def test_figure_3_is_wide_enough_for_its_error_bars():
-    figure = paper_figures.average_dots({"released": [71.0, 60, 65, 66, np.nan]}, {"released": [9.0, 8, 1, 1, np.nan]})
+    figure = paper.average_dots({"released": [71.0, 60, 65, 66, np.nan]}, {"released": [9.0, 8, 1, 1, np.nan]})
     low, high = figure.layout.xaxis.range
     assert low <= 52 and 80 <= high <= 100
-    wild = paper_figures.average_dots({"released": [71.0] * 5}, {"released": [90.0] * 5}).layout.xaxis.range
+    wild = paper.average_dots({"released": [71.0] * 5}, {"released": [90.0] * 5}).layout.xaxis.range
     assert tuple(wild) == (18, 100), "no wider than ages are"
 
 

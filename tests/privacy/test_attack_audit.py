@@ -24,8 +24,8 @@ from pydplib.attack import (
     subjects,
     table_strategy,
 )
-from pydplib.attack.neighbours import mechanism_neighbours
-from pydplib.attack.protocols import as_mechanism
+from pydplib.attack.audits.neighbours import mechanism_neighbours
+from pydplib.attack.audits.protocols import as_mechanism
 from pydplib.errors import DataError, ParameterError
 from pydplib.mechanisms import Exponential, Gaussian, Geometric, Laplace, PermuteAndFlip
 from pydplib.noise.tap import add_laplace
@@ -123,14 +123,14 @@ def test_audit_judges_zcdp_and_approximate_claims_at_their_delta():
     rho = audit(Gaussian(1, rho=0.5), seed=1)
     assert not rho.refuted
     assert rho.delta in (1e-2, 1e-4)
-    wrong = audit(Gaussian(1, rho=8.0), dp.ZCDP(0.5), seed=1)
+    wrong = audit(Gaussian(1, rho=8.0), dp.guarantee.ZCDP(0.5), seed=1)
     assert wrong.refuted
     wide = audit(Gaussian(1, rho=8.0), dp.ApproxDP(1.0, 1e-2), seed=1)
     assert wide.refuted
     assert "at delta 0.01" in wide.sentence
 
 
-@pytest.mark.parametrize("claim", [dp.NoGuarantee("none"), dp.KAnonymous(5), "epsilon 1"])
+@pytest.mark.parametrize("claim", [dp.guarantee.NoGuarantee("none"), dp.guarantee.KAnonymous(5), "epsilon 1"])
 def test_audit_without_a_claim_of_differential_privacy_is_refused(claim):
     with pytest.raises(ParameterError, match="claim of differential privacy"):
         audit(Laplace(1, 1.0), claim)

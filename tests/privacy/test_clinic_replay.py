@@ -23,7 +23,7 @@ def pairs() -> Pairs:
 
 
 @pytest.fixture(scope="module")
-def tables(pairs: Pairs) -> Iterator[tuple[dp.Table, dp.Table]]:
+def tables(pairs: Pairs) -> Iterator[tuple[dp.engine.Table, dp.engine.Table]]:
     with dp.load(pairs.smaller, pairs.schema) as smaller, dp.load(pairs.larger, pairs.schema) as larger:
         yield smaller, larger
 

@@ -25,7 +25,7 @@ PREPARED = Facts.of(RowsPerPerson(), SCHEMA).at(1.0)
 DRAWS = 20_000
 
 
-def placed(kind: str, people: list[Person], folder: Any) -> dp.Table:
+def placed(kind: str, people: list[Person], folder: Any) -> dp.engine.Table:
     data = arrow(people)
     if kind == "polars":
         return dp.load(pl.from_arrow(data), SCHEMA)

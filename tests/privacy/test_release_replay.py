@@ -22,11 +22,11 @@ from pydplib.release.unknown import KeyNoise
 SCHEMA = schema_of()
 
 
-def put(people: list[Person]) -> dp.Table:
+def put(people: list[Person]) -> dp.engine.Table:
     return dp.load(arrow(people), SCHEMA)
 
 
-def run(question: Any, smaller: dp.Table, larger: dp.Table, epsilon: float = 1.0) -> float:
+def run(question: Any, smaller: dp.engine.Table, larger: dp.engine.Table, epsilon: float = 1.0) -> float:
     prepared = Facts.of(question, SCHEMA).at(epsilon)
     return loss_between(prepared, smaller.aggregate(prepared.plan), larger.aggregate(prepared.plan))
 

@@ -19,7 +19,7 @@ def _session(ledger) -> dp.Session:
 def test_release_when_noise_is_seeded_is_refused_by_a_ledger_on_disk(tmp_path) -> None:
     session = _session(dp.SqliteLedger(tmp_path / "ledger.db"))
     before = str(session.remaining)
-    with seeded(7), pytest.raises(dp.ParameterError, match="Seeded noise"):
+    with seeded(7), pytest.raises(dp.errors.ParameterError, match="Seeded noise"):
         session.release(dp.Count(), epsilon=0.1)
     assert str(session.remaining) == before
     session.release(dp.Count(), epsilon=0.1)

@@ -137,9 +137,10 @@ def _fill(planted: Planted) -> None:
     from pydplib.web.dashboards.pricing import bill_for
     from pydplib.web.dashboards.publishing import count_records, publish
     from pydplib.web.dashboards.showing import releases_for
-    from pydplib.web.doors import Place
     from pydplib.web.exports.models import Export
-    from pydplib.web.intake.models import ImportBatch, Patient
+    from pydplib.web.intake.models import ImportBatch
+    from pydplib.web.patients.models import Patient
+    from pydplib.web.projects.models import Member
     from pydplib.web.reporting.models import FreeText, Report
 
     study, desk = (world.project for world in planted.worlds)
@@ -159,13 +160,13 @@ def _fill(planted: Planted) -> None:
     import pydplib as dp
 
     asker = planted.worlds[0].people["collaborator"]
-    answered = ask(study, asker, Place("collaborator"), dp.Histogram("age"), Accuracy(epsilon=0.2))
+    answered = ask(study, asker, Member.as_role("collaborator"), dp.Histogram("age"), Accuracy(epsilon=0.2))
     put(f"analyses.Analysis {study.key}", answered)
     board = planning.make_dashboard(owner, study, title="For partners", audience="third_party")
     planning.add_ready_made(owner, board, ("3",))
     count_records(owner, board)
     publish(owner, board, agreed=bill_for(board).nano)
-    reader, place = planted.worlds[0].people["third_party"], Place("third_party")
+    reader, place = planted.worlds[0].people["third_party"], Member.as_role("third_party")
     receive(study, reader, place, releases_for(board.edition, place), agreed=10**10, subject=board.key)
     put(f"dashboards.Dashboard {study.key}", board)
     put(f"dashboards.Figure {study.key}", board.figures.first())

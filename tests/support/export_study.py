@@ -19,7 +19,7 @@ CANARY = "ZZCANARY"
 
 def make_study(owner: Any, rows: int = 160) -> Any:
     """Return a project of the owner with synthetic reports and a published snapshot."""
-    from pydplib.web.demo import _synthetic_rows
+    from pydplib.web.demo import synthetic_rows
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.projects.creating import create_project
@@ -34,7 +34,7 @@ def make_study(owner: Any, rows: int = 160) -> Any:
     )
     planted = (
         row | {"patient_id": f"{CANARY}-{row['patient_id']}", "physician_name": f"Dr {CANARY}"}
-        for row in islice(_synthetic_rows(), rows)
+        for row in islice(synthetic_rows(), rows)
     )
     accept_rows(project, project.templates.get(number=1), planted, actor=owner)
     publish(make_snapshot(project, actor=owner), actor=owner)
@@ -43,11 +43,10 @@ def make_study(owner: Any, rows: int = 160) -> Any:
 
 def add_partner(project: Any, user: Any, role: str, **more: Any) -> Any:
     """Make somebody a member, and return who they are to the project."""
-    from pydplib.web.doors import Place
     from pydplib.web.projects.models import Member
 
     Member.objects.create(project=project, user=user, role=role, **more)
-    return SimpleNamespace(user=user, place=Place(role, groups=tuple(more.get("groups", ()))))
+    return SimpleNamespace(user=user, place=Member.as_role(role, groups=tuple(more.get("groups", ()))))
 
 
 def open_to(project: Any, role: str) -> None:

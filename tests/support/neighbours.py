@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pydplib as dp
 from pydplib.engine import Bound, ExactTable, Plan
-from pydplib.noise.testing import Trace, check_neighbours, pair_distance, record, replay
+from pydplib.noise.testing import NoiseTrace, check_neighbours, pair_distance, record, replay
 from pydplib.release.facts import Purchase
 
 Person: TypeAlias = list[dict[str, Any]]
@@ -148,7 +148,7 @@ def gather(count: int) -> list[tuple[list[Person], Person]]:
     return [*CHOSEN, *found]
 
 
-def lost(first: Trace, second: Trace) -> float:
+def lost(first: NoiseTrace, second: NoiseTrace) -> float:
     """Return the privacy loss of the whole run, over all calls together: what composition has to cover."""
     total = 0.0
     for a, b in zip(first.passed, second.passed, strict=True):
@@ -207,7 +207,7 @@ class Pairs:
             found.append(ExactTable(plan, keys, tuple(values[rows] for values in exact.values)))
         return found
 
-    def ask(self, plan: Plan, smaller: dp.Table, larger: dp.Table) -> list[tuple[ExactTable, ExactTable]]:
+    def ask(self, plan: Plan, smaller: dp.engine.Table, larger: dp.engine.Table) -> list[tuple[ExactTable, ExactTable]]:
         """Return the integers of every example, without the person and with him: two questions to the engine."""
         asked = self.plan(plan)
         tables = [self.split(table.aggregate(asked), plan) for table in (smaller, larger)]

@@ -15,7 +15,7 @@ import pydplib as dp
 from pydplib.engine import Bins, Measure, Plan, number_bounds
 from pydplib.errors import QuestionError, SchemaError
 from pydplib.schema import Column, Label, Operator, Ranged, Scalar, forget_kind, register_kind
-from pydplib.schema.cells import Choice, CodeCell, PartsCell
+from pydplib.schema.cells import CodeCell, CodedChoice, PartsCell
 
 FORM = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 
@@ -118,7 +118,7 @@ class Score(Column):
 
     @property
     def cell(self) -> CodeCell:
-        return CodeCell(tuple(Choice(self.code(text), (text,)) for text in self.choices))
+        return CodeCell(tuple(CodedChoice(self.code(text), (text,)) for text in self.choices))
 
     @property
     def choices(self) -> tuple[str, ...]:

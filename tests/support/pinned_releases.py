@@ -107,7 +107,7 @@ def rows(people: int = 652) -> pa.Table:
     return table.set_column(table.column_names.index("day"), "day", table["day"].cast(pa.date32()))
 
 
-def session_on(table: dp.Table, ledger: Any) -> dp.Session:
+def session_on(table: dp.engine.Table, ledger: Any) -> dp.Session:
     """Return a session that can pay for everything."""
     return dp.Session(
         table, recipient="acme", budget=dp.ApproxDP(200.0, 1e-3), ledger=ledger,

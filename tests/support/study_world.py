@@ -12,9 +12,9 @@ CANARY = "ZZCANARY-4419"
 
 def rows_with_canaries(count: int) -> Any:
     """Yield synthetic reports whose identifiers carry the canary."""
-    from pydplib.web.demo import _synthetic_rows
+    from pydplib.web.demo import synthetic_rows
 
-    for row in islice(_synthetic_rows(), count):
+    for row in islice(synthetic_rows(), count):
         yield {**row, "patient_id": f"{CANARY}-{row['patient_id']}", "physician_name": f"{CANARY} physician"}
 
 

@@ -135,7 +135,7 @@ def test_a_proxy_is_not_used_for_this_machine(server: Any, monkeypatch: pytest.M
         (says(403, SPENT), BudgetError, "Spent"),
         (says(403, {"error": "No.", "kind": "PolicyError"}), PolicyError, "No."),
         (says(401, {"error": "Who?", "kind": "SystemExit"}), PolicyError, "Who"),
-        (says(422, {"error": "Bad.", "kind": "QuestionError"}), dp.QuestionError, "Bad"),
+        (says(422, {"error": "Bad.", "kind": "QuestionError"}), dp.errors.QuestionError, "Bad"),
         (says(404, {"error": "Gone.", "kind": ""}), ParameterError, "Gone"),
         (says(429, {"error": "Wait.", "kind": "EngineError"}, **{"Retry-After": "7"}), EngineError, "Wait 7 s"),
         (says(500, {"error": "Fault.", "kind": ""}), EngineError, "Fault"),
@@ -207,7 +207,7 @@ def test_a_file_that_is_not_the_one_of_the_certificate_is_not_kept(server: Any, 
     made = server(
         lambda request: (200, {}, b"age\r\n" if "download" in request.path else json.dumps(CERTIFICATE).encode())
     )
-    with pytest.raises(dp.DataError, match="not the one of the certificate"):
+    with pytest.raises(dp.errors.DataError, match="not the one of the certificate"):
         dp.Client(made.url, TOKEN).download("some-export", tmp_path / "table.csv")
     assert not list(tmp_path.iterdir())
 

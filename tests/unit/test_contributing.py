@@ -133,11 +133,11 @@ def roles() -> tuple[set[str], set[str]]:
 
 
 def figures() -> tuple[set[str], set[str]]:
-    from pydplib.experiments import catalogue
-    from pydplib.experiments.sound_figures import SOUND_FIGURES, SoundFigure
+    from pydplib.plot import catalogue
+    from pydplib.plot.recipes.sound import SOUND_FIGURES, SoundFigure
 
     drawers = {spec.drawer.partition(":")[0].rpartition(".")[2] for spec in catalogue.CATALOGUE.values()}
-    found = {f"src/pydplib/experiments/{module}.py" for module in drawers} | {file_of(catalogue), file_of(SoundFigure)}
+    found = {f"src/pydplib/plot/recipes/{module}.py" for module in drawers} | {file_of(catalogue), file_of(SoundFigure)}
     found |= {file_of(inspect.unwrap(figure.draw)) for figure in SOUND_FIGURES.values()}
     return found | {"src/pydplib/plot/_draw.py"}, set()
 

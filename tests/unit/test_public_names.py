@@ -8,12 +8,14 @@ import inspect
 import json
 import subprocess
 import sys
+import warnings
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 import pydplib
-from pydplib._public import PUBLIC_MODULES, PUBLIC_NAMES
+from pydplib._public import MOVED_NAMES, OTHER_MODULES, PUBLIC_MODULES, PUBLIC_NAMES
 from pydplib.errors import PydplibError
 
 PACKAGE = Path(pydplib.__file__).parent
@@ -29,18 +31,42 @@ def test_all_lists_the_table_and_nothing_twice():
     assert set(dir(pydplib)) == set(pydplib.__all__)
 
 
-@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_the_flat_list_stays_short_and_free_of_look_alikes():
+    assert len(pydplib.__all__) <= 55
+    alike = defaultdict(set)
+    for name in pydplib.__all__:
+        alike[name.lower()].add(name)
+    statistics = {"Count", "Histogram", "Mean", "Median", "Quantiles", "Sum", "Variance"}
+    assert [names for names in alike.values() if len(names) > 1] == [
+        {name, name.lower()} for name in sorted(statistics)
+    ]
+
+
+@pytest.mark.parametrize("name", MOVED_NAMES)
+def test_moved_name_still_resolves_and_the_warning_names_its_place(name):
+    place = MOVED_NAMES[name].removeprefix("pydplib.")
+    with pytest.warns(DeprecationWarning, match=rf"dp\.{name} moves to dp\.{place}\.{name};"):
+        value = getattr(pydplib, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert getattr(getattr(pydplib, place), name) is value
+
+
+def test_moved_names_are_not_offered():
+    assert not set(MOVED_NAMES) & set(pydplib.__all__)
+
+
+@pytest.mark.parametrize("name", [*PUBLIC_MODULES, *OTHER_MODULES])
 def test_public_module_is_there_and_says_what_it_is(name):
     module = getattr(pydplib, name)
     assert module.__name__ == f"pydplib.{name}"
     assert module.__doc__ and module.__doc__.strip().splitlines()[0].endswith(".")
 
 
-@pytest.mark.parametrize("name", PUBLIC_NAMES)
+@pytest.mark.parametrize("name", [*PUBLIC_NAMES, *MOVED_NAMES])
 def test_public_name_is_there_with_a_docstring_and_an_example(name):
-    module = PUBLIC_NAMES[name]
-    value = getattr(pydplib, name)
-    assert value is getattr(importlib.import_module(module), name)
+    value = getattr(importlib.import_module({**PUBLIC_NAMES, **MOVED_NAMES}[name]), name)
+    assert name in MOVED_NAMES or value is getattr(pydplib, name)
     documentation = inspect.getdoc(value) or ""
     assert documentation.splitlines()[0].endswith((".", "?", "!", ":")), "the first line is a sentence"
     if not (inspect.isclass(value) and issubclass(value, PydplibError)):  # errors are caught, not called

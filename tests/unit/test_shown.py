@@ -57,7 +57,7 @@ def results():
         "table": table,
         "check": table.check(),
         "session": session,
-        "records": session.release_records([61.0] * 40, column="age", epsilon=1.0, budget=dp.LocalDP(1.0)),
+        "records": session.release_records([61.0] * 40, column="age", epsilon=1.0, budget=dp.guarantee.LocalDP(1.0)),
         "recipe": made.recipe,
         "remaining": session.remaining,
         "price": session.price(dp.Mean("age"), epsilon=1),

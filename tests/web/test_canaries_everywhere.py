@@ -20,9 +20,10 @@ TABLE: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "addre
 DOWNLOADS = {
     "analyses/<str:key>/download/<str:kind>": ("csv", "json", "receipt"),
     "anonymize/<str:key>/download/<str:kind>": ("csv", "parquet", "xlsx"),
+    "synthetic/<str:key>/download/<str:kind>": ("csv", "json", "copies", "xlsx"),
     "audit/export/<str:kind>": ("csv", "json", "jsonl"),
 }
-AT_THE_DESK = ("reports", "labelling", "templates", "data", "privacy-rights/patients")
+AT_THE_DESK = ("reports", "labelling", "templates", "data", "counts", "privacy-rights/patients")
 """Addresses that are walked in the project with free texts, too."""
 
 
@@ -76,7 +77,7 @@ def server_log() -> Iterator[io.StringIO]:
 
 def addresses(planted: Planted) -> Iterator[tuple[str, Any, str]]:
     """Yield every address of every world: its pattern, its door, and the address of an object with canaries."""
-    from pydplib.web.doors import views
+    from pydplib.web.people.permissions import views
 
     made_so_far: dict[tuple[str, str], Any] = {}
     study, desk = planted.worlds

@@ -20,7 +20,7 @@ ALLOWED = {
     ("design/templatetags/figures.py", "mark_safe"): "figure_json escapes every < > & itself",
     ("intake/pinned.py", SQL): "names and values of the stored schema, quoted, by exports, attacks and dashboards",
     ("intake/snapshots.py", SQL): "names of the stored schema and pseudonyms, quoted",
-    ("intake/inserting.py", SQL): "names of the models' own tables and columns; every value is a parameter",
+    ("patients/inserts.py", SQL): "names of the models' own tables and columns; every value is a parameter",
     ("backups/saving.py", SQL): "names of the models' own tables",
     ("auditlog/triggers.py", SQL): "constants, at migration",
     ("ledger/triggers.py", SQL): "constants, at migration",

@@ -22,15 +22,16 @@ RECEIPT = (FOLDER / "receipts" / "receipt.json").read_text(encoding="utf-8")
 # Django is set up once for one database.
 LOOK = """
 import hashlib, json, re, sys
-from pydplib.web import starting
+from pydplib.web import startup
 from pydplib.web.configuration import Configuration
 
 facts, receipt = json.loads(sys.argv[1]), sys.argv[2]
-starting.start_django(Configuration.from_environment())
-starting.check_database()
-seen = {"changes": starting.migrate(lambda word: None)}
-starting.end_claims()
-starting.tidy()
+startup.start_django(Configuration.from_environment())
+startup.check_database()
+seen = {"changes": startup.migrate(lambda word: None)}
+from pydplib.web import jobs, upkeep
+jobs.end_claims()
+upkeep.tidy()
 
 from django.test import Client
 from django.test.utils import setup_test_environment
@@ -43,7 +44,7 @@ from pydplib.web.analyses import signing
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask
 from pydplib.web.auditlog import verification
-from pydplib.web.doors import Place
+from pydplib.web.projects.models import Member
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.erasing import look_up
 from pydplib.web.ledger.database import DatabaseLedger
@@ -100,9 +101,9 @@ agreed = re.search('name="agreed" value="([^"]*)"', seen["offer"]["text"])
 page(tara, board + "/receive", agreed=agreed[1] if agreed else "")
 seen["received"] = page(tara, board)
 before = DatabaseLedger().head().entries
-again = ask(project, users["tara"], Place("third_party"), dp.Histogram("age"), Accuracy(epsilon=0.2))
+again = ask(project, users["tara"], Member.as_role("third_party"), dp.Histogram("age"), Accuracy(epsilon=0.2))
 seen["again"] = [again.key, DatabaseLedger().head().entries - before]
-new = ask(project, users["carl"], Place("collaborator"), dp.Count(), Accuracy(epsilon=0.5))
+new = ask(project, users["carl"], Member.as_role("collaborator"), dp.Count(), Accuracy(epsilon=0.5))
 signed = Receipt.from_json(new.receipt).verify(signing.issuer_keys())
 seen["new"] = [signed.is_issuer_checked, DatabaseLedger().head().entries > before]
 DatabaseLedger().verify()

@@ -123,7 +123,8 @@ DIED = """
 import json, os, signal, sys, threading
 sys.path.insert(0, sys.argv[1])
 from pydplib.web import jobs
-from pydplib.web.intake import checking, jobs as intake_jobs, uploads
+from pydplib.web.intake import checking, jobs as intake_jobs
+from pydplib.web import uploads
 from pydplib.web.intake.models import ImportBatch
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project

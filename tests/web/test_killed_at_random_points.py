@@ -20,17 +20,19 @@ import pydplib as dp
 from django.db.backends.utils import CursorWrapper
 from export_study import make_export, make_study
 from study_world import make_partner
-from pydplib.web import jobs, starting
+from pydplib.web import jobs, upkeep
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask, release_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.backups import leftovers, saving
+from pydplib.web import leftovers
+from pydplib.web.backups import saving
 from pydplib.web.configuration import Configuration
-from pydplib.web.doors import Place
+from pydplib.web.projects.models import Member
 from pydplib.web.exports import running, storing
 from pydplib.web.exports.models import Export
-from pydplib.web.intake import accepting, checking, snapshots, uploads
+from pydplib.web.intake import accepting, checking, snapshots
+from pydplib.web import uploads
 from pydplib.web.intake import jobs as intake_jobs
 from pydplib.web.intake.models import ImportBatch, Snapshot, SnapshotJob
 from pydplib.web.ledger import models as ledger_rows
@@ -79,7 +81,8 @@ def act(kind, number):
         intake_jobs.start_snapshot(project, owner, publishes=True)
     elif kind == "ask":
         tara = User.objects.get(username="tara")
-        ask(project, tara, Place("third_party"), dp.Count(by="pirads"), Accuracy(epsilon=0.001 + number / 10_000))
+        partner, accuracy = Member.as_role("third_party"), Accuracy(epsilon=0.001 + number / 10_000)
+        ask(project, tara, partner, dp.Count(by="pirads"), accuracy)
     elif kind == "export":
         make_export(project, owner, models=({"model": "KAnonymity", "k": 3},))
     else:
@@ -137,7 +140,7 @@ if kind == "backup" and not (Path(sys.argv[3]) / f"b{number}").exists():
     act(kind, number)
 snapshots._FRESH = storing._FRESH = -1
 uploads.KEPT = dt.timedelta(0)
-starting.tidy()
+upkeep.tidy()
 DatabaseLedger().verify()
 home = Configuration.from_environment().home
 known = set(Snapshot.objects.exclude(file="").values_list("file", flat=True))

@@ -42,7 +42,7 @@ def rows_missing(routes: Iterable[str], table: Mapping[str, Any]) -> tuple[list[
 
 
 def _views() -> dict[str, Any]:
-    from pydplib.web.doors import views
+    from pydplib.web.people.permissions import views
 
     return dict(views())
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pydplib.anonymity.advice import Advice, Alternative, advise
-from pydplib.anonymity.api import anonymize
-from pydplib.anonymity.builders import Cuts, Dates, Intervals, Masking
+from pydplib.anonymity.anonymization import anonymize
+from pydplib.anonymity.assessment.advice import Advice, Alternative, advise
+from pydplib.anonymity.assessment.frontier import FrontierPoint, frontier
+from pydplib.anonymity.assessment.measures import SensitiveMeasures
+from pydplib.anonymity.assessment.risks import Attack, Contribution, Risk, risk
+from pydplib.anonymity.assessment.safe_harbor import SafeHarborFinding, safe_harbor
+from pydplib.anonymity.assessment.unnamed_columns import ColumnFinding
+from pydplib.anonymity.assessment.utility import Classification, ColumnChange, compare_classifier, compare_columns
+from pydplib.anonymity.assessment.verification import Across, Verification, verify
 from pydplib.anonymity.certificate import Certificate, Statement
-from pydplib.anonymity.code_systems import Codes
-from pydplib.anonymity.coding import TopBottom
-from pydplib.anonymity.frontier import FrontierPoint, frontier
-from pydplib.anonymity.hierarchies import Hierarchy, HierarchyGap, TableHierarchy
-from pydplib.anonymity.lattice import Lattice, LatticeNode, lattice_of
-from pydplib.anonymity.losses import Loss
-from pydplib.anonymity.measures import SensitiveMeasures
+from pydplib.anonymity.hierarchies.base import Hierarchy, HierarchyGap, TableHierarchy
+from pydplib.anonymity.hierarchies.code_systems import Codes
+from pydplib.anonymity.hierarchies.rules import Cuts, Dates, Intervals, Masking, TopBottom
 from pydplib.anonymity.models import (
     AlphaK,
     AverageRisk,
@@ -29,13 +31,9 @@ from pydplib.anonymity.models import (
 from pydplib.anonymity.pseudonyms import Pseudonym
 from pydplib.anonymity.recipe import Recipe
 from pydplib.anonymity.result import AnonymizationResult, RiskChange, Suppression
-from pydplib.anonymity.risks import Attack, Contribution, Risk, risk
-from pydplib.anonymity.safe_harbor import SafeHarborFinding, safe_harbor
-from pydplib.anonymity.search import SearchInfo
+from pydplib.anonymity.search.lattice import Lattice, LatticeNode, SearchInfo, lattice_of
+from pydplib.anonymity.search.losses import Loss
 from pydplib.anonymity.traces import Trace
-from pydplib.anonymity.unnamed import ColumnFinding
-from pydplib.anonymity.utility import Classification, ColumnChange, compare_classifier, compare_columns
-from pydplib.anonymity.verification import Across, Verification, verify
 
 __all__ = [
     "Across",

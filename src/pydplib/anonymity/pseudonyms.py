@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydplib.errors import ParameterError
+from pydplib.noise import random_bytes
 
 _LEAST_KEY = 16
 
@@ -58,7 +59,5 @@ class Pseudonym:
 
     def fresh(self, number: int) -> list[str]:
         """Return unrelated random pseudonyms."""
-        from pydplib.noise import random_bytes
-
         text = random_bytes(16 * number).hex()
         return [self.prefix + text[i : i + 32] for i in range(0, 32 * number, 32)]

@@ -1,10 +1,10 @@
-"""Recipes: the chosen transformation as a file, to apply to another table of the same kind."""
+"""Recipes: the chosen transformation as a file, and what holds when it is applied to another table of the same kind."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,67 +12,21 @@ from typing import Any
 import numpy as np
 
 from pydplib._shown import Shown
-from pydplib.anonymity import models as model_module
-from pydplib.anonymity.files import write_whole
-from pydplib.anonymity.frames import Frame
-from pydplib.anonymity.hierarchies import Hierarchy
-from pydplib.anonymity.models import Model
-from pydplib.anonymity.plain import from_plain, to_plain
-from pydplib.anonymity.problem import Rule
-from pydplib.errors import ParameterError, did_you_mean
+from pydplib.anonymity.assessment.verification import person_codes
+from pydplib.anonymity.hierarchies.base import Hierarchy, TableHierarchy
+from pydplib.anonymity.models import model_from_dict, model_to_dict
+from pydplib.anonymity.preparation import build_problem, read_population
+from pydplib.anonymity.search.problem import ModelRule, SearchProblem
+from pydplib.anonymity.search.recodings import Recoding, distinct_texts
+from pydplib.anonymity.search.verdicts import Judge
+from pydplib.anonymity.tables.columns import ROOT, Bools, Ints, Resolved, cell_key
+from pydplib.anonymity.tables.frames import ColumnCodes, Frame
+from pydplib.anonymity.tables.values import as_text, from_plain, to_plain, write_whole
+from pydplib.anonymity.tables.view import dense
+from pydplib.errors import AnonymityError, ParameterError
+from pydplib.noise import permutation
 
 VERSION = 1
-_MODELS = {
-    name: getattr(model_module, name)
-    for name in (
-        "KAnonymity",
-        "AlphaK",
-        "LDiversity",
-        "TCloseness",
-        "BetaLikeness",
-        "DeltaDisclosure",
-        "KMap",
-        "DeltaPresence",
-        "AverageRisk",
-        "PopulationUniqueness",
-    )
-}
-
-
-def model_to_dict(model: Model) -> dict[str, Any]:
-    """Return a model as plain values; a population table is not stored, only that there was one."""
-    out: dict[str, Any] = {"model": type(model).__name__}
-    for spec in fields(model):
-        value = getattr(model, spec.name)
-        if spec.name == "population":
-            if value is not None:
-                out["population"] = "given"
-        elif isinstance(value, Hierarchy):
-            out[spec.name] = value.to_dict()
-        elif isinstance(value, tuple):
-            out[spec.name] = [to_plain(item) for item in value]
-        elif value is not None:
-            out[spec.name] = value
-    return out
-
-
-def model_from_dict(values: Mapping[str, Any], *, population: Any = None) -> Model:
-    """Read a model from plain values; one that needs a population gets it from the caller."""
-    values = dict(values)
-    kind = values.pop("model", None)
-    if kind not in _MODELS:
-        raise ParameterError(f"Unknown model '{kind}'.{did_you_mean(kind, _MODELS)}")
-    if values.pop("population", None) is not None:
-        values["population"] = population
-    if "hierarchy" in values:
-        values["hierarchy"] = Hierarchy.from_dict(values["hierarchy"])
-    if "order" in values:
-        values["order"] = tuple(from_plain(item) for item in values["order"])
-    try:
-        model: Model = _MODELS[kind](**values)
-    except TypeError:
-        raise ParameterError(f"The saved model '{kind}' has unknown or missing entries.") from None
-    return model
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +63,7 @@ class Recipe(Shown):
     method: str
     hierarchies: Mapping[str, Hierarchy]
     levels: Mapping[str, int] | None
-    models: tuple[Rule, ...]
+    models: tuple[ModelRule, ...]
     sensitive: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
     insensitive: tuple[str, ...] = ()
@@ -186,7 +140,7 @@ class Recipe(Shown):
                     # Kept in the file only as a remark; the model cannot be rebuilt without its table.
                     lacking.append(str(entry.get("model")))
                     continue
-                rules.append(Rule(model_from_dict(entry, population=population), column))
+                rules.append(ModelRule(model_from_dict(entry, population=population), column))
             return cls(
                 method=values["method"],
                 hierarchies={name: Hierarchy.from_dict(h) for name, h in values["hierarchies"].items()},
@@ -223,8 +177,6 @@ class Recipe(Shown):
         value unknown to a hierarchy made from data. There is no limit for what is left out, and nothing is compared
         with earlier releases: run ``verify`` on the result, and count it.
         """
-        from pydplib.anonymity.applying import apply_recipe
-
         return apply_recipe(self, Frame(table))
 
 
@@ -245,3 +197,232 @@ def _tuples(value: Any) -> Any:
     return (
         tuple(_tuples(item) for item in value) if isinstance(value, Sequence) and not isinstance(value, str) else value
     )
+
+
+def apply_recipe(recipe: Recipe, frame: Frame) -> Any:
+    """Return the transformed table, shuffled, without rows that the recipe does not cover or that fail its models."""
+    names = list(recipe.hierarchies)
+    if recipe.lacking:
+        raise ParameterError(
+            f"The recipe asks for {', '.join(recipe.lacking)}, whose population table is not stored in it. Give it "
+            "again: Recipe.load(path, population=table)."
+        )
+    frame.check_columns([*names, *recipe.sensitive, *recipe.insensitive], "named by the recipe")
+    if recipe.person is not None:
+        frame.check_columns([recipe.person], "whose rows they are, named by the recipe")
+    coded = {name: frame.coded(name) for name in names}
+    known = {name: resolve_known(recipe.hierarchies[name], name, coded[name].values) for name in names}
+    columns = {name: column for name, (column, _) in known.items()}
+    if recipe.levels is not None:
+        labels = {n: _at_level(columns[n], coded[n], recipe.levels[n]) for n in names}
+        keep = np.ones(len(frame), dtype=bool)
+        for name, (_, new) in known.items():
+            if recipe.levels[name] == 0 and new.any():
+                keep &= ~new[coded[name].codes]
+    elif recipe.stages:
+        labels, keep = _by_stages(recipe, columns, coded, len(frame))
+    elif recipe.tree is not None:
+        labels, keep = _by_cuts(recipe, coded, len(frame))
+    else:
+        raise ParameterError(
+            f"A recipe of method '{recipe.method}' is made of groups of its own table and cannot be applied to "
+            "another one. Use method='optimal', 'local' or 'mondrian' for recipes."
+        )
+    keep = enforce_models(recipe, frame, labels, keep)
+    rows = np.flatnonzero(keep)
+    order = rows[permutation(len(rows))] if len(rows) else rows
+    out: list[tuple[str, Any]] = []
+    for name in frame.columns:
+        if name in labels:
+            texts, ids = labels[name]
+            out.append((name, frame.column_of(name, texts, ids[order])))
+        elif name in recipe.sensitive or name in recipe.insensitive:
+            out.append((name, frame.take(name, order, frame.coded(name))))
+    return frame.build(out)
+
+
+def _at_level(column: Resolved, coded: ColumnCodes, level: int) -> tuple[list[Any], Ints]:
+    if not 0 <= level <= column.height:
+        raise ParameterError(f"The recipe's level {level} of column '{column.name}' is not in its hierarchy.")
+    return list(column.labels[level]), column.levels[level][coded.codes] if len(coded.codes) else coded.codes
+
+
+def _by_stages(
+    recipe: Recipe, columns: dict[str, Resolved], coded: dict[str, ColumnCodes], rows: int
+) -> tuple[dict[str, tuple[list[Any], Ints]], Bools]:
+    """Send every row to the first stage that released a class with its labels."""
+    names = list(columns)
+    open_rows = np.ones(rows, dtype=bool)
+    labels: dict[str, list[Any]] = {name: [] for name in names}
+    place: dict[str, dict[Any, int]] = {name: {} for name in names}
+    ids = {name: np.zeros(rows, dtype=np.int64) for name in names}
+    for node, classes in recipe.stages:
+        wanted = {tuple(as_text(cell) for cell in row) for row in classes}
+        here = np.flatnonzero(open_rows)
+        if not len(here):
+            break
+        cells = []
+        for name, level in zip(names, node, strict=True):
+            column = columns[name]
+            texts = [as_text(label) for label in column.labels[level]]
+            cells.append([texts[i] for i in column.levels[level][coded[name].codes[here]].tolist()])
+        match = np.fromiter((row in wanted for row in zip(*cells, strict=True)), dtype=bool, count=len(here))
+        taken = here[match]
+        open_rows[taken] = False
+        for name, level in zip(names, node, strict=True):
+            column = columns[name]
+            number = np.empty(len(column.labels[level]), dtype=np.int64)
+            for i, label in enumerate(column.labels[level]):
+                # A text that means other values at another level gets a number of its own.
+                key = (str(label), np.flatnonzero(column.levels[level] == i).tobytes())
+                if key not in place[name]:
+                    place[name][key] = len(labels[name])
+                    labels[name].append((label, key))
+                number[i] = place[name][key]
+            ids[name][taken] = number[column.levels[level][coded[name].codes[taken]]]
+    return {name: (distinct_texts(labels[name]), ids[name]) for name in names}, ~open_rows
+
+
+def _by_cuts(
+    recipe: Recipe, coded: dict[str, ColumnCodes], rows: int
+) -> tuple[dict[str, tuple[list[Any], Ints]], Bools]:
+    """Replay the cuts of a Mondrian partition; rows with values it has not seen are left out."""
+    names = list(coded)
+    ranks = np.zeros((len(names), rows), dtype=np.int64)
+    keep = np.ones(rows, dtype=bool)
+    for a, name in enumerate(names):
+        place = {cell_key(value): i for i, value in enumerate(recipe.tree["orders"][a])}
+        number = [place.get(cell_key(value), -1) for value in coded[name].values]
+        ranks[a] = np.array(number or [0], dtype=np.int64)[coded[name].codes]
+        keep &= ranks[a] >= 0
+    part = np.zeros(rows, dtype=np.int64)
+    for level in recipe.tree["cuts"]:
+        table = np.array(level, dtype=np.int64).reshape(-1, 4)
+        column = np.full(int(part.max(initial=0)) + 1, -1, dtype=np.int64)
+        last, fresh = column.copy(), column.copy()
+        known = table[table[:, 0] < len(column)]
+        column[known[:, 0]], last[known[:, 0]], fresh[known[:, 0]] = known[:, 1], known[:, 2], known[:, 3]
+        cut = column[part]
+        right = (cut >= 0) & (ranks[np.maximum(cut, 0), np.arange(rows)] > last[part])
+        part = np.where(right, fresh[part], part)
+    return {name: (list(recipe.tree["names"][a]), part) for a, name in enumerate(names)}, keep
+
+
+Labels = Mapping[str, tuple[Sequence[Any], Ints]]
+
+
+def enforce_models(recipe: Recipe, frame: Frame, labels: Labels, keep: Bools) -> Bools:
+    """Return which rows stay so that every model holds for what is left, measured against what is left.
+
+    Leaving rows out changes the distribution that t-closeness and its kin compare with, so classes are judged again
+    until none fails.
+    """
+    keep = keep.copy()
+    populations, shown = _populations(recipe, labels)
+    while True:
+        rows = np.flatnonzero(keep)
+        if not len(rows):
+            return keep
+        problem = _problem(recipe, frame, {name: (shown[name], ids[rows]) for name, (_, ids) in labels.items()}, rows)
+        problem.population.update(populations)
+        verdict = Judge(problem).judge((0,) * len(labels))
+        assert verdict.suppressed is not None and problem.of_row is not None
+        lost = verdict.classes.tuple_mask(verdict.suppressed)[problem.of_row]
+        if not lost.any():
+            if verdict.suppressed_rows > len(rows):
+                raise AnonymityError("The recipe's delta-presence cannot hold: people of the population look absent.")
+            return keep
+        keep[rows[lost]] = False
+
+
+def _problem(recipe: Recipe, frame: Frame, labels: Labels, rows: Ints) -> SearchProblem:
+    """Return some rows of a table, with their labels as they are, as a search sees them."""
+    coded = {name: ColumnCodes(name, ids, tuple(texts)) for name, (texts, ids) in labels.items()}
+    columns = [_as_it_is(name, texts) for name, (texts, _) in labels.items()]
+    for name in recipe.sensitive:
+        column = frame.coded(name)
+        used, codes = np.unique(column.codes[rows], return_inverse=True)
+        coded[name] = ColumnCodes(name, codes.astype(np.int64), tuple(column.values[i] for i in used.tolist()))
+    owner = None
+    if recipe.person is not None:
+        owner = dense(person_codes(frame.coded(recipe.person))[rows])
+        if len(owner) == int(owner.max(initial=-1)) + 1:
+            owner = None  # one row each: counting rows counts persons
+    return build_problem(
+        len(rows), columns, coded, list(labels), recipe.sensitive, recipe.models, len(rows), owner, False, None
+    )
+
+
+def _as_it_is(name: str, labels: Sequence[Any]) -> Resolved:
+    """Return a column with one level: the labels that it has."""
+    nothing = np.zeros(len(labels))
+    return Resolved(name, tuple(labels), (np.arange(len(labels)),), (tuple(labels),), (nothing,), (nothing,))
+
+
+def _populations(recipe: Recipe, labels: Labels) -> tuple[dict[int, tuple[list[Ints], Ints]], dict[str, list[Any]]]:
+    """Return the populations in the numbering of the labels, which are extended by those that only they have."""
+    found: dict[int, tuple[list[Ints], Ints]] = {}
+    shown = {name: list(texts) for name, (texts, _) in labels.items()}
+    place = {name: {as_text(label): i for i, label in enumerate(texts)} for name, texts in shown.items()}
+    for model in {id(rule.model): rule.model for rule in recipe.models}.values():
+        population = getattr(model, "population", None)
+        if population is None:
+            continue
+        if recipe.levels is None:
+            raise ParameterError(f"{model} needs one level per column. Use a recipe of method='optimal'.")
+        columns, weight = read_population(population, list(labels), recipe.person)
+        codes = []
+        for column in columns:
+            name = column.name
+            resolved, _ = resolve_known(recipe.hierarchies[name], name, column.values)
+            level = recipe.levels[name]
+            numbers = []
+            for label in resolved.labels[level]:
+                if as_text(label) not in place[name]:
+                    place[name][as_text(label)] = len(shown[name])
+                    shown[name].append(label)
+                numbers.append(place[name][as_text(label)])
+            codes.append(np.array(numbers, dtype=np.int64)[resolved.levels[level][column.codes]])
+        found[id(model)] = (codes, weight)
+    return found, shown
+
+
+def released_hierarchies(
+    hierarchies: Mapping[str, Hierarchy], problem: SearchProblem, recoding: Recoding
+) -> dict[str, Hierarchy]:
+    """Return the hierarchies for a recipe, without values of the data that no released row shows."""
+    out: dict[str, Hierarchy] = {}
+    for place, column in enumerate(problem.columns):
+        hierarchy = hierarchies[column.name]
+        if isinstance(hierarchy, TableHierarchy) and hierarchy.from_data:
+            shown = _shown(place, column, problem, recoding)
+            rows = [row for row in hierarchy.rows if cell_key(row[0]) in shown]
+            hierarchy = TableHierarchy(rows or [("", *[ROOT] * hierarchy.height)], from_data=True)
+        out[column.name] = hierarchy
+    return out
+
+
+def _shown(place: int, column: Resolved, problem: SearchProblem, recoding: Recoding) -> set[Any]:
+    if recoding.stages:
+        return {cell_key(cells[place]) for node, classes in recoding.stages if node[place] == 0 for cells in classes}
+    if recoding.levels is not None and recoding.levels[column.name] > 0:
+        return set()
+    codes = problem.codes[place][~_gone(problem, recoding)]
+    return {cell_key(column.values[code]) for code in np.unique(codes).tolist()}
+
+
+def _gone(problem: SearchProblem, recoding: Recoding) -> Bools:
+    if recoding.suppressed_rows is None:
+        return recoding.suppressed
+    assert problem.of_row is not None
+    kept = np.bincount(problem.of_row[~recoding.suppressed_rows], minlength=len(problem.weight))
+    return np.asarray(kept == 0)
+
+
+def resolve_known(hierarchy: Hierarchy, name: str, values: Sequence[Any]) -> tuple[Resolved, Bools]:
+    """Resolve values of another table, and say which of them a hierarchy made from data does not know."""
+    if not isinstance(hierarchy, TableHierarchy) or not hierarchy.from_data:
+        return hierarchy.resolve(name, values), np.zeros(len(values), dtype=bool)
+    new = np.array([value is not None and hierarchy.row_of(value) is None for value in values], dtype=bool)
+    more = [[value, *[ROOT] * hierarchy.height] for value, fresh in zip(values, new, strict=True) if fresh]
+    return TableHierarchy([*hierarchy.rows, *more], from_data=True).resolve(name, values), new

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._shown import Shown
+from pydplib.anonymity.assessment.risks import Risk
 from pydplib.anonymity.certificate import Certificate
-from pydplib.anonymity.losses import Loss
 from pydplib.anonymity.recipe import Recipe
-from pydplib.anonymity.risks import Risk
-from pydplib.anonymity.search import SearchInfo
+from pydplib.anonymity.search.lattice import SearchInfo
+from pydplib.anonymity.search.losses import Loss
 from pydplib.anonymity.traces import LazyTrace, Trace
 from pydplib.errors import ParameterError
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pydplib.anonymity.files import write_whole
-from pydplib.anonymity.frames import Frame
-from pydplib.anonymity.grouping import combine, group
-from pydplib.anonymity.plain import show
-from pydplib.anonymity.problem import Problem
-from pydplib.anonymity.resolved import Bools, Ints
+from pydplib.anonymity.search.groups import combine, group
+from pydplib.anonymity.search.problem import SearchProblem
+from pydplib.anonymity.tables.columns import Bools, Ints
+from pydplib.anonymity.tables.frames import Frame
+from pydplib.anonymity.tables.values import show, write_whole
 from pydplib.errors import DataError, ParameterError
+from pydplib.noise import random_bytes
 
 if TYPE_CHECKING:
-    from pydplib.anonymity.prepare import Task
-    from pydplib.anonymity.recoding import Recoding
+    from pydplib.anonymity.preparation import Task
+    from pydplib.anonymity.search.recodings import Recoding
 
 VERSION = 1
 _HEAD = "pydplib-trace"
@@ -228,7 +228,7 @@ class LazyTrace:
         return "Trace(private)"
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> SearchProblem:
         """The table as the search saw it."""
         return self._parts[0].problem
 
@@ -270,8 +270,6 @@ class LazyTrace:
 
 
 def _fresh_key() -> bytes:
-    from pydplib.noise import random_bytes
-
     return random_bytes(32)
 
 

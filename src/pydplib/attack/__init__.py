@@ -11,10 +11,28 @@ Examples:
 
 # Imported at once, not when first used: several modules are named like the function in them, and the
 # function must win. Each of them imports what is heavy only where it works.
-from pydplib.attack.audiences import AUDIENCES, Audience, AudienceVerdict
-from pydplib.attack.auditing import Verdict, audit
-from pydplib.attack.averaging import averaging
-from pydplib.attack.background import background_knowledge
+from pydplib.attack.answers.averaging import averaging
+from pydplib.attack.answers.differencing import differencing
+from pydplib.attack.answers.floating_point import floating_point
+from pydplib.attack.answers.live_session import LiveSession
+from pydplib.attack.answers.membership import membership, outlier_membership
+from pydplib.attack.answers.reconstruction import reconstruction
+from pydplib.attack.answers.targets import (
+    CoinFlips,
+    ExactAnswers,
+    NaiveGaussian,
+    NaiveUniform,
+    PaperMode,
+    SmallCountsHidden,
+    SoundMode,
+    Target,
+    standard_targets,
+)
+from pydplib.attack.audits.audit import EventTester, Replayed, Verdict, audit, replay_neighbours
+from pydplib.attack.audits.faults import Subject, faults
+from pydplib.attack.audits.neighbours import ArrayNeighbours, column_strategy, table_strategy
+from pydplib.attack.audits.protocols import AtTap, Evidence, Mechanism, Neighbours, Pair, PropertyTester
+from pydplib.attack.audits.subjects import subjects
 from pydplib.attack.bounds import (
     epsilon_at_least,
     js_divergence,
@@ -23,29 +41,18 @@ from pydplib.attack.bounds import (
     most_success,
     surer,
 )
-from pydplib.attack.complementary import complementary_release
-from pydplib.attack.differencing import differencing
-from pydplib.attack.faults import Subject, faults
-from pydplib.attack.floating_point import floating_point
-from pydplib.attack.homogeneity import homogeneity
-from pydplib.attack.leak_report import LeakReport, leak_report
-from pydplib.attack.linkage import linkage
-from pydplib.attack.matching import unsorted_matching
-from pydplib.attack.membership import membership, outlier_membership
-from pydplib.attack.minimality import minimality
-from pydplib.attack.neighbours import ArrayNeighbours, column_strategy, table_strategy
-from pydplib.attack.protocols import AtTap, Evidence, Mechanism, Neighbours, Pair, PropertyTester
-from pydplib.attack.reconstruction import reconstruction
-from pydplib.attack.record_targets import CoinFlips, NaiveGaussian, NaiveUniform, PaperMode
-from pydplib.attack.replaying import Replayed, replay_neighbours
+from pydplib.attack.leaks.audiences import AUDIENCES, Audience, AudienceVerdict
+from pydplib.attack.leaks.report import LeakReport, leak_report
 from pydplib.attack.result import AttackResult
-from pydplib.attack.session_target import LiveSession
-from pydplib.attack.similarity import similarity
-from pydplib.attack.skewness import skewness
-from pydplib.attack.subjects import subjects
-from pydplib.attack.targets import ExactAnswers, SmallCountsHidden, SoundMode, Target, standard_targets
-from pydplib.attack.temporal import temporal
-from pydplib.attack.testers import EventTester
+from pydplib.attack.tables.background import background_knowledge
+from pydplib.attack.tables.complementary import complementary_release
+from pydplib.attack.tables.homogeneity import homogeneity
+from pydplib.attack.tables.linkage import linkage
+from pydplib.attack.tables.matching import unsorted_matching
+from pydplib.attack.tables.minimality import minimality
+from pydplib.attack.tables.similarity import similarity
+from pydplib.attack.tables.skewness import skewness
+from pydplib.attack.tables.temporal import temporal
 
 __all__ = [
     "AUDIENCES",

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pydplib.budget.units import ATTO, NANO, ceil_units
-from pydplib.guarantee import zcdp_epsilon
+from pydplib.guarantee import zcdp_epsilon, zcdp_tilt
 
 
 def zcdp_nano_epsilon(nano_rho: int, atto_delta: int) -> int:
@@ -17,10 +17,26 @@ def zcdp_nano_epsilon(nano_rho: int, atto_delta: int) -> int:
         >>> zcdp_nano_epsilon(25_920_000, 10**12) / 1e9 < 1.04
         True
     """
-    # Rounding towards more loss on the way in, so that the floats never understate the integers.
+    return ceil_units(Fraction(zcdp_epsilon(*_floats(nano_rho, atto_delta))), NANO)
+
+
+@lru_cache(maxsize=1024)
+def micro_order(nano_rho: int, atto_delta: int) -> int:
+    """Return the order at which ``zcdp_nano_epsilon`` converts, in millionths, rounded down; 0 for nothing.
+
+    Examples:
+        >>> micro_order(83_441_717, 5 * 10**11) // 10**6
+        12
+    """
+    if nano_rho <= 0 or atto_delta <= 0:
+        return 0
+    return math.floor((1 + Fraction(zcdp_tilt(*_floats(nano_rho, atto_delta)))) * 10**6)
+
+
+def _floats(nano_rho: int, atto_delta: int) -> tuple[float, float]:
+    """Return rho and delta, rounded towards more loss, so that the floats never understate the integers."""
     rho = math.nextafter(nano_rho / NANO, math.inf) if nano_rho else 0.0
-    delta = math.nextafter(atto_delta / ATTO, 0.0)
-    return ceil_units(Fraction(zcdp_epsilon(rho, delta)), NANO)
+    return rho, math.nextafter(atto_delta / ATTO, 0.0)
 
 
 @lru_cache(maxsize=1024)

@@ -3,16 +3,26 @@
 Ledgers in memory, in SQLite or in a platform's database only store the state under a lock.
 
 Two types of account. ``PureDP``: the sum of epsilon; whatever has no pure epsilon
-(Gaussian noise, unknown keys) is refused. ``ApproxDP(epsilon, delta)``: the smaller of
-the sum of epsilon and the zCDP conversion of the sum of rho at ``delta_conversion``,
-with the sum of delta plus ``delta_conversion`` within delta.
+(Gaussian noise, unknown keys) is refused. ``ApproxDP(epsilon, delta)``: a course of answers is
+within the limit if one of two sums is, with the sum of delta plus ``delta_conversion`` within delta:
 
-Proof that the smaller of the two is a filter for the fixed (epsilon, delta), even when
-questions depend on answers: on every course of answers that ends with a sum of epsilon within the limit
-the privacy loss is at most epsilon and adds nothing to delta. On the others the sum of rho
-never exceeded its bound, and the supermartingale of Whitehouse et al. (2023) gives
-them delta_conversion together. Mechanisms with delta_i add the sum of delta_i. It is a
-filter, not an odometer: it says "within the limit", not "so much was lost".
+- (a) everything has a pure epsilon, and these add up to at most epsilon;
+- (b) R_g + min(R_p, E_p / alpha) <= rho_max. R_g and R_p are the sums of rho of releases without and with a pure
+  epsilon, E_p is the sum of the pure epsilons, rho_max the largest rho that converts to (epsilon,
+  delta_conversion), and alpha the order at which that conversion is made; both are fixed by the limit.
+
+So pure questions next to Gaussian noise cost the smaller of their square and their plain sum.
+
+Proof that this is a filter for the fixed (epsilon, delta), even when questions depend on answers. At the one
+order alpha, Gaussian noise has a Rényi divergence of at most alpha rho, and a pure release one of at most
+min(epsilon, alpha epsilon^2/2): it is bounded by the largest loss, and by zCDP. Where (b) holds these add up to at most
+alpha rho_max; the sums only grow, so it held at every step before. Let L be the privacy loss of a course. Then
+exp((alpha - 1) (L - the sum of the divergences so far)) is a supermartingale (Feldman and Zrnic 2021; Whitehouse
+et al. 2023), so E[exp((alpha - 1) L); (b)] <= exp((alpha - 1) alpha rho_max), which is all that proposition 12 of
+Canonne, Kamath and Steinke (2020) needs to bound E[(1 - e^(epsilon - L))+; (b)] by delta_conversion. On courses that
+end within (a), L <= epsilon and that term is 0. Mechanisms with delta_i add the sum of delta_i. One order serves all
+courses: taking the best order of each course would need a delta for each order. It is a filter, not an
+odometer: it says "within the limit", not "so much was lost".
 """
 
 from __future__ import annotations
@@ -23,7 +33,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydplib._shown import Shown
-from pydplib.budget.conversion import most_nano_rho, zcdp_nano_epsilon
+from pydplib.budget.conversion import micro_order, most_nano_rho, zcdp_nano_epsilon
 from pydplib.budget.costs import Cost
 from pydplib.budget.units import ATTO, MOST_EPSILON, NANO, Amount, exact, floor_units, show_atto, show_nano
 from pydplib.errors import ParameterError
@@ -102,6 +112,11 @@ class Limit(Shown):
         return most_nano_rho(self.nano_epsilon, self.atto_conversion)
 
     @property
+    def micro_order(self) -> int:
+        """The order at which that bound converts, in millionths; see the module's text."""
+        return micro_order(self.most_nano_rho, self.atto_conversion)
+
+    @property
     def guarantee(self) -> PureDP | ApproxDP:
         """The limit as a guarantee of all releases together."""
         epsilon = self.nano_epsilon / NANO
@@ -128,18 +143,35 @@ class State:
     """What an account has spent: the sums, in whole units.
 
     Args:
-        nano_epsilon: The sum of epsilon; none once something without a pure epsilon was paid.
+        nano_epsilon: The sum of epsilon over what has a pure one; none where it is not known (a ledger in which
+            something without a pure epsilon was paid before such sums were kept), or beyond all bounds.
         nano_rho: The sum of rho.
         atto_delta: The sum of delta.
+        nano_gaussian: The part of rho that was paid for what has no pure epsilon.
     """
 
     nano_epsilon: int | None = 0
     nano_rho: int = 0
     atto_delta: int = 0
+    nano_gaussian: int = 0
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether everything that was paid has a pure epsilon, and their sum is known."""
+        return self.nano_epsilon is not None and self.nano_gaussian == 0
+
+    def nano_rho_at(self, limit: Limit) -> int:
+        """Return the rho that counts under a limit: pure releases by their square or by their plain sum."""
+        order = limit.micro_order
+        if self.nano_epsilon is None or not order:
+            return self.nano_rho
+        plain = -(-self.nano_epsilon * 10**6 // order)  # rounded up
+        return self.nano_gaussian + min(self.nano_rho - self.nano_gaussian, plain)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain values, in whole units."""
-        return {"nano_epsilon": self.nano_epsilon, "nano_rho": self.nano_rho, "atto_delta": self.atto_delta}
+        known = {"nano_epsilon": self.nano_epsilon, "nano_rho": self.nano_rho, "atto_delta": self.atto_delta}
+        return known | {"nano_gaussian": self.nano_gaussian} if self.nano_gaussian else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,24 +265,30 @@ def can_pay(state: State, cost: Cost, limit: Limit) -> bool:
 
 def add(state: State, cost: Cost) -> State:
     """Return the sums after ``cost``, without asking a limit (for replaying what was already accepted)."""
-    if state.nano_epsilon is None or cost.nano_epsilon is None:
-        epsilon = None
-    else:
-        total = state.nano_epsilon + cost.nano_epsilon
-        epsilon = total if total <= MOST_UNITS else None
-    return State(epsilon, state.nano_rho + (cost.nano_rho or 0), state.atto_delta + cost.atto_delta)
+    rho = cost.nano_rho or 0
+    epsilon, gaussian = state.nano_epsilon, state.nano_gaussian
+    if epsilon is not None:
+        epsilon += cost.nano_epsilon or 0
+        gaussian += rho if cost.nano_epsilon is None else 0
+        if epsilon > MOST_UNITS:
+            epsilon, gaussian = None, 0
+    return State(epsilon, state.nano_rho + rho, state.atto_delta + cost.atto_delta, gaussian)
 
 
 def remaining(state: State, limit: Limit) -> Remaining:
     """Return the largest single question that can still be paid."""
-    basic = 0 if state.nano_epsilon is None else limit.nano_epsilon - state.nano_epsilon
+    basic = limit.nano_epsilon - state.nano_epsilon if state.is_pure and state.nano_epsilon is not None else 0
     if limit.is_pure:
         return Remaining(limit, max(0, basic), 0)
     # rho(e) = ceil(e^2 / 2e9) <= left  <=>  e <= floor(sqrt(2e9 left)), in nano-units.
     rho_left = max(0, limit.most_nano_rho - state.nano_rho)
     by_rho = math.isqrt(2 * NANO * rho_left)
+    plain = 0
+    if state.nano_epsilon is not None:  # ceil((spent + e) / order) <= left  <=>  spent + e <= floor(order left)
+        beside = max(0, limit.most_nano_rho - state.nano_gaussian)
+        plain = limit.micro_order * beside // 10**6 - state.nano_epsilon
     delta_left = limit.atto_delta - limit.atto_conversion - state.atto_delta
-    return Remaining(limit, max(0, basic, by_rho), max(0, delta_left))
+    return Remaining(limit, max(0, basic, by_rho, plain), max(0, delta_left))
 
 
 def spent(state: State, limit: Limit) -> int:
@@ -260,9 +298,9 @@ def spent(state: State, limit: Limit) -> int:
     """
     if state == State():
         return 0
-    candidates = [] if state.nano_epsilon is None else [state.nano_epsilon]
+    candidates = [state.nano_epsilon] if state.is_pure and state.nano_epsilon is not None else []
     if limit.atto_conversion and not limit.is_pure:
-        candidates.append(zcdp_nano_epsilon(state.nano_rho, limit.atto_conversion))
+        candidates.append(zcdp_nano_epsilon(state.nano_rho_at(limit), limit.atto_conversion))
     return min(candidates, default=limit.nano_epsilon)
 
 
@@ -298,6 +336,6 @@ def _why_not(state: State, cost: Cost, limit: Limit) -> Why | None:
         return None if after.nano_epsilon is not None and after.nano_epsilon <= limit.nano_epsilon else "epsilon"
     if after.atto_delta + limit.atto_conversion > limit.atto_delta:
         return "delta"
-    if after.nano_epsilon is not None and after.nano_epsilon <= limit.nano_epsilon:
+    if after.is_pure and after.nano_epsilon is not None and after.nano_epsilon <= limit.nano_epsilon:
         return None
-    return None if after.nano_rho <= limit.most_nano_rho else "epsilon"
+    return None if after.nano_rho_at(limit) <= limit.most_nano_rho else "epsilon"

@@ -8,9 +8,10 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from pydplib.budget.sqlite_store import FORMAT, SCHEMA
+from pydplib.budget.sqlite_store import FORMAT, OLD_FORMAT, SCHEMA, VIEW_OF_OLD, upgrade
 from pydplib.errors import LedgerError
 
 _LOG = logging.getLogger("pydplib.budget")
@@ -38,6 +39,7 @@ def open_to_write(path: Path, *, create: bool, busy_seconds: float) -> tuple[sql
         if create and _make_tables(db):
             # A mistyped path is a fresh budget: say so, wherever messages go.
             _LOG.warning("A new ledger was made at %s. Its budgets are whole: check the path if you have one.", path)
+        _bring_up_to_date(db)
         return db, _read_name(db, path)
     except BaseException:
         db.close()
@@ -67,7 +69,10 @@ def open_to_read(path: Path, *, busy_seconds: float) -> tuple[sqlite3.Connection
                     "Copy both files to a folder that you can write."
                 ) from None
             db = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
-        return db, _read_name(db, path)
+        name = _read_name(db, path)
+        if _format(db) == OLD_FORMAT:
+            db.execute(VIEW_OF_OLD)
+        return db, name
     except BaseException:
         db.close()
         raise
@@ -119,9 +124,35 @@ def _read_name(db: sqlite3.Connection, path: Path) -> str:
         if "locked" in str(error) or "busy" in str(error):
             raise
         meta = {}
-    if meta.get("format") != FORMAT or not meta.get("name"):
+    if meta.get("format") not in (FORMAT, OLD_FORMAT) or not meta.get("name"):
         raise LedgerError(f"'{path.name}' is not a pydplib ledger. Check the path, or restore a backup.")
     return str(meta["name"])
+
+
+def _format(db: sqlite3.Connection) -> str:
+    return str(db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()[0])
+
+
+def _bring_up_to_date(db: sqlite3.Connection) -> None:
+    """Give a file of the old format the column that it lacks; two processes that try at once do it once."""
+    if _format(db) != OLD_FORMAT:
+        return
+    with transaction(db):
+        if _format(db) == OLD_FORMAT:
+            upgrade(db)
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Run what is inside as one change that nobody else's comes between."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
 
 
 def _switch_to_wal(db: sqlite3.Connection, busy_seconds: float) -> str:
@@ -138,20 +169,14 @@ def _switch_to_wal(db: sqlite3.Connection, busy_seconds: float) -> str:
 def _make_tables(db: sqlite3.Connection) -> bool:
     """Make the tables unless they are there; tell whether they were made."""
     # Not executescript: it would commit first and let two processes make the tables at once.
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db):
         made = _is_empty(db)
         if made:
             for statement in _statements(SCHEMA):
                 db.execute(statement)
             values = [("format", FORMAT), ("name", secrets.token_hex(16))]
             db.executemany("INSERT INTO meta VALUES (?, ?)", values)
-        db.execute("COMMIT")
-        return made
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+    return made
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -12,7 +12,9 @@ from pydplib.budget.rules import Limit, State
 from pydplib.budget.store import Account, StoredRelease
 from pydplib.guarantee import Relation
 
-FORMAT = "pydplib-ledger/1"
+FORMAT = "pydplib-ledger/2"
+OLD_FORMAT = "pydplib-ledger/1"
+"""Files without the sum of rho of what has no pure epsilon: brought up to date before they are written."""
 
 # The triggers keep honest programs honest: rows are only added, sums only grow, an answer is written once.
 # Whoever edits the file by other means breaks the chain of hashes instead.
@@ -33,10 +35,11 @@ CREATE TABLE accounts (
     limit_nano_epsilon INTEGER NOT NULL,
     limit_atto_delta INTEGER NOT NULL,
     limit_atto_conversion INTEGER NOT NULL,
-    nano_epsilon INTEGER,     -- null: something without a pure epsilon was paid
+    nano_epsilon INTEGER,     -- of what has a pure one; null: not known, in files of an earlier format
     nano_rho INTEGER NOT NULL,
     atto_delta INTEGER NOT NULL,
     version INTEGER NOT NULL,
+    nano_gaussian INTEGER NOT NULL DEFAULT 0,  -- the part of nano_rho without a pure epsilon
     PRIMARY KEY (lineage, recipient, relation)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE releases (
@@ -67,6 +70,7 @@ CREATE TRIGGER accounts_remain BEFORE DELETE ON accounts BEGIN SELECT raise(ABOR
 CREATE TRIGGER accounts_grow BEFORE UPDATE ON accounts
 WHEN NEW.nano_rho < OLD.nano_rho OR NEW.atto_delta < OLD.atto_delta OR NEW.version != OLD.version + 1
   OR (OLD.nano_epsilon IS NULL AND NEW.nano_epsilon IS NOT NULL) OR NEW.nano_epsilon < OLD.nano_epsilon
+  OR (NEW.nano_epsilon IS NOT NULL AND NEW.nano_gaussian < OLD.nano_gaussian)
   OR NEW.limit_atto_delta != OLD.limit_atto_delta OR NEW.limit_atto_conversion != OLD.limit_atto_conversion
   OR NEW.lineage != OLD.lineage OR NEW.recipient != OLD.recipient OR NEW.relation != OLD.relation
 BEGIN SELECT raise(ABORT, 'nothing is ever refunded'); END;
@@ -81,9 +85,22 @@ CREATE TRIGGER payments_remain BEFORE DELETE ON payments BEGIN SELECT raise(ABOR
 
 _ACCOUNT = (
     "lineage, recipient, relation, limit_nano_epsilon, limit_atto_delta, limit_atto_conversion, "
-    "nano_epsilon, nano_rho, atto_delta, version"
+    "version, nano_epsilon, nano_rho, atto_delta, nano_gaussian"
 )
 _RELEASE = "digest, lineage, snapshot, question, payload, answer"
+
+
+VIEW_OF_OLD = "CREATE TEMP VIEW accounts AS SELECT *, 0 AS nano_gaussian FROM main.accounts"
+"""Lets a file of the old format be read as it is, without a change to it."""
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Bring a file of the old format up to date, in the caller's transaction; sums stay as they are."""
+    trigger = next(part for part in SCHEMA.split("CREATE TRIGGER ") if part.startswith("accounts_grow "))
+    db.execute("DROP TRIGGER IF EXISTS accounts_grow")
+    db.execute("ALTER TABLE accounts ADD COLUMN nano_gaussian INTEGER NOT NULL DEFAULT 0")
+    db.execute(f"CREATE TRIGGER {trigger}")
+    db.execute("UPDATE meta SET value = ? WHERE key = 'format'", (FORMAT,))
 
 
 class SqliteStore:
@@ -103,7 +120,7 @@ class SqliteStore:
     def add_account(self, account: Account) -> None:
         """Insert a new account."""
         self._db.execute(
-            f"INSERT INTO accounts ({_ACCOUNT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            f"INSERT INTO accounts ({_ACCOUNT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (
                 account.lineage,
                 account.recipient or "",
@@ -111,23 +128,25 @@ class SqliteStore:
                 account.limit.nano_epsilon,
                 account.limit.atto_delta,
                 account.limit.atto_conversion,
+                account.version,
                 account.state.nano_epsilon,
                 account.state.nano_rho,
                 account.state.atto_delta,
-                account.version,
+                account.state.nano_gaussian,
             ),
         )
 
     def save_account(self, account: Account, *, expected: int) -> bool:
         """Write an account where its version is still ``expected``."""
         done = self._db.execute(
-            "UPDATE accounts SET limit_nano_epsilon = ?, nano_epsilon = ?, nano_rho = ?, atto_delta = ?, version = ? "
-            "WHERE lineage = ? AND recipient = ? AND relation = ? AND version = ?",
+            "UPDATE accounts SET limit_nano_epsilon = ?, nano_epsilon = ?, nano_rho = ?, atto_delta = ?, "
+            "nano_gaussian = ?, version = ? WHERE lineage = ? AND recipient = ? AND relation = ? AND version = ?",
             (
                 account.limit.nano_epsilon,
                 account.state.nano_epsilon,
                 account.state.nano_rho,
                 account.state.atto_delta,
+                account.state.nano_gaussian,
                 account.version,
                 account.lineage,
                 account.recipient or "",
@@ -218,5 +237,5 @@ class SqliteStore:
 
 
 def _account(row: tuple[Any, ...]) -> Account:
-    lineage, recipient, relation, epsilon, delta, conversion, *state, version = row
+    lineage, recipient, relation, epsilon, delta, conversion, version, *state = row
     return Account(lineage, recipient or None, Limit(relation, epsilon, delta, conversion), State(*state), version)

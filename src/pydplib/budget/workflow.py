@@ -246,7 +246,7 @@ _REASONS = {
 
 
 _GAUSSIAN = (
-    " What is left counts for questions without a delta; next to them, Gaussian noise takes far more of a budget. A "
+    " What is left counts for questions without a delta; next to them, Gaussian noise takes more of a budget. A "
     "recipient with a budget without a delta (PureDP, on the command line --budget) gets Laplace noise instead."
 )
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pydplib.capture import pirads
-from pydplib.capture.agreement import Agreement, cohens_kappa, reader_agreement
-from pydplib.capture.builtin import builtin, builtin_names
-from pydplib.capture.checks import CHECKS
+from pydplib.capture.agreement import ReaderAgreement as Agreement
+from pydplib.capture.agreement import cohens_kappa, reader_agreement
 from pydplib.capture.difference import Change, compare
-from pydplib.capture.evaluate import Evaluation, Evaluator, evaluate
+from pydplib.capture.evaluation import Evaluation, Evaluator, evaluate
 from pydplib.capture.fhir import (
     ImportedResponse,
     ImportedTemplate,
@@ -18,21 +17,12 @@ from pydplib.capture.fhir import (
     response_to_fhir,
 )
 from pydplib.capture.forms import answers_from_fields, browser_rules, field_name, visible_items
-from pydplib.capture.functions import FUNCTIONS
-from pydplib.capture.lint import check_template, lint
-from pydplib.capture.model import (
-    Check,
-    Code,
-    Computed,
-    Condition,
-    Group,
-    Option,
-    Question,
-    Template,
-)
-from pydplib.capture.problems import Problem
+from pydplib.capture.functions import CHECKS, FUNCTIONS
+from pydplib.capture.linter import check_template, lint
+from pydplib.capture.model import Check, Code, Computed, Condition, Group, Option, Problem, Question
 from pydplib.capture.report_text import Writer, report_text
 from pydplib.capture.tables import Row, columns_of, evaluate_rows, to_row, to_rows, to_schema
+from pydplib.capture.template import Template, builtin, builtin_names
 from pydplib.capture.values import show_value
 
 __all__ = [

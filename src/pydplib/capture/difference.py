@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from pydplib.capture.model import LABELS, Group, Item, Option, Question, Template
+from pydplib.capture.model import LABELS, Group, Item, Option, Question
+from pydplib.capture.template import Template
 
 _WORDING = frozenset(
     {"title", "help", "sentence", "sentence_no", "description", "publisher", "codes", "reported", "report_title"}

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from pydplib.capture.evaluate import Answers, Purpose, Walk
-from pydplib.capture.model import Group, Question, Template
-from pydplib.capture.plan import Node, Plan, Scope, is_shown
-from pydplib.capture.problems import Path, Problem
+from pydplib.capture.evaluation import Answers, Purpose, Walk
+from pydplib.capture.model import Group, Path, Problem, Question
+from pydplib.capture.plan import Node, Scope, TemplatePlan, is_shown
+from pydplib.capture.template import Template
 from pydplib.capture.values import find_option, is_empty
 
 
@@ -59,7 +59,7 @@ def answers_from_fields(template: Template, fields: Mapping[str, object]) -> Ans
 class _FormWalk(Walk):
     """A walk that also writes down what it showed."""
 
-    def __init__(self, plan: Plan, purpose: Purpose) -> None:
+    def __init__(self, plan: TemplatePlan, purpose: Purpose) -> None:
         super().__init__(plan, purpose)
         self.levels: dict[Path, list[dict[str, Any]]] = {}
         self.shown: list[dict[str, Any]] = []

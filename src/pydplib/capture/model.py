@@ -1,19 +1,20 @@
-"""The template: a versioned decision tree of groups and questions, as frozen values."""
+"""The items of a template as frozen values, when a condition of an item holds, and what can be wrong with either."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydplib.errors import TemplateError, did_you_mean
 from pydplib.schema import Label
 
 if TYPE_CHECKING:
-    from pydplib.capture.plan import Plan
-    from pydplib.capture.structure import Index
+    pass
+
 
 Kind: TypeAlias = Literal["choice", "integer", "decimal", "boolean", "date", "text"]
 """What kind of answer a question takes."""
@@ -272,121 +273,99 @@ Item: TypeAlias = Question | Group
 """A node of the tree."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Template:
-    """A versioned decision tree from which forms, checks, report texts, FHIR and the public schema are made.
+OPERATORS_OF_KIND: Mapping[str, tuple[Operator, ...]] = MappingProxyType(
+    {
+        "choice": ("exists", "=", "!="),
+        "boolean": ("exists", "=", "!="),
+        "text": ("exists", "=", "!="),
+        "integer": ("exists", "=", "!=", ">", "<", ">=", "<="),
+        "decimal": ("exists", "=", "!=", ">", "<", ">=", "<="),
+        "date": ("exists", "=", "!=", ">", "<", ">=", "<="),
+    }
+)
+"""Which operators fit which kind of question."""
 
-    Args:
-        id: Short name: letters, digits, ``-`` and ``.``.
-        version: The version's name; a change of the tree is a new version.
-        title: What people read.
-        items: Questions and groups, in the order in which they are asked.
-        description: What the template is for.
-        url: Its canonical address in FHIR; by default one made from the id.
-        publisher: Who answers for it.
-        person: The question that says whose report it is.
-        max_reports_per_person: Most reports of one person that count in releases.
-        checks: Warnings that are looked for in the whole report.
-        report_title: What stands over a patient's report; by default the title.
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
+    {"=": operator.eq, ">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
+)
+
+
+def holds(condition: Condition, answers: Sequence[Value]) -> bool:
+    """Whether a condition holds for the answers of its question (none, one, or one per repetition).
+
+    ``exists`` asks whether there is an answer; ``!=`` holds if no answer is equal, so also if there
+    is none; every other operator holds if at least one answer fits.
 
     Examples:
-        >>> age = Question(id="age", kind="integer", title="Age", unit="years", low=18, high=100, label="quasi")
-        >>> template = Template(id="visit", version="1", title="Visit", items=(age,))
-        >>> template.question("age").high
-        100
+        >>> holds(Condition("size", ">=", 15), [12, 16]), holds(Condition("zone", "!=", "PZ"), [])
+        (True, True)
+    """
+    if condition.operator == "exists":
+        return bool(answers) == bool(condition.answer)
+    if condition.operator == "!=":
+        return condition.answer not in answers
+    compare = _COMPARE[condition.operator]
+    if len(answers) == 1:
+        return compare(answers[0], condition.answer)
+    return any(compare(answer, condition.answer) for answer in answers)
+
+
+def join(behaviour: Behaviour, results: Sequence[bool]) -> bool:
+    """Join the conditions of an item: all by default, any where it says so; none at all means shown.
+
+    Examples:
+        >>> join("any", [False, True]), join("all", [False, True]), join("", [])
+        (True, False, True)
+    """
+    if not results:
+        return True
+    return any(results) if behaviour == "any" else all(results)
+
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Where an answer stands: ids, and numbers of repetitions counted from 0: ``("lesion", 1, "size")``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong.
+
+    Attributes:
+        code: Which rule, in one word that does not change between versions.
+        item: The id of the item it is about; empty for the whole.
+        message: What is wrong and how to mend it, in plain words; never the answer itself.
+        path: Where the answer stands; empty for problems of a template.
+        severity: ``error`` stops signing or import, ``warning`` asks for a second look.
+
+    Examples:
+        >>> Problem("required", "size", "Size is missing.", ("lesion", 1, "size")).place
+        'lesion 2, size'
     """
 
-    id: str
-    version: str
-    title: str
-    items: tuple[Item, ...]
-    description: str = ""
-    url: str = ""
-    publisher: str = ""
-    person: str = ""
-    max_reports_per_person: int = 1
-    checks: tuple[Check, ...] = ()
-    report_title: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "items", tuple(self.items))
-        object.__setattr__(self, "checks", tuple(self.checks))
+    code: str
+    item: str
+    message: str
+    path: Path = ()
+    severity: Literal["error", "warning"] = "error"
 
     @property
-    def heading(self) -> str:
-        """What stands over a patient's report.
+    def place(self) -> str:
+        """The path in words, repetitions counted from 1 as people do."""
+        words: list[str] = []
+        for step in self.path:
+            if isinstance(step, int) and words:
+                words[-1] += f" {step + 1}"
+            else:
+                words.append(str(step))
+        return ", ".join(words)
 
-        A template that came with pydplib takes it from today's version, where an earlier one had only a working title.
-        """
-        from pydplib.capture.builtin import builtin, builtin_names
 
-        if not self.report_title and self.id in builtin_names():
-            return builtin(self.id).report_title or self.title
-        return self.report_title or self.title
+def errors_of(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the problems that stop signing or import."""
+    return tuple(problem for problem in problems if problem.severity == "error")
 
-    @cached_property
-    def index(self) -> Index:
-        """Where each item stands."""
-        from pydplib.capture.structure import build_index
 
-        return build_index(self)
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The tree made ready for evaluation; raises ``TemplateError`` if the linter finds errors."""
-        from pydplib.capture.plan import build_plan
-
-        return build_plan(self)
-
-    def item(self, item_id: str) -> Item:
-        """Return an item, or raise ``TemplateError`` with a suggestion."""
-        place = self.index.by_id.get(item_id)
-        if place is None:
-            raise TemplateError(f"The template has no item '{item_id}'.{did_you_mean(item_id, self.index.by_id)}")
-        return place.item
-
-    def question(self, item_id: str) -> Question:
-        """Return a question, or raise ``TemplateError``."""
-        item = self.item(item_id)
-        if isinstance(item, Group):
-            raise TemplateError(f"'{item_id}' is a group, not a question.")
-        return item
-
-    def to_json(self) -> str:
-        """Return the template as JSON text."""
-        from pydplib.capture.files import to_json
-
-        return to_json(self)
-
-    def to_toml(self) -> str:
-        """Return the template as TOML text, the form in which people write it."""
-        from pydplib.capture.files import to_toml
-
-        return to_toml(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> Template:
-        """Read a template from JSON text."""
-        from pydplib.capture.files import from_json
-
-        return from_json(text)
-
-    @classmethod
-    def from_toml(cls, text: str) -> Template:
-        """Read a template from TOML text."""
-        from pydplib.capture.files import from_toml
-
-        return from_toml(text)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Template:
-        """Read a template from a ``.toml`` or ``.json`` file."""
-        from pydplib.capture.files import load
-
-        return load(path)
-
-    def save(self, path: str | Path) -> None:
-        """Write the template to a ``.toml`` or ``.json`` file."""
-        from pydplib.capture.files import save
-
-        save(self, path)
+def shorten(text: object, most: int = 60) -> str:
+    """Make a foreign name fit for a message: one line, printable, not long."""
+    clean = "".join(c if c.isprintable() else "?" for c in str(text))
+    return clean if len(clean) <= most else clean[: most - 1] + "…"

@@ -15,7 +15,7 @@ class PatternError(Exception):
 
 
 @dataclass(frozen=True)
-class Part:
+class PatternPart:
     """A stretch of a pattern; an optional one is left out if one of its placeholders has no answer."""
 
     text: str
@@ -28,14 +28,14 @@ class Part:
 
 
 @lru_cache(maxsize=4096)
-def parse_pattern(pattern: str) -> tuple[Part, ...]:
+def parse_pattern(pattern: str) -> tuple[PatternPart, ...]:
     """Split a pattern into plain and optional parts.
 
     Examples:
         >>> [part.text for part in parse_pattern("Lesion[ of {size} mm] seen.")]
         ['Lesion', ' of {size} mm', ' seen.']
     """
-    parts: list[Part] = []
+    parts: list[PatternPart] = []
     for position, piece in enumerate(re.split(r"([\[\]])", pattern)):
         if position % 2:  # a bracket
             wanted = "[" if position % 4 == 1 else "]"
@@ -46,7 +46,7 @@ def parse_pattern(pattern: str) -> tuple[Part, ...]:
         if "{" in _PLACEHOLDER.sub("", piece) or "}" in _PLACEHOLDER.sub("", piece):
             raise PatternError("has braces that do not match. Write {value}, or the id of a question in braces.")
         if piece:
-            parts.append(Part(piece, optional))
+            parts.append(PatternPart(piece, optional))
     if len(re.findall(r"[\[\]]", pattern)) % 2:
         raise PatternError("has an opening square bracket without its closing one.")
     return tuple(parts)

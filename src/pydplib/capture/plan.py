@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydplib.capture.checks import CHECKS, CheckFunction
-from pydplib.capture.conditions import holds, join
-from pydplib.capture.functions import FUNCTIONS, Function
-from pydplib.capture.model import Check, Computed, Condition, Group, Item, Question, Template, Value
-from pydplib.capture.structure import Index, Place
+from pydplib.capture.functions import CHECKS, FUNCTIONS, CheckFunction, Function
+from pydplib.capture.linter import check_template
+from pydplib.capture.model import Check, Computed, Condition, Group, Item, Question, Value, holds, join
+from pydplib.capture.patterns import parse_pattern
+from pydplib.capture.structure import Index, ItemPlace
+
+if TYPE_CHECKING:
+    from pydplib.capture.template import Template
 
 Scope: TypeAlias = list[dict[str, Any]]
 """The answers accepted so far: those of the report, then those of each repetition being walked, inwards."""
@@ -59,7 +62,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TemplatePlan:
     """The whole template made ready, with the ids that belong to each level of repetition."""
 
     nodes: tuple[Node, ...]
@@ -86,10 +89,8 @@ def refer(index: Index, asker_loops: tuple[str, ...], target: str) -> Reference:
     return Reference(target, shared, place.loops[shared:], counts=isinstance(place.item, Group))
 
 
-def build_plan(template: Template) -> Plan:
+def build_plan(template: Template) -> TemplatePlan:
     """Check the template, then resolve it."""
-    from pydplib.capture.lint import check_template
-
     check_template(template)
     index = template.index
 
@@ -100,7 +101,7 @@ def build_plan(template: Template) -> Plan:
         )
 
     def node(item: Item) -> Node:
-        place: Place = index.by_id[item.id]
+        place: ItemPlace = index.by_id[item.id]
         computed: Computed | None = item.computed if isinstance(item, Question) else None
         group = item if isinstance(item, Group) else None
         return Node(
@@ -119,14 +120,12 @@ def build_plan(template: Template) -> Plan:
         place.item.id: place.loops for place in index.places if isinstance(place.item, Question) or place.item.repeats
     }
     computed = frozenset(question.id for _, question in index.questions() if question.computed)
-    return Plan(
+    return TemplatePlan(
         tuple(map(node, template.items)), checks(template.checks, ()), loops_of, computed, index, _referred(template)
     )
 
 
 def _referred(template: Template) -> frozenset[str]:
-    from pydplib.capture.patterns import parse_pattern
-
     found = {name for check in template.checks for name in check.inputs}
     for place in template.index.places:
         item = place.item

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from pydplib.capture.evaluate import Answers, evaluate
-from pydplib.capture.model import Group, Question, Template, Value
+from pydplib.capture.evaluation import Answers, evaluate
+from pydplib.capture.model import Group, Question, Value
 from pydplib.capture.patterns import fill_pattern, parse_pattern
 from pydplib.capture.plan import Node, Scope, is_shown
+from pydplib.capture.template import Template
 from pydplib.capture.values import find_option, show_value
 
 
@@ -55,12 +56,77 @@ class Writer:
     def __init__(self, template: Template) -> None:
         self.template = template
         self.said: dict[tuple[str, type, Value], str] = {}
+        self._heading = [template.heading] if template.heading else []
+        self._sentences: dict[str, dict[Value, str]] = {}
+        self._kept = 0
+        self._steps = self._steps_of(template.plan.nodes)
 
     def write(self, clean: Answers) -> str:
         """Return the text of clean answers, as ``evaluate`` returns them."""
-        blocks = [self.template.heading] if self.template.heading else []
-        blocks.extend(_write(self.template.plan.nodes, [clean], "", dict, self.said))
-        return "\n\n".join(blocks)
+        blocks = None if self._steps is None else self._blocks(self._steps, clean, [clean])
+        if blocks is None:
+            blocks = _write(self.template.plan.nodes, [clean], "", dict, self.said)
+        return "\n\n".join(self._heading + blocks)
+
+    def _steps_of(self, nodes: tuple[Node, ...]) -> tuple[_Step, ...] | None:
+        """Return the questions whose sentences speak of their own answer alone; none if others are among them."""
+        steps: list[_Step] = []
+        for node in nodes:
+            conditional = node if node.conditions else None
+            if node.question is not None:
+                steps.append((conditional, node.question, self._sentences.setdefault(node.question.id, {}), "", ()))
+                continue
+            inside = self._steps_of(node.children)
+            if inside is None or node.group is None or node.group.repeats or node.group.sentence:
+                return None
+            steps.append((conditional, None, {}, node.group.title, inside))
+        return tuple(steps)
+
+    def _blocks(self, steps: tuple[_Step, ...], clean: Answers, scope: Scope) -> list[str] | None:
+        """Return what ``_write`` does, in one pass over known sentences; none if one is not of that kind."""
+        blocks: list[str] = []
+        sentences: list[str] = []
+        for conditional, question, known, title, inside in steps:
+            if conditional is not None and not is_shown(conditional, scope):
+                continue
+            if question is None:
+                if sentences:
+                    blocks.append(" ".join(sentences))
+                    sentences = []
+                more = self._blocks(inside, clean, scope)
+                if more is None:
+                    return None
+                if more and title:
+                    more[0] = f"{title}\n{more[0]}"
+                blocks += more
+                continue
+            value = clean.get(question.id)
+            if value is None:
+                continue
+            text = known.get(value)
+            if text is None:
+                text = _alone(question, value)
+                if text is None or "\n" in text:
+                    return None
+                if self._kept < _MOST_SAID and len(text) < _LONGEST_SAID:
+                    known[value] = text
+                    self._kept += 1
+            if text:
+                sentences.append(text)
+        if sentences:
+            blocks.append(" ".join(sentences))
+        return blocks
+
+
+_Step: TypeAlias = tuple[Node | None, Question | None, dict[Value, str], str, tuple[Any, ...]]
+"""An item: its conditions, its question and the sentences of that, or else a group's title and the items in it."""
+
+
+def _alone(question: Question, value: Value) -> str | None:
+    """Return the sentence of an answer; none if it speaks of another one, or of the repetition it stands in."""
+    pattern, own = _pattern(question, value, "")
+    names = _names(pattern)
+    return _say(question, pattern, own) if "number" not in names and names <= own.keys() else None
 
 
 Words: TypeAlias = Callable[[], dict[str, str]]
@@ -68,6 +134,7 @@ Words: TypeAlias = Callable[[], dict[str, str]]
 
 _MOST_SAID = 20_000
 """Sentences that a writer keeps."""
+_LONGEST_SAID = 200
 
 
 def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Words, said: dict[Any, str]) -> list[str]:
@@ -97,10 +164,11 @@ def _write(nodes: tuple[Node, ...], scope: Scope, number: str, outer: Words, sai
             key = (node.question.id, type(value), value)
             found = said.get(key)
             if found is None:
-                pattern, own = _pattern(node.question, value, number)
-                stands_alone = "number" not in (names := _names(pattern)) and names <= own.keys()
-                found = _say(node.question, pattern, own if stands_alone else words() | own)
-                if stands_alone and len(said) < _MOST_SAID and len(found) < 200:
+                found = _alone(node.question, value)
+                if found is None:
+                    pattern, own = _pattern(node.question, value, number)
+                    found = _say(node.question, pattern, words() | own)
+                elif len(said) < _MOST_SAID and len(found) < _LONGEST_SAID:
                     said[key] = found
             text = found
             if "\n" in text:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from pydplib.capture.model import Group, Item, Question, Template
+from pydplib.capture.model import Group, Item, Question
 from pydplib.errors import TemplateError
+
+if TYPE_CHECKING:
+    from pydplib.capture.template import Template
 
 MOST_LEVELS = 20
 """Deeper trees are refused: no report needs them, and a hostile file would have them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ItemPlace:
     """One item and where it stands.
 
     Attributes:
@@ -40,23 +44,23 @@ class Place:
 class Index:
     """All places of a template, by id and in order."""
 
-    places: tuple[Place, ...]
-    by_id: Mapping[str, Place]
+    places: tuple[ItemPlace, ...]
+    by_id: Mapping[str, ItemPlace]
     duplicates: tuple[str, ...]
 
-    def questions(self) -> Iterator[tuple[Place, Question]]:
+    def questions(self) -> Iterator[tuple[ItemPlace, Question]]:
         """Go through the questions in order."""
         for place in self.places:
             if isinstance(place.item, Question):
                 yield place, place.item
 
-    def groups(self) -> Iterator[tuple[Place, Group]]:
+    def groups(self) -> Iterator[tuple[ItemPlace, Group]]:
         """Go through the groups in order."""
         for place in self.places:
             if isinstance(place.item, Group):
                 yield place, place.item
 
-    def is_earlier(self, target: str, asker: Place) -> bool:
+    def is_earlier(self, target: str, asker: ItemPlace) -> bool:
         """Whether ``target`` is asked before ``asker``."""
         return self.by_id[target].order < asker.order
 
@@ -68,15 +72,15 @@ class Index:
 
 def build_index(template: Template) -> Index:
     """Walk the tree once; the first item of a duplicated id is the one found by it."""
-    places: list[Place] = []
-    by_id: dict[str, Place] = {}
+    places: list[ItemPlace] = []
+    by_id: dict[str, ItemPlace] = {}
     duplicates: list[str] = []
 
     def walk(items: tuple[Item, ...], parents: tuple[Group, ...], loops: tuple[str, ...]) -> None:
         if len(parents) > MOST_LEVELS:
             raise TemplateError(f"The template is nested more than {MOST_LEVELS} levels deep. Flatten its groups.")
         for item in items:
-            place = Place(item, len(places), parents, loops)
+            place = ItemPlace(item, len(places), parents, loops)
             places.append(place)
             if item.id in by_id:
                 duplicates.append(item.id)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.capture.evaluate import Answers, Purpose, evaluate
-from pydplib.capture.model import Group, Question, Template
-from pydplib.capture.problems import Problem, errors_of
-from pydplib.capture.structure import Place
+from pydplib.capture.evaluation import Answers, Purpose, evaluate
+from pydplib.capture.model import Group, Problem, Question, errors_of
+from pydplib.capture.structure import ItemPlace
+from pydplib.capture.template import Template
 from pydplib.errors import DataError, SchemaError, TemplateError, did_you_mean
 from pydplib.schema import Category, Column, Date, Flag, Integer, Number, Schema, Text
 
@@ -88,7 +88,7 @@ def columns_of(template: Template, *, group: str | None = None) -> tuple[Questio
     """
     loops = _loops(template, group)
 
-    def belongs(place: Place) -> bool:
+    def belongs(place: ItemPlace) -> bool:
         return loops[: len(place.loops)] == place.loops
 
     return tuple(question for place, question in template.index.questions() if belongs(place))

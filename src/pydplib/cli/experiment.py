@@ -206,7 +206,7 @@ def _print(result: Experiment) -> None:
 
 
 def _short(value: Any) -> str:
-    from pydplib.report._blocks import show
+    from pydplib.plot.tables import show
 
     if isinstance(value, float) and abs(value) < 1000:
         return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3g}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pydplib.experiments.catalogue import CATALOGUE, FORMS, LEVELS, Form, figure_entries
+from pydplib.plot.catalogue import CATALOGUE, FORMS, LEVELS, Form, figure_entries
 
 if TYPE_CHECKING:
     from pydplib.report import Chart
@@ -113,7 +113,7 @@ def command(
     jobs = [(name, form) for name in names for form in CATALOGUE[name].forms if not forms or form in forms]
     if not jobs:
         raise click.UsageError(f"{', '.join(names)}: no such form. See --list.")
-    from pydplib.experiments.figures import cohort_noise
+    from pydplib.experiments.demo import cohort_noise
 
     with cohort_noise(noise_seed):
         drawn = _draw(jobs, n=n, seed=seed, level=level, epsilon=epsilon)
@@ -149,10 +149,10 @@ def _draw(
     """Return the figures with their tables, in order."""
     from rich.console import Console
 
-    from pydplib.cli._progress import steps_bar
+    from pydplib.cli.progress import steps_bar
     from pydplib.datasets import pirads
-    from pydplib.experiments.figures import paper_figure
-    from pydplib.experiments.sound_figures import draw_sound_figures
+    from pydplib.plot.recipes.paper import paper_figure
+    from pydplib.plot.recipes.sound import draw_sound_figures
     from pydplib.report import Chart
 
     drawn: dict[tuple[str, Form], Chart] = {}

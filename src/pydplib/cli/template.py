@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
 
-    from pydplib.capture.model import Item, Template
-    from pydplib.capture.problems import Problem
+    from pydplib.capture.model import Item, Problem
+    from pydplib.capture.template import Template
 
 _FORMATS = ("fhir-r4", "fhir-r5", "json", "toml", "schema")
 _SHORT_RUN = 5  # runs of up to five numbers are short enough to be listed
@@ -72,7 +72,7 @@ def lint_template(ctx: click.Context, template: str, strict: bool, as_json: bool
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import lint
 
-    found = _read(template)
+    found = named_template(template)
     problems = lint(found)
     errors = [problem for problem in problems if strict or problem.severity == "error"]
     if as_json:
@@ -105,7 +105,7 @@ def show_template(template: str, with_options: bool, help_texts: bool) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    found = _read(template)
+    found = named_template(template)
     tree = Tree(
         Text(f"{found.title}", style="bold").append(f"  {found.id}, version {found.version}", style="not bold dim")
     )
@@ -136,7 +136,7 @@ def export_template(template: str, format_: str, group: str | None, output: str)
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import questionnaire_to_fhir, to_schema
 
-    found = _read(template)
+    found = named_template(template)
     if group is not None and format_ != "schema":
         raise click.UsageError("--group is for --format schema.")
     if format_ == "schema":
@@ -166,7 +166,7 @@ def import_template(ctx: click.Context, file: str, output: str | None, as_json: 
       pydplib template import questionnaire.json -o again.toml
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.capture import questionnaire_from_fhir
-    from pydplib.capture.files import read_json, read_text
+    from pydplib.capture.template import read_json, read_text
 
     text = sys.stdin.read() if file == "-" else read_text(file, "The file")
     imported = questionnaire_from_fhir(read_json(text, "The questionnaire"))
@@ -209,7 +209,7 @@ def diff_templates(ctx: click.Context, old: str, new: str, as_json: bool) -> Non
 
     from pydplib.capture import compare
 
-    changes = compare(_read(old), _read(new))
+    changes = compare(named_template(old), named_template(new))
     if as_json:
         click.echo(json.dumps([asdict(change) for change in changes], indent=2, ensure_ascii=False))
     else:
@@ -220,10 +220,10 @@ def diff_templates(ctx: click.Context, old: str, new: str, as_json: bool) -> Non
     ctx.exit(DIFFERENT if changes else 0)
 
 
-def _read(source: str) -> Template:
+def named_template(source: str) -> Template:
     """Return a built-in template or one from a file."""
     from pydplib.capture import Template, builtin, builtin_names
-    from pydplib.capture.files import from_dict, read_json, read_text
+    from pydplib.capture.template import from_dict, read_json, read_text
 
     if source in builtin_names():
         return builtin(source)
@@ -294,7 +294,7 @@ def _grow(tree: Tree, item: Item, *, with_options: bool, help_texts: bool) -> No
             _grow(branch, child, with_options=with_options, help_texts=help_texts)
         return
     if with_options:
-        for option, last in _runs(item.options):  # type: ignore[union-attr]
+        for option, last in runs_of(item.options):  # type: ignore[union-attr]
             if last is not None:
                 branch.add(Text(f"{option.value} to {last}", style="cyan"))
                 continue
@@ -306,7 +306,7 @@ def _grow(tree: Tree, item: Item, *, with_options: bool, help_texts: bool) -> No
                 leaf.add(Text(option.help, style="italic"))
 
 
-def _runs(options: Sequence[Any]) -> Iterator[tuple[Any, int | None]]:
+def runs_of(options: Sequence[Any]) -> Iterator[tuple[Any, int | None]]:
     """Yield options one by one, or the first of a run of bare whole numbers with its last value (2010 to 2040)."""
     place = 0
     while place < len(options):

@@ -11,6 +11,7 @@ from pydplib.clinic.diagnosis import Roc
 from pydplib.clinic.frequent import Top
 from pydplib.clinic.intervals import holm
 from pydplib.clinic.planner import StudyPlan, plan
+from pydplib.clinic.printed_table import PrintedTable
 from pydplib.clinic.relating import Association, Correlation, Logistic, Trend
 from pydplib.clinic.series import Series
 from pydplib.clinic.survival import Survival
@@ -18,8 +19,8 @@ from pydplib.clinic.table_one import TableOne, table_one
 from pydplib.release.statistics import STATISTICS
 
 _ORDER = (
-    "difference", "risk ratio", "odds ratio", "standard error", "association", "trend", "correlation", "logistic",
-    "survival", "roc", "series", "top",
+    "table one", "difference", "risk ratio", "odds ratio", "standard error", "association", "trend", "correlation",
+    "logistic", "survival", "roc", "series", "top",
 )  # fmt: skip
 for _ask in _ORDER:
     STATISTICS[_ask] = STATISTICS.pop(_ask)  # the order of forms, whatever the order of imports
@@ -30,6 +31,7 @@ __all__ = [
     "Difference",
     "Logistic",
     "OddsRatio",
+    "PrintedTable",
     "RiskRatio",
     "Roc",
     "Series",

@@ -54,13 +54,14 @@ def chi_squared(tables: Floats, variance: float = 0.0) -> Floats:
     return found
 
 
-def independence_test(table: Floats, scale: float, *, replicates: int = REPLICATES) -> Test:
+def independence_test(table: Floats, scale: float, *, replicates: int = REPLICATES, level: float = 1.0) -> Test:
     """Return the chi-squared test of independence of a noisy table, by a bootstrap that repeats sampling and noise.
 
     Args:
         table: Noisy counts, rows by columns.
         scale: The scale of their discrete Laplace noise.
         replicates: How often everything is repeated.
+        level: Stop as soon as p is known to be above this level.
 
     Examples:
         >>> independence_test(np.array([[40.0, 10.0], [10.0, 40.0]]), 1.0).p
@@ -70,7 +71,7 @@ def independence_test(table: Floats, scale: float, *, replicates: int = REPLICAT
     observed = float(chi_squared(table, variance))
     p = bootstrap_p(
         observed, expected_cells(table), scale, lambda drawn: chi_squared(drawn, variance),
-        key=("chi-squared", table.tolist()), replicates=replicates,
+        key=("chi-squared", table.tolist()), replicates=replicates, level=level,
     )  # fmt: skip
     rows, columns = table.shape
     return Test(observed, (rows - 1) * (columns - 1), p)
@@ -101,7 +102,9 @@ def trend(tables: Floats, scores: Floats, variance: float = 0.0) -> Floats:
     return np.where((below > 0) & (total > 0), moved**2 / np.where(below > 0, below, 1.0), 0.0)
 
 
-def trend_test(table: Floats, scores: Floats, scale: float, *, replicates: int = REPLICATES) -> Test:
+def trend_test(
+    table: Floats, scores: Floats, scale: float, *, replicates: int = REPLICATES, level: float = 1.0
+) -> Test:
     """Return the test for a trend of a noisy table, by a bootstrap that repeats sampling and noise.
 
     Examples:
@@ -112,7 +115,7 @@ def trend_test(table: Floats, scores: Floats, scale: float, *, replicates: int =
     observed = float(trend(table, scores, variance))
     p = bootstrap_p(
         observed, expected_cells(table), scale, lambda drawn: trend(drawn, scores, variance),
-        key=("trend", table.tolist(), scores.tolist()), replicates=replicates,
+        key=("trend", table.tolist(), scores.tolist()), replicates=replicates, level=level,
     )  # fmt: skip
     return Test(observed, 1, p)
 

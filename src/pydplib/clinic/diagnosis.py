@@ -25,6 +25,7 @@ MEASURES = ("sensitivity", "specificity", "positive predictive value", "negative
 @statistic(
     "roc",
     aliases=("diagnostic accuracy",),
+    noun="ROC curve",
     title="How well a score finds a disease",
     hint="The ROC curve with its area, sensitivity, specificity and predictive values at every cut.",
     example="roc pirads against bph",

@@ -25,6 +25,8 @@ Floats: TypeAlias = NDArray[np.float64]
 REPLICATES = 999
 """How often a test repeats sampling and noise: the smallest p-value is 1 in a thousand."""
 
+_PART = 111  # replicates at a time, each part with random numbers of its own
+
 _STEP = 1e-12
 _MANY = 10_000.0
 
@@ -186,22 +188,43 @@ def uniforms(key: object, count: int) -> Floats:
     return (words.astype(np.float64) + 0.5) * 2.0**-53
 
 
-def poisson_draws(means: Floats, chances: Floats) -> Floats:
-    """Return Poisson counts by inversion; ``chances`` has one more leading axis than ``means``: the replicates."""
-    flat = np.maximum(means, 0.0).ravel()
-    picked = chances.reshape(chances.shape[0], -1)
-    found = np.empty_like(picked)
-    for place, mean in enumerate(flat.tolist()):
-        if mean > _MANY:  # hardly distinguishable from the normal law
+@dataclass(frozen=True)
+class PoissonCells:
+    """The laws of Poisson counts, one per cell, ready to be drawn from by inversion.
+
+    Attributes:
+        means: The mean of every cell.
+        starts: The smallest number that a cell's law holds.
+        steps: Of all cells in one row that rises: the cell's place, plus the chance of each number or a smaller one.
+    """
+
+    means: Floats
+    starts: Floats
+    steps: Floats
+
+    @classmethod
+    def of(cls, means: Floats) -> PoissonCells:
+        """Return the laws of cells with these means; cut where they hold all but 1e-12."""
+        flat = np.maximum(means, 0.0).ravel()
+        small = np.minimum(flat, _MANY)
+        reach = 10 * np.sqrt(small) + 12
+        starts = np.maximum(np.floor(small - reach), 0.0)
+        width = int(np.ceil(small + reach - starts).max()) + 1
+        numbers = starts[:, None] + np.arange(width, dtype=np.float64)
+        logs = numbers * np.log(np.maximum(small, 1e-300))[:, None] - small[:, None]
+        below = np.cumsum(np.exp(logs - _log_factorials(numbers.astype(np.int64))), axis=1)
+        return cls(flat, starts, (below / below[:, -1:] + np.arange(flat.size)[:, None]).ravel())
+
+    def draw(self, chances: Floats) -> Floats:
+        """Return one count per chance; ``chances`` has one more leading axis than the cells: the replicates."""
+        picked = chances.reshape(chances.shape[0], -1)
+        places = np.arange(self.means.size)
+        width = self.steps.size // self.means.size
+        found: Floats = np.searchsorted(self.steps, picked + places) - places * width + self.starts
+        for place in np.flatnonzero(self.means > _MANY).tolist():  # hardly distinguishable from the normal law
+            mean = float(self.means[place])
             found[:, place] = np.maximum(np.round(mean + math.sqrt(mean) * normal_draws(picked[:, place])), 0.0)
-            continue
-        reach = 10 * math.sqrt(mean) + 12
-        start, stop = max(0, math.floor(mean - reach)), math.ceil(mean + reach)
-        numbers = np.arange(start, stop + 1, dtype=np.float64)
-        logs = numbers * math.log(max(mean, 1e-300)) - mean - _log_factorials(start, stop)
-        below = np.cumsum(np.exp(logs))
-        found[:, place] = start + np.searchsorted(below, picked[:, place] * below[-1])
-    return found.reshape(chances.shape)
+        return found.reshape(chances.shape)
 
 
 @lru_cache(maxsize=1)
@@ -227,8 +250,9 @@ def _factorials(most: int) -> Floats:
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, most + 1)))])
 
 
-def _log_factorials(start: int, stop: int) -> Floats:
-    return _factorials(1 << max(stop, 4096).bit_length())[start : stop + 1]
+def _log_factorials(numbers: NDArray[np.int64]) -> Floats:
+    found: Floats = _factorials(1 << max(int(numbers.max()), 4096).bit_length())[numbers]
+    return found
 
 
 def laplace_draws(scale: float, chances: Floats) -> Floats:
@@ -252,6 +276,7 @@ def bootstrap_p(
     *,
     key: object,
     replicates: int = REPLICATES,
+    level: float = 1.0,
 ) -> float:
     """Return (1 + hits) / (B + 1): how often tables without an effect are as extreme as the one that was measured.
 
@@ -265,15 +290,20 @@ def bootstrap_p(
         statistic: Noisy tables, with one more leading axis -> their statistics.
         key: Public facts and noisy counts that the repetition follows from.
         replicates: B.
+        level: Where only "p is above this level" matters: the repetition stops as soon as that is certain, and some
+            number above the level is returned.
     """
     if replicates < REPLICATES:
         raise ParameterError(f"A test repeats the table at least {REPLICATES} times.")
-    shape = (replicates, *means.shape)
-    size = int(np.prod(shape))
-    chances = uniforms(("bootstrap", key, np.asarray(means).shape), 2 * size)
-    drawn = poisson_draws(means, chances[:size].reshape(shape)) + laplace_draws(scale, chances[size:].reshape(shape))
-    found = statistic(drawn)
-    return float((1 + np.count_nonzero(found >= observed - 1e-9 * abs(observed))) / (replicates + 1))
+    cells, hits = PoissonCells.of(means), 0
+    for start in range(0, replicates, _PART):
+        shape = (min(_PART, replicates - start), *means.shape)
+        chances = uniforms(("bootstrap", key, shape, start), 2 * int(np.prod(shape))).reshape(2, *shape)
+        found = statistic(cells.draw(chances[0]) + laplace_draws(scale, chances[1]))
+        hits += int(np.count_nonzero(found >= observed - 1e-9 * abs(observed)))
+        if (1 + hits) / (replicates + 1) > level:
+            break
+    return float((1 + hits) / (replicates + 1))
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.clinic.intervals import Estimate, Floats, laplace_variance, plain
-from pydplib.engine import Bins, Bound, Condition, ExactTable, Measure, OneRow
+from pydplib.engine import Bins, Bound, ExactTable, Measure, OneRow, RowCondition
 from pydplib.errors import QuestionError
 from pydplib.release.axes import Axis
 from pydplib.release.findings import Finding
@@ -40,14 +40,159 @@ class Result:
     notes: tuple[str, ...] = field(default=())
 
 
-@dataclass(frozen=True, repr=False, init=False)
-class Clinical(Binned):
-    """What clinical questions share: a column, what it is compared with, groups, and one row of each person.
+class PersonCounts(Question):
+    """What questions about persons share: noisy counts of one row of each, and estimates that follow from them.
 
-    Proof: every person is in at most one cell of one table, because one row of each counts; ``CountNoise`` on all cells
-    is epsilon-DP, and everything else is computed from noisy counts and public facts.
+    Proof: every person is in at most one cell of each table that is counted, because one row of each counts;
+    ``CountNoise`` for that many tables on all cells is epsilon-DP, and everything else is computed from noisy counts
+    and public facts.
 
     Where a person has several rows, ``per_person=`` says which one counts; without it, a keyed hash picks one.
+    """
+
+    fewer: ClassVar[str] = "fewer or wider bins, fewer groups"
+
+    def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
+        """Return one row of each person."""
+        if schema.person is None:
+            return Bound.from_schema(schema)
+        return Bound(schema.person, 1, mode="sample", salt=public_salt(schema))
+
+    def _who_counts(self, facts: Facts) -> tuple[str, bool]:
+        if facts.bound.person is None or self.per_person is not None or facts.schema.max_rows_per_person == 1:
+            return ("one row per person counts", False) if facts.bound.mode == "sample" else super()._who_counts(facts)
+        return "one row of each person counts, picked by a public rule", True
+
+    def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
+        """Return the axes of the answer."""
+        return ()
+
+    def unit(self, facts: Facts) -> str:
+        """Return the unit of the values."""
+        return ""
+
+    def shape(self, facts: Facts) -> tuple[int, ...]:
+        """Return the shape of the table that is measured."""
+        return tuple(len(keys.keys if isinstance(keys, Bins) else keys) for keys in facts.groups.values())
+
+    def check(self, facts: Facts) -> None:
+        """Raise where a column does not fit; by public facts alone."""
+        self.check_columns(facts)
+
+    def check_columns(self, facts: Facts) -> None:
+        """Raise ``QuestionError`` where a column does not fit."""
+
+    # -- noise -----------------------------------------------------------------------------------
+
+    def measures(self, facts: Facts, epsilon: Fraction) -> tuple[Measure, ...]:
+        """Return the number of persons in each cell."""
+        return (Measure("count"),)
+
+    def noise(self, facts: Facts, epsilon: Fraction) -> CountNoise:
+        """Return the noise of all cells together; refuse where public facts say that it would hide the answer."""
+        made = CountNoise(self.tables * facts.rows, facts.bound.scale, math.prod(self.shape(facts)), epsilon)
+        size = facts.schema.size
+        if size is not None and not self.is_narrowed:
+            self._check_worth(facts, made, float(size))
+        return made
+
+    def least_persons(self, facts: Facts) -> float:
+        """Return the persons that the question needs at least, in standard deviations of one cell's noise."""
+        return _WORTH * math.sqrt(self.largest(facts))
+
+    @property
+    def tables(self) -> int:
+        """How many tables are counted: one person is in one cell of each."""
+        return 1
+
+    def largest(self, facts: Facts) -> int:
+        """Return the cells of the largest table."""
+        return math.prod(self.shape(facts))
+
+    def _check_worth(self, facts: Facts, noise: CountNoise, size: float) -> None:
+        spread, needed = math.sqrt(laplace_variance(noise.reach()[0])), self.least_persons(facts)
+        if size >= needed * spread:
+            return
+        cells = self.largest(facts)
+        enough = math.sqrt(2) * noise.rows * needed / size
+        raise QuestionError(
+            f"The noise would hide this answer: {cells} cells of about {size / cells:.1f} persons each, and noise of "
+            f"about {spread:.1f} persons in each. Nothing was spent. Take {self.fewer}, or an epsilon of at least "
+            f"{enough:.2g}."
+        )
+
+    def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
+        """Return what follows from noisy counts.
+
+        Args:
+            facts: The question against the schema.
+            counts: Noisy persons per cell, in the shape of the table.
+            scale: The scale of their discrete Laplace noise; 0 for exact counts.
+            confidence: How often intervals cover.
+        """
+        raise NotImplementedError
+
+    def answer(self, facts: Facts, noise: CountNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
+        """Return the estimates of noisy counts, with both intervals."""
+        raw = noise.apply(table[0], confidence=confidence).raw
+        assert raw is not None
+        counts = np.asarray(raw, dtype=np.float64).reshape(self.shape(facts))
+        found = self.result(facts, counts, noise.reach()[0], confidence)
+        best = found.estimate
+        values = np.atleast_1d(np.asarray(best.value, dtype=np.float64))
+        low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (best.noise_low, best.noise_high))
+        # Statistics of tests have no interval (NaN); ends that the noise hides are infinite.
+        known = bool(np.isfinite(low).all() and np.isfinite(high).all())
+        population = tuple([plain(end) for end in np.atleast_1d(ends).ravel()] for ends in (best.low, best.high))
+        return Noisy(
+            values,
+            low if known else None,
+            high if known else None,
+            farthest(values, low, high) if known else None,
+            sizes=found.sizes,
+            population=None if np.isnan(best.low).all() else (population[0], population[1]),
+            findings=found.findings,
+            counts=counts,
+        )
+
+    def expect(self, facts: Facts, noise: CountNoise, each: float | None, *, confidence: float = COVERAGE) -> Expected:
+        """Return the expected noise of a cell in percent of the persons in it, where these are known."""
+        if each is None:
+            return Expected(None)
+        persons = each * facts.cells / self.largest(facts)
+        return Expected(None, noise_percent=100 * noise.expected / persons)
+
+    def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
+        """Return the epsilon at which a cell's expected noise is ``target`` times its persons."""
+        grid = 1 / facts.bound.scale
+        persons = each * facts.cells / self.largest(facts)
+        return self.tables * facts.rows / grid * math.asinh(grid / (target * persons))
+
+    def notes(self, facts: Facts, noise: CountNoise, noisy: Noisy) -> tuple[str, ...]:
+        """Return what a reader must know."""
+        tests = sum(found.p is not None for found in noisy.findings)
+        found = [*self.words(facts), LEFT_OUT]
+        if noisy.low is None and noisy.population is not None:
+            found.append("The noise alone could hide some of these numbers: there is no interval of the noise.")
+        if tests > 1:
+            found.append(f"{tests} tests: of many, some look significant by chance; correct them (dp.clinic.holm).")
+        return tuple(found)
+
+    def words(self, facts: Facts) -> tuple[str, ...]:
+        """Return what a reader must know about the method."""
+        return ()
+
+    def exact(self, facts: Facts, noise: CountNoise, table: ExactTable) -> NDArray[np.float64]:
+        """Return the estimate of exact counts: for the owner's own eyes."""
+        counts = np.asarray(table[0] / noise.per_row, dtype=np.float64).reshape(self.shape(facts))
+        return np.atleast_1d(np.asarray(self.result(facts, counts, 0.0, COVERAGE).estimate.value, dtype=np.float64))
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Clinical(PersonCounts, Binned):
+    """What clinical questions share: a column, what it is compared with, groups, and one row of each person.
+
+    Proof: ``PersonCounts``, with one table.
     """
 
     def __init__(
@@ -94,13 +239,21 @@ class Clinical(Binned):
         return cls(column, other, by=groups, where=words.where(), **own)
 
     @classmethod
+    def headline(cls, plain: Mapping[str, Any], titles: Mapping[str, str], groups: list[str]) -> str:
+        """Return "Survival of Months until Recurrence by Arm"."""
+        words = f"{cls.noun[:1].upper()}{cls.noun[1:]} of {titles.get(plain['of'], plain['of'])}"
+        if cls.joint and groups:
+            words, groups = f"{words} {cls.joint[0]} {groups[0]}", groups[1:]
+        return words + (" by " + " and ".join(groups) if groups else "")
+
+    @classmethod
     def from_form(
         cls,
         *,
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question from the fields of a form."""
@@ -108,141 +261,13 @@ class Clinical(Binned):
         cut = edges[name].edges if name in edges else None
         return cls(name, edges=cut, by=groups, where=where, **own)
 
-    # -- against a schema ------------------------------------------------------------------------
-
-    def bound(self, schema: Schema, groups: Mapping[str, Any]) -> Bound:
-        """Return one row of each person."""
-        if schema.person is None:
-            return Bound.from_schema(schema)
-        return Bound(schema.person, 1, mode="sample", salt=public_salt(schema))
-
-    def _who_counts(self, facts: Facts) -> tuple[str, bool]:
-        if facts.bound.person is None or self.per_person is not None or facts.schema.max_rows_per_person == 1:
-            return ("one row per person counts", False) if facts.bound.mode == "sample" else super()._who_counts(facts)
-        return "one row of each person counts, picked by a public rule", True
-
     def groups(self, schema: Schema) -> dict[str, Any]:
         """Return the columns of the table with their public keys: groups first, the question's own column last."""
         found = super().groups(schema)
-        return {name: _declared(schema, name, keys) for name, keys in found.items()}
-
-    def axes(self, schema: Schema, groups: Mapping[str, Any]) -> tuple[Axis, ...]:
-        """Return the axes of the answer."""
-        return ()
-
-    def unit(self, facts: Facts) -> str:
-        """Return the unit of the values."""
-        return ""
-
-    def shape(self, facts: Facts) -> tuple[int, ...]:
-        """Return the shape of the table that is measured."""
-        return tuple(len(keys.keys if isinstance(keys, Bins) else keys) for keys in facts.groups.values())
-
-    def check(self, facts: Facts) -> None:
-        """Raise where a column does not fit; by public facts alone."""
-        self.check_columns(facts)
-
-    def check_columns(self, facts: Facts) -> None:
-        """Raise ``QuestionError`` where a column does not fit."""
-
-    # -- noise -----------------------------------------------------------------------------------
-
-    def measures(self, facts: Facts, epsilon: Fraction) -> tuple[Measure, ...]:
-        """Return the number of persons in each cell."""
-        return (Measure("count"),)
-
-    def noise(self, facts: Facts, epsilon: Fraction) -> CountNoise:
-        """Return the noise of all cells together; refuse where public facts say that it would hide the answer."""
-        made = CountNoise(facts.rows, facts.bound.scale, math.prod(self.shape(facts)), epsilon)
-        size = facts.schema.size
-        if size is not None and not self.is_narrowed:
-            self._check_worth(facts, made, float(size))
-        return made
-
-    def least_persons(self, facts: Facts) -> float:
-        """Return the persons that the question needs at least, in standard deviations of one cell's noise."""
-        return _WORTH * math.sqrt(math.prod(self.shape(facts)))
-
-    def _check_worth(self, facts: Facts, noise: CountNoise, size: float) -> None:
-        spread, needed = math.sqrt(laplace_variance(noise.reach()[0])), self.least_persons(facts)
-        if size >= needed * spread:
-            return
-        cells = math.prod(self.shape(facts))
-        enough = math.sqrt(2) * needed / size
-        raise QuestionError(
-            f"The noise would hide this answer: {cells} cells of about {size / cells:.1f} persons each, and noise of "
-            f"about {spread:.1f} persons in each. Nothing was spent. Take fewer or wider bins, fewer groups, or an "
-            f"epsilon of at least {enough:.2g}."
-        )
-
-    def result(self, facts: Facts, counts: Floats, scale: float, confidence: float) -> Result:
-        """Return what follows from noisy counts.
-
-        Args:
-            facts: The question against the schema.
-            counts: Noisy persons per cell, in the shape of the table.
-            scale: The scale of their discrete Laplace noise; 0 for exact counts.
-            confidence: How often intervals cover.
-        """
-        raise NotImplementedError
-
-    def answer(self, facts: Facts, noise: CountNoise, table: ExactTable, *, confidence: float = COVERAGE) -> Noisy:
-        """Return the estimates of noisy counts, with both intervals."""
-        raw = noise.apply(table[0], confidence=confidence).raw
-        assert raw is not None
-        counts = np.asarray(raw, dtype=np.float64).reshape(self.shape(facts))
-        found = self.result(facts, counts, noise.reach()[0], confidence)
-        best = found.estimate
-        values = np.atleast_1d(np.asarray(best.value, dtype=np.float64))
-        low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (best.noise_low, best.noise_high))
-        # Statistics of tests have no interval (NaN); ends that the noise hides are infinite.
-        known = bool(np.isfinite(low).all() and np.isfinite(high).all())
-        population = tuple([plain(end) for end in np.atleast_1d(ends).ravel()] for ends in (best.low, best.high))
-        return Noisy(
-            values,
-            low if known else None,
-            high if known else None,
-            farthest(values, low, high) if known else None,
-            sizes=found.sizes,
-            population=None if np.isnan(best.low).all() else (population[0], population[1]),
-            findings=found.findings,
-            counts=counts,
-        )
-
-    def expect(self, facts: Facts, noise: CountNoise, each: float | None, *, confidence: float = COVERAGE) -> Expected:
-        """Return the expected noise of a cell in percent of the persons in it, where these are known."""
-        if each is None:
-            return Expected(None)
-        persons = each * facts.cells / math.prod(self.shape(facts))
-        return Expected(None, noise_percent=100 * noise.expected / persons)
-
-    def band_epsilon(self, facts: Facts, target: float, each: float) -> float:
-        """Return the epsilon at which a cell's expected noise is ``target`` times its persons."""
-        grid = 1 / facts.bound.scale
-        persons = each * facts.cells / math.prod(self.shape(facts))
-        return facts.rows / grid * math.asinh(grid / (target * persons))
-
-    def notes(self, facts: Facts, noise: CountNoise, noisy: Noisy) -> tuple[str, ...]:
-        """Return what a reader must know."""
-        tests = sum(found.p is not None for found in noisy.findings)
-        found = [*self.words(facts), LEFT_OUT]
-        if noisy.low is None and noisy.population is not None:
-            found.append("The noise alone could hide some of these numbers: there is no interval of the noise.")
-        if tests > 1:
-            found.append(f"{tests} tests: of many, some look significant by chance; correct them (dp.clinic.holm).")
-        return tuple(found)
-
-    def words(self, facts: Facts) -> tuple[str, ...]:
-        """Return what a reader must know about the method."""
-        return ()
-
-    def exact(self, facts: Facts, noise: CountNoise, table: ExactTable) -> NDArray[np.float64]:
-        """Return the estimate of exact counts: for the owner's own eyes."""
-        counts = np.asarray(table[0] / noise.per_row, dtype=np.float64).reshape(self.shape(facts))
-        return np.atleast_1d(np.asarray(self.result(facts, counts, 0.0, COVERAGE).estimate.value, dtype=np.float64))
+        return {name: declared_keys(schema, name, keys) for name, keys in found.items()}
 
 
-def _declared(schema: Schema, name: str, keys: Any) -> Any:
+def declared_keys(schema: Schema, name: str, keys: Any) -> Any:
     """Return keys without "other", unless somebody declared it."""
     if not isinstance(keys, tuple) or OTHER in getattr(schema.column(name), "values", ()):
         return keys
@@ -260,7 +285,12 @@ def values_of(facts: Facts, name: str) -> Floats:
     Raises:
         QuestionError: If its values are no numbers.
     """
-    column, keys = facts.schema.column(name), facts.groups[name]
+    return key_values(facts.schema, name, facts.groups[name])
+
+
+def key_values(schema: Schema, name: str, keys: Any) -> Floats:
+    """Return the number that each of these keys of a column stands for."""
+    column = schema.column(name)
     if isinstance(keys, Bins):
         edges = np.asarray(keys.numbers)
         upper = edges[1:] - (1.0 if column.is_whole else 0.0)

@@ -179,6 +179,7 @@ class Correlation(Clinical):
 @statistic(
     "logistic",
     aliases=("logistic regression",),
+    noun="logistic regression",
     title="Logistic regression",
     hint="Odds ratios of a yes/no outcome, each covariate adjusted for the others.",
     example="logistic recurrence by arm",

@@ -295,18 +295,19 @@ def no_difference(table: Floats) -> Floats:
     return found
 
 
-def log_rank_test(table: Floats, scale: float, *, replicates: int = REPLICATES) -> Test:
+def log_rank_test(table: Floats, scale: float, *, replicates: int = REPLICATES, level: float = 1.0) -> Test:
     """Return the log-rank test of noisy counts, by a bootstrap that repeats sampling, noise and consistency.
 
     Args:
         table: (groups, bins, 2): censored and events.
         scale: The scale of their discrete Laplace noise.
         replicates: How often everything is repeated.
+        level: Stop as soon as p is known to be above this level.
     """
     variance = laplace_variance(scale)
     observed = float(log_rank(table, variance))
     p = bootstrap_p(
         observed, no_difference(table), scale, lambda drawn: log_rank(drawn, variance),
-        key=("log-rank", table.tolist()), replicates=replicates,
+        key=("log-rank", table.tolist()), replicates=replicates, level=level,
     )  # fmt: skip
     return Test(observed, table.shape[0] - 1, p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pydplib.engine.bounding import WEIGHT_UNIT, Bound
-from pydplib.engine.conditions import Condition, Where, day_number
+from pydplib.engine.conditions import RowCondition, Where, day_number
 from pydplib.engine.exact import ExactTable
 from pydplib.engine.load import load
 from pydplib.engine.measures import Measure, number_bounds
@@ -17,7 +17,6 @@ __all__ = [
     "WEIGHT_UNIT",
     "Bins",
     "Bound",
-    "Condition",
     "Engine",
     "ExactTable",
     "Key",
@@ -25,6 +24,7 @@ __all__ = [
     "OneRow",
     "Person",
     "Plan",
+    "RowCondition",
     "Sensitivity",
     "Table",
     "Where",

@@ -12,10 +12,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydplib._shown import Shown
+from pydplib.engine import polars_columns as words
 from pydplib.engine.columns import beyond_sql, column_sql
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.measures import Measure
 from pydplib.engine.plan import Plan
+from pydplib.engine.polars_engine import PolarsEngine
 from pydplib.engine.protocol import guarded
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError
@@ -151,8 +153,6 @@ def _percent(share: float) -> str:
 
 def check_table(engine: Any) -> TableCheck:
     """Look at all rows of a table, in its engine, and return what its limit and bounds leave out."""
-    from pydplib.engine.polars_engine import PolarsEngine
-
     if isinstance(engine, PolarsEngine):
         counts, below, above, misfits = _look_with_polars(engine)
     elif isinstance(engine, SqlEngine):
@@ -199,8 +199,6 @@ def _look_with_sql(engine: SqlEngine) -> _Found:
 def _look_with_polars(engine: PolarsEngine) -> _Found:
     import polars as pl
 
-    from pydplib.engine import polars_columns as words
-
     schema, types = engine.schema, engine._types
     columns: list[str] = []
     sums: list[pl.Expr] = [pl.len().alias("rows")]
@@ -226,8 +224,6 @@ def _look_with_polars(engine: PolarsEngine) -> _Found:
 
 def _misfits_of_polars(engine: PolarsEngine) -> list[Misfit]:
     import polars as pl
-
-    from pydplib.engine import polars_columns as words
 
     tests: dict[tuple[str, str], tuple[pl.Expr, pl.Expr]] = {}
     for name, column in engine.schema.stored.items():

@@ -15,7 +15,7 @@ from pydplib.schema import same_scalar as same_scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RowCondition:
     """One condition on one column; made by ``Where``. A missing value meets no condition but ``is_missing``.
 
     Examples:
@@ -57,10 +57,10 @@ class Condition:
         return {"column": self.column, "op": self.op, "values": list(self.values)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Condition:
+    def from_dict(cls, values: Mapping[str, Any]) -> RowCondition:
         """Build a condition from plain values, as ``to_dict`` gives them."""
         if isinstance(values, Mapping) and set(values) == {"any_of"} and isinstance(values["any_of"], list | tuple):
-            return AnyOf(*(Condition.from_dict(entry) for entry in values["any_of"]))
+            return AnyOf(*(RowCondition.from_dict(entry) for entry in values["any_of"]))
         unknown = set(values) - {"column", "op", "values"}
         if unknown or not {"column", "op"} <= set(values):
             raise QuestionError("A condition has the entries column, op and values.")
@@ -81,7 +81,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AnyOf(Condition):
+class AnyOf(RowCondition):
     """At least one of several conditions holds; written with ``|``.
 
     Examples:
@@ -92,12 +92,12 @@ class AnyOf(Condition):
         ('pirads', 'psa')
     """
 
-    parts: tuple[Condition, ...] = ()
+    parts: tuple[RowCondition, ...] = ()
 
-    def __init__(self, *parts: Condition) -> None:
-        flat: list[Condition] = []
+    def __init__(self, *parts: RowCondition) -> None:
+        flat: list[RowCondition] = []
         for part in parts:
-            if not isinstance(part, Condition):
+            if not isinstance(part, RowCondition):
                 raise QuestionError(
                     "'or' joins two conditions: dp.Where('pirads').eq(5) | dp.Where('psa').at_least(20)."
                 )
@@ -138,7 +138,7 @@ class Where:
 
     column: str
 
-    def __lt__(self, other: object) -> Condition:
+    def __lt__(self, other: object) -> RowCondition:
         # Python reads 18 < x < 65 as two tests and keeps the last one only, so signs cannot stand for conditions.
         raise QuestionError(
             f"Write the condition as a word: dp.Where({self.column!r}).at_least(60), at_most, more_than, less_than or "
@@ -147,58 +147,58 @@ class Where:
 
     __gt__ = __le__ = __ge__ = __lt__
 
-    def eq(self, value: Scalar | dt.date) -> Condition:
+    def eq(self, value: Scalar | dt.date) -> RowCondition:
         """The value is exactly this one."""
-        return Condition(self.column, "is_in", (_plain(value),))
+        return RowCondition(self.column, "is_in", (_plain(value),))
 
-    def ne(self, value: Scalar | dt.date) -> Condition:
+    def ne(self, value: Scalar | dt.date) -> RowCondition:
         """The value is there, and is another one."""
-        return Condition(self.column, "not_in", (_plain(value),))
+        return RowCondition(self.column, "not_in", (_plain(value),))
 
-    def is_in(self, values: Iterable[Scalar | dt.date]) -> Condition:
+    def is_in(self, values: Iterable[Scalar | dt.date]) -> RowCondition:
         """The value is one of these."""
-        return Condition(self.column, "is_in", _listed(values))
+        return RowCondition(self.column, "is_in", _listed(values))
 
-    def not_in(self, values: Iterable[Scalar | dt.date]) -> Condition:
+    def not_in(self, values: Iterable[Scalar | dt.date]) -> RowCondition:
         """The value is there, and is none of these."""
-        return Condition(self.column, "not_in", _listed(values))
+        return RowCondition(self.column, "not_in", _listed(values))
 
-    def between(self, low: Scalar | dt.date, high: Scalar | dt.date) -> Condition:
+    def between(self, low: Scalar | dt.date, high: Scalar | dt.date) -> RowCondition:
         """The value is at least ``low`` and at most ``high``."""
-        return Condition(self.column, "between", (_plain(low), _plain(high)))
+        return RowCondition(self.column, "between", (_plain(low), _plain(high)))
 
-    def at_least(self, low: Scalar | dt.date) -> Condition:
+    def at_least(self, low: Scalar | dt.date) -> RowCondition:
         """The value is ``low`` or more."""
-        return Condition(self.column, "at_least", (_plain(low),))
+        return RowCondition(self.column, "at_least", (_plain(low),))
 
-    def at_most(self, high: Scalar | dt.date) -> Condition:
+    def at_most(self, high: Scalar | dt.date) -> RowCondition:
         """The value is ``high`` or less."""
-        return Condition(self.column, "at_most", (_plain(high),))
+        return RowCondition(self.column, "at_most", (_plain(high),))
 
-    def more_than(self, low: Scalar | dt.date) -> Condition:
+    def more_than(self, low: Scalar | dt.date) -> RowCondition:
         """The value is above ``low``."""
-        return Condition(self.column, "more_than", (_plain(low),))
+        return RowCondition(self.column, "more_than", (_plain(low),))
 
-    def less_than(self, high: Scalar | dt.date) -> Condition:
+    def less_than(self, high: Scalar | dt.date) -> RowCondition:
         """The value is below ``high``."""
-        return Condition(self.column, "less_than", (_plain(high),))
+        return RowCondition(self.column, "less_than", (_plain(high),))
 
-    def is_missing(self) -> Condition:
+    def is_missing(self) -> RowCondition:
         """There is no value (null, NaN, empty text)."""
-        return Condition(self.column, "is_missing")
+        return RowCondition(self.column, "is_missing")
 
-    def is_present(self) -> Condition:
+    def is_present(self) -> RowCondition:
         """There is a value."""
-        return Condition(self.column, "is_present")
+        return RowCondition(self.column, "is_present")
 
 
-def canonical_conditions(conditions: Iterable[Condition], schema: Schema) -> tuple[Condition, ...]:
+def canonical_conditions(conditions: Iterable[RowCondition], schema: Schema) -> tuple[RowCondition, ...]:
     """Return the conditions checked against the schema, in one canonical spelling and order."""
-    if isinstance(conditions, Condition):
+    if isinstance(conditions, RowCondition):
         conditions = (conditions,)
     found = []
     for condition in conditions:
-        if not isinstance(condition, Condition):
+        if not isinstance(condition, RowCondition):
             raise QuestionError(
                 f"where= takes conditions such as [Where('age').between(60, 70)]. Got {type(condition).__name__}."
             )
@@ -206,34 +206,34 @@ def canonical_conditions(conditions: Iterable[Condition], schema: Schema) -> tup
     return _sorted(found)
 
 
-def _sorted(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+def _sorted(conditions: Iterable[RowCondition]) -> tuple[RowCondition, ...]:
     unique = {json.dumps(condition.to_dict()): condition for condition in conditions}
     return tuple(unique[key] for key in sorted(unique))
 
 
-def _alone(condition: Condition, schema: Schema) -> Condition:
+def _alone(condition: RowCondition, schema: Schema) -> RowCondition:
     return _canonical(condition, schema.column(condition.column))
 
 
-def _any_canonical(condition: AnyOf, schema: Schema) -> Condition:
+def _any_canonical(condition: AnyOf, schema: Schema) -> RowCondition:
     """Return "or" in its one spelling: lists of one column as one list, each part once, in one order."""
     listed: dict[str, tuple[Scalar, ...]] = {}
-    others: list[Condition] = []
+    others: list[RowCondition] = []
     for part in (_alone(part, schema) for part in condition.parts):
         if part.op == "is_in":
             listed[part.column] = (*listed.get(part.column, ()), *part.values)
         else:
             others.append(part)
-    lists = [_alone(Condition(column, "is_in", values), schema) for column, values in listed.items()]
+    lists = [_alone(RowCondition(column, "is_in", values), schema) for column, values in listed.items()]
     found = _sorted([*lists, *others])
     return AnyOf(*found) if len(found) > 1 else found[0]
 
 
-def _canonical(condition: Condition, column: Column) -> Condition:
+def _canonical(condition: RowCondition, column: Column) -> RowCondition:
     op, values = column.canonical(condition.column, condition.op, condition.values)
     if op in ("is_in", "not_in") and not values:
         raise QuestionError(f"The condition '{condition}' is met by no declared value.")
-    return Condition(condition.column, op, values)
+    return RowCondition(condition.column, op, values)
 
 
 def _listed(values: Iterable[Scalar | dt.date]) -> tuple[Scalar, ...]:

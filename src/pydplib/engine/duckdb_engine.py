@@ -21,7 +21,7 @@ from pydplib.engine.dialects import Dialect, ForeignDuckDBDialect
 from pydplib.engine.protocol import guarded
 from pydplib.engine.reading import check_unique
 from pydplib.engine.sound_cells import instead, sound_arrow, sound_pandas, sound_parquet
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import EngineError, PydplibError
 from pydplib.schema import Schema
@@ -274,4 +274,4 @@ def _engine(
 
     described = guarded("DuckDB", lambda: run(f"DESCRIBE SELECT * FROM {source}"), opening=True)
     storages = {str(row[0]): _DIALECT.storage(str(row[1])) for row in described}
-    return SqlEngine("DuckDB", schema, dialect, Source(source, storages, is_pinned, stamp), run, close=close)
+    return SqlEngine("DuckDB", schema, dialect, SqlSource(source, storages, is_pinned, stamp), run, close=close)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydplib.engine.columns import clamped_sql
 from pydplib.engine.dialects import Dialect
 from pydplib.schema import Column, Schema
-from pydplib.schema.formulas import HUGE, TINY, Calendar, Constant, Cut, Node, Operand, Step
+from pydplib.schema.formulas import HUGE, TINY, Calendar, Constant, Cut, FormulaStep, Node, Operand
 
 _MOST_CLAUSES = 50
 """MariaDB takes at most 64 clauses behind one WITH."""
@@ -48,9 +48,9 @@ def _computed(dialect: Dialect, column: str, schema: Schema, names: Mapping[str,
     """Return the steps of one column: (name, expression), the column itself last."""
     kind, name = schema.column(column), names[column]
     root = kind.formula.root if kind.formula is not None else None
-    if root is None or isinstance(root, Step):
+    if root is None or isinstance(root, FormulaStep):
         return []
-    writer = _Writer(dialect, schema, names, prefix=f"{name}_")
+    writer = _SqlWriter(dialect, schema, names, prefix=f"{name}_")
     value = writer.value(root.of if isinstance(root, Cut) else root)
     final = _cut(dialect, value, root) if isinstance(root, Cut) else bounded_number(dialect, value, kind)
     return [*writer.steps, (name, final)]
@@ -70,7 +70,7 @@ def _cut(dialect: Dialect, number: str, cut: Cut) -> str:
     return f"CASE WHEN {number} IS NULL THEN NULL {below} ELSE {len(cut.edges)} END"
 
 
-class _Writer:
+class _SqlWriter:
     """Writes a formula as steps: (name, expression) each of columns and earlier steps."""
 
     def __init__(self, dialect: Dialect, schema: Schema, names: Mapping[str, str], prefix: str) -> None:

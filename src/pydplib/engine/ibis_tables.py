@@ -15,7 +15,7 @@ from pydplib.engine import duckdb_engine, mariadb_engine, postgres_engine
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
 from pydplib.engine.server_dialects import MariaDBDialect, PostgresDialect
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import BoundedEngine, SqlEngine
 from pydplib.errors import DataError, EngineError, import_extra
 from pydplib.schema import Schema
@@ -104,7 +104,7 @@ def _on_postgres(backend: Any, schema: Schema, parts: Sequence[str], text: str |
     else:
         found = guarded("PostgreSQL", lambda: _described(backend.con, text), opening=True)
         storages = {name: postgres_engine.storage(kind) for name, kind in found.items()}
-        source = Source(f"({text}) {_ALIAS}", storages, is_pinned=False)
+        source = SqlSource(f"({text}) {_ALIAS}", storages, is_pinned=False)
     engine = _IbisPostgresEngine("PostgreSQL", schema, dialect, source, session.run)
     engine.session = session
     engine.check_ready()

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from pydplib.engine import duckdb_engine
+from pydplib.engine.polars_engine import PolarsEngine
 from pydplib.engine.protocol import Engine, guarded
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import DataError, SchemaError, did_you_mean
 from pydplib.schema import Column, Schema, Storage
@@ -106,8 +108,6 @@ class Joined:
 
     def engine(self, left: Engine, right: Engine) -> Engine:
         """Return the engine of the joined rows; both tables must live in one place."""
-        from pydplib.engine.polars_engine import PolarsEngine
-
         if isinstance(left, PolarsEngine) and isinstance(right, PolarsEngine):
             return self._in_polars(left, right)
         if not isinstance(left, SqlEngine) or not isinstance(right, SqlEngine) or left.name != right.name:
@@ -124,7 +124,7 @@ class Joined:
             raise DataError(f"The tables are in two {left.name} databases. A join needs both in one.")
         text, storages = self._source(left, right)
         pinned = left.compiler.source.is_pinned and right.compiler.source.is_pinned
-        return left.over(self.schema, Source(text, storages, is_pinned=pinned))
+        return left.over(self.schema, SqlSource(text, storages, is_pinned=pinned))
 
     def _columns(self, left: SqlEngine | PolarsEngine) -> list[str]:
         """Return the columns of the first table that are kept, the person among them."""
@@ -151,8 +151,6 @@ class Joined:
 
     def _in_duckdb(self, left: SqlEngine, right: SqlEngine) -> SqlEngine:
         """Copy both tables' declared columns into one private DuckDB, where nothing changes them any more."""
-        from pydplib.engine import duckdb_engine
-
         connection = duckdb_engine.open_connection(None)
         folder = Path(duckdb_engine.spill_folder())
         try:
@@ -177,8 +175,6 @@ class Joined:
 
     def _in_polars(self, left: PolarsEngine, right: PolarsEngine) -> PolarsEngine:
         import polars as pl
-
-        from pydplib.engine.polars_engine import PolarsEngine
 
         kinds = {engine.person_storage for engine in (left, right)}
         if len(kinds) > 1:

@@ -6,6 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from pydplib._duckdb_files import has_pattern
+from pydplib.engine import (
+    duckdb_engine,
+    ibis_tables,
+    mariadb_engine,
+    polars_engine,
+    postgres_engine,
+    spark_engine,
+    sqlite_engine,
+)
 from pydplib.engine.protocol import Engine
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError, SchemaError
@@ -71,8 +80,6 @@ def load(
 def _engine(
     source: Any, schema: Schema, table: str | None, path: str | None, memory_limit: str | None, options: CsvOptions
 ) -> Engine:
-    from pydplib.engine import duckdb_engine
-
     if isinstance(source, str | Path):
         return _from_text(str(source), schema, table, path, memory_limit, options)
     module = type(source).__module__.split(".")[0]
@@ -86,16 +93,10 @@ def _engine(
             source, schema, table=_needed(table, "A DuckDB connection", "table='reports'")
         )
     if module == "polars":
-        from pydplib.engine import polars_engine
-
         return polars_engine.from_frame(source, schema)
     if module == "pyspark":
-        from pydplib.engine import spark_engine
-
         return spark_engine.from_frame(source, schema)
     if module == "ibis":
-        from pydplib.engine import ibis_tables
-
         return ibis_tables.from_table(source, schema)
     if module in ("pandas", "pyarrow"):
         return duckdb_engine.from_frame(source, schema, memory_limit=memory_limit)
@@ -109,16 +110,10 @@ def _from_text(
     source: str, schema: Schema, table: str | None, path: str | None, memory_limit: str | None, options: CsvOptions
 ) -> Engine:
     if source.startswith(("postgresql://", "postgres://")):
-        from pydplib.engine import postgres_engine
-
         return postgres_engine.from_url(source, schema, table=table)
     if source.startswith(("mariadb://", "mysql://")):
-        from pydplib.engine import mariadb_engine
-
         return mariadb_engine.from_url(source, schema, table=table)
     if source.startswith("spark://"):
-        from pydplib.engine import spark_engine
-
         return spark_engine.from_url(source, schema, path=_needed(path, "A Spark cluster", "path='reports.parquet'"))
     if "://" in source and not source.startswith(("file://", "s3://", "https://", "http://")):
         raise ParameterError(
@@ -128,8 +123,6 @@ def _from_text(
         raise ParameterError("This is a folder. Name a file in it, or several by a pattern such as 'reports/*.csv'.")
     suffix = Path(source).suffix.lower()
     if suffix in (".db", ".sqlite", ".sqlite3"):
-        from pydplib.engine import sqlite_engine
-
         named = _needed(table, "A SQLite file", "table='reports'", " In the shell: --table reports.")
         return sqlite_engine.from_file(source, schema, table=named)
     if suffix not in (".csv", ".tsv", ".txt", ".gz", ".zst", ".parquet", ".pq", ".xlsx", ".ndjson", ".jsonl"):
@@ -144,8 +137,6 @@ def _from_text(
         raise DataError(f"There is no file '{source}'.")
     if suffix in (".parquet", ".pq") and Path(source).is_file() and not _starts_as_parquet(Path(source)):
         raise DataError(f"'{Path(source).name}' cannot be read as Parquet. Check that it is complete.")
-    from pydplib.engine import duckdb_engine
-
     return duckdb_engine.from_file(source, schema, memory_limit=memory_limit, options=options, sheet=table)
 
 

@@ -14,7 +14,7 @@ from pydplib.engine.marginals import READ, Rows, columns_read, tables_sql
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
 from pydplib.engine.server_dialects import MariaDBDialect
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import BoundedEngine, Run, SqlEngine
 from pydplib.errors import EngineError, ParameterError, import_extra
 from pydplib.schema import Schema
@@ -54,7 +54,7 @@ KINDS = {
 _BROKEN = (0, 2006, 2013, 2055)
 
 
-class _Connection:
+class _MariaConnection:
     """One session, opened again if the server went away. Its address, with the password, is never shown."""
 
     def __init__(self, **where: Any) -> None:
@@ -205,7 +205,7 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> MariaDBEn
             f"Unknown option '{next(iter(options))}'. A MariaDB address takes table, ssl_ca and unix_socket."
         )
     import_extra("pymysql", what="Reading from MariaDB", extra="mariadb")
-    connection = _Connection(**where)
+    connection = _MariaConnection(**where)
     try:
         engine = read_table(connection.run, schema, database, table, close=connection.close)
     except BaseException:
@@ -268,7 +268,7 @@ def make_engine(
                 )
             guarded("MariaDB", lambda: run(statement), opening=True)
             source = copy
-    engine = MariaDBEngine("MariaDB", schema, _DIALECT, Source(source, storages), run, close=close)
+    engine = MariaDBEngine("MariaDB", schema, _DIALECT, SqlSource(source, storages), run, close=close)
     engine.is_copy = not is_pinned
     return engine
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydplib.engine.conditions import Condition, canonical_conditions
+from pydplib.engine.conditions import RowCondition, canonical_conditions
 from pydplib.engine.formulas import bounded_number
 from pydplib.engine.persons import ordering_columns
 from pydplib.engine.plan import Plan
 from pydplib.schema import Schema
 from pydplib.schema.derived import compared_values
-from pydplib.schema.formulas import Step
+from pydplib.schema.formulas import FormulaStep
 
 if TYPE_CHECKING:
     from pydplib.engine.sql import Compiler
@@ -100,26 +100,26 @@ def _same(one: str, other: str) -> str:
 # -- what is told of each person -------------------------------------------------------------------
 
 
-def _steps_of(plan: Plan) -> dict[str, Step]:
+def _steps_of(plan: Plan) -> dict[str, FormulaStep]:
     """Return the plan's columns that are told of each person."""
     found = {}
     for name in plan.told:
         formula = plan.table.column(name).formula
-        if formula is not None and isinstance(formula.root, Step):
+        if formula is not None and isinstance(formula.root, FormulaStep):
             found[name] = formula.root
     return found
 
 
-def step_condition(schema: Schema, step: Step) -> Condition | None:
+def step_condition(schema: Schema, step: FormulaStep) -> RowCondition | None:
     """Return the condition on the rows that a step counts; none where it counts all."""
     if not step.columns:
         return None
     column = step.columns[0]
     values = compared_values(step, schema.column(column))
-    return canonical_conditions([Condition(column, step.op, values)], schema)[0]  # type: ignore[arg-type]
+    return canonical_conditions([RowCondition(column, step.op, values)], schema)[0]  # type: ignore[arg-type]
 
 
-def _told(compiler: Compiler, plan: Plan, steps: dict[str, Step]) -> list[str]:
+def _told(compiler: Compiler, plan: Plan, steps: dict[str, FormulaStep]) -> list[str]:
     """Return the clauses that compute what is told of each person."""
     writer = _StepWriter(compiler)
     raw = [f"{writer.value(step)} AS {compiler.name(name)}" for name, step in steps.items()]
@@ -155,7 +155,7 @@ class _StepWriter:
         self.numbers: list[str] = []
         self.ends: list[str] = []
 
-    def value(self, step: Step) -> str:
+    def value(self, step: FormulaStep) -> str:
         """Return one value of each person, before its bounds."""
         compiler, dialect = self.compiler, self.compiler.dialect
         names = [compiler.name(column) for column in step.columns]
@@ -179,7 +179,7 @@ class _StepWriter:
             return f"{self._picked(step, names[0], last=True)} - {self._picked(step, names[0], last=False)}"
         return self._picked(step, names[0], last=step.kind == "last")
 
-    def _picked(self, step: Step, name: str, *, last: bool) -> str:
+    def _picked(self, step: FormulaStep, name: str, *, last: bool) -> str:
         """Return the first or last value that is there; of several, the smallest."""
         compiler = self.compiler
         if len(step.order) == 1:  # without any sorting

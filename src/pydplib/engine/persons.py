@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydplib.engine.bounding import Bound
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.schema import Schema
-from pydplib.schema.formulas import Step
+from pydplib.schema.formulas import FormulaStep
 
 Rule: TypeAlias = Literal["first", "last", "highest"]
 """Which row of a person counts: ``last`` and ``highest`` both take the largest values."""
@@ -142,29 +142,29 @@ class Person:
 
     # -- values of each person, for columns: dp.Number(-20, 20, derived=dp.Person().change("psa", order="day")) --------
 
-    def first(self, column: str, *, order: str | Iterable[str]) -> Step:
+    def first(self, column: str, *, order: str | Iterable[str]) -> FormulaStep:
         """The first value that is there."""
-        return Step("first", (column,), _named(order))
+        return FormulaStep("first", (column,), _named(order))
 
-    def last(self, column: str, *, order: str | Iterable[str]) -> Step:
+    def last(self, column: str, *, order: str | Iterable[str]) -> FormulaStep:
         """The last value that is there."""
-        return Step("last", (column,), _named(order))
+        return FormulaStep("last", (column,), _named(order))
 
-    def highest(self, column: str) -> Step:
+    def highest(self, column: str) -> FormulaStep:
         """The highest value; of a category, the last in declared order; "other" where there is nothing else."""
-        return Step("highest", (column,))
+        return FormulaStep("highest", (column,))
 
-    def change(self, column: str, *, order: str | Iterable[str]) -> Step:
+    def change(self, column: str, *, order: str | Iterable[str]) -> FormulaStep:
         """The last number minus the first; 0 where there is one, missing where there is none."""
-        return Step("change", (column,), _named(order))
+        return FormulaStep("change", (column,), _named(order))
 
-    def days_between(self, start: str, end: str | None = None) -> Step:
+    def days_between(self, start: str, end: str | None = None) -> FormulaStep:
         """The days from the first to the last day of a column, or from the first of one to the first of another."""
-        return Step("days_between", (start,) if end is None else (start, end))
+        return FormulaStep("days_between", (start,) if end is None else (start, end))
 
-    def days_to_next(self, column: str) -> Step:
+    def days_to_next(self, column: str) -> FormulaStep:
         """The days from the first day to the next later one; missing where there is none."""
-        return Step("days_to_next", (column,))
+        return FormulaStep("days_to_next", (column,))
 
     def count_of(
         self,
@@ -173,7 +173,7 @@ class Person:
         *,
         at_least: Any = None,
         at_most: Any = None,
-    ) -> Step:
+    ) -> FormulaStep:
         """The number of rows: all, those with a value, with one of these values, or with at least or at most this one.
 
         Examples:
@@ -184,11 +184,11 @@ class Person:
         if len(given) + (values is not None) > 1 or (column is None and (given or values is not None)):
             raise QuestionError("count_of takes a column and one condition: count_of('pirads', [4, 5]).")
         if column is None:
-            return Step("count_of")
+            return FormulaStep("count_of")
         if values is not None:
-            return Step("count_of", (column,), op="is_in", values=tuple(str(value) for value in values))
+            return FormulaStep("count_of", (column,), op="is_in", values=tuple(str(value) for value in values))
         op, texts = (given[0][0], (str(given[0][1]),)) if given else ("is_present", ())
-        return Step("count_of", (column,), op=op, values=texts)
+        return FormulaStep("count_of", (column,), op=op, values=texts)
 
 
 def _named(order: Any) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pydplib.engine.bounding import Bound
-from pydplib.engine.conditions import Condition, canonical_conditions
+from pydplib.engine.conditions import RowCondition, canonical_conditions
 from pydplib.engine.measures import Measure
 from pydplib.engine.persons import can_order, ordering_columns
 from pydplib.errors import QuestionError, did_you_mean
@@ -110,21 +110,21 @@ class Plan:
     """
 
     table: Schema
-    where: tuple[Condition, ...]
+    where: tuple[RowCondition, ...]
     by: Mapping[str, Keys]
     bound: Bound
     measures: tuple[Measure, ...]
-    after: tuple[Condition, ...] = ()
+    after: tuple[RowCondition, ...] = ()
 
     def __init__(
         self,
         table: Schema,
         *,
         measures: Iterable[Measure],
-        where: Iterable[Condition] = (),
+        where: Iterable[RowCondition] = (),
         by: Mapping[str, Any] | Iterable[str] = (),
         bound: Bound | None = None,
-        after: Iterable[Condition] = (),
+        after: Iterable[RowCondition] = (),
     ) -> None:
         if not isinstance(table, Schema):
             raise QuestionError("A plan is made for a declared table: Plan(schema, ...).")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine.columns import check_keys
-from pydplib.engine.conditions import AnyOf, Condition
+from pydplib.engine.conditions import AnyOf, RowCondition
 from pydplib.engine.measures import Measure, number_bounds
 from pydplib.engine.plan import Bins, Keys
 from pydplib.schema import Column, Schema
@@ -52,16 +52,16 @@ def storage_of(dtype: Any) -> Storage:
 
 def column_expr(name: str, column: Column, dtype: Any) -> pl.Expr:
     """Return a column's value: double for numbers and days, code for categories and flags, else text."""
-    return column.cell.written_by(_Clamped(name, dtype))
+    return column.cell.written_by(_PolarsClamped(name, dtype))
 
 
 def unclamped_expr(name: str, column: Column, dtype: Any) -> pl.Expr | None:
     """Return a number or day as it stands in the table, null where there is none; None where nothing is clamped."""
-    return column.cell.written_by(_Raw(name, dtype))
+    return column.cell.written_by(_PolarsRaw(name, dtype))
 
 
 @dataclass(frozen=True, slots=True)
-class _Raw:
+class _PolarsRaw:
     """A stored cell, and what it says before any bound."""
 
     name: str
@@ -101,7 +101,7 @@ class _Raw:
 
 
 @dataclass(frozen=True, slots=True)
-class _Clamped:
+class _PolarsClamped:
     """Values as questions use them."""
 
     name: str
@@ -109,16 +109,16 @@ class _Clamped:
 
     def write_number(self, cell: NumberCell) -> pl.Expr:
         """Return the clamped number."""
-        clamped = clamp(_Raw(self.name, self.dtype).write_number(cell), *cell.limits)
+        clamped = clamp(_PolarsRaw(self.name, self.dtype).write_number(cell), *cell.limits)
         return (clamped + 0.5).floor() if cell.whole else clamped
 
     def write_day(self, cell: DayCell) -> pl.Expr:
         """Return the clamped day as a number."""
-        return clamp(_Raw(self.name, self.dtype).write_day(cell), *cell.limits)
+        return clamp(_PolarsRaw(self.name, self.dtype).write_day(cell), *cell.limits)
 
     def write_parts(self, cell: PartsCell) -> pl.Expr:
         """Return the clamped sum."""
-        return clamp(_Raw(self.name, self.dtype).write_parts(cell), *cell.limits)
+        return clamp(_PolarsRaw(self.name, self.dtype).write_parts(cell), *cell.limits)
 
     def write_code(self, cell: CodeCell) -> pl.Expr:
         """Return the code."""
@@ -194,7 +194,7 @@ def _coded(cell: pl.Expr, storage: Storage, coded: CodeCell) -> pl.Expr:
     return found
 
 
-def condition_expr(condition: Condition, schema: Schema, names: Mapping[str, str]) -> pl.Expr:
+def condition_expr(condition: RowCondition, schema: Schema, names: Mapping[str, str]) -> pl.Expr:
     """Return whether a row meets a condition on its normalised columns."""
     import polars as pl
 

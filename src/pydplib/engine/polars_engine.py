@@ -18,7 +18,7 @@ from pydplib.engine.marginals import Rows, read_tables, rows_of, size_of
 from pydplib.engine.plan import Plan
 from pydplib.engine.polars_formulas import computed_rows, row_order, told_persons
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
-from pydplib.engine.reading import Answer, check_present, column_names, read_table
+from pydplib.engine.reading import EngineAnswer, check_present, column_names, read_table
 from pydplib.errors import QuestionError, SchemaError
 from pydplib.schema import Schema, Storage
 
@@ -77,7 +77,7 @@ class PolarsEngine:
         check_same_table(self.schema, plan)
         if plan.measures[0].kind == "persons":
             frame = self._persons_by_rows(plan)
-            return read_table(plan, [Answer(guarded(self.name, partial(_collected, frame)), (0,), True)])
+            return read_table(plan, [EngineAnswer(guarded(self.name, partial(_collected, frame)), (0,), True)])
         if len(plan.measures) > 1 and any(measure.kind == "cells" for measure in plan.measures):
             with self.bounded(plan) as engine:
                 return engine.aggregate(plan)
@@ -168,7 +168,7 @@ class PolarsEngine:
     def _ask(self, plan: Plan, bounded: pl.LazyFrame) -> ExactTable:
         answers = []
         for frame, measures, is_cells in self._frames(plan, bounded):
-            answers.append(Answer(guarded(self.name, partial(_collected, frame)), measures, is_cells))
+            answers.append(EngineAnswer(guarded(self.name, partial(_collected, frame)), measures, is_cells))
         return read_table(plan, answers)
 
     def _frames(self, plan: Plan, bounded: pl.LazyFrame) -> Iterator[tuple[pl.LazyFrame, tuple[int, ...], bool]]:

@@ -9,7 +9,7 @@ from pydplib.engine import polars_columns as words
 from pydplib.engine.one_row import step_condition
 from pydplib.engine.persons import ordering_columns
 from pydplib.schema import Column, Schema
-from pydplib.schema.formulas import HUGE, TINY, Calendar, Constant, Cut, Node, Operand, Step
+from pydplib.schema.formulas import HUGE, TINY, Calendar, Constant, Cut, FormulaStep, Node, Operand
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,9 +21,9 @@ def computed_rows(rows: pl.LazyFrame, column: str, schema: Schema, names: Mappin
 
     kind, name = schema.column(column), names[column]
     root = kind.formula.root if kind.formula is not None else None
-    if root is None or isinstance(root, Step):
+    if root is None or isinstance(root, FormulaStep):
         return rows
-    writer = _Writer(rows, schema, names, prefix=f"{name}_")
+    writer = _PolarsWriter(rows, schema, names, prefix=f"{name}_")
     value = writer.value(root.of if isinstance(root, Cut) else root)
     if isinstance(root, Cut):
         code = pl.lit(0, dtype=pl.Int64)
@@ -41,7 +41,7 @@ def _bounded(number: pl.Expr, column: Column) -> pl.Expr:
     return (clamped + 0.5).floor() if getattr(column.cell, "whole", False) else clamped
 
 
-class _Writer:
+class _PolarsWriter:
     """Computes a formula sign by sign, each as a column of its own."""
 
     def __init__(self, rows: pl.LazyFrame, schema: Schema, names: Mapping[str, str], prefix: str) -> None:
@@ -133,7 +133,7 @@ def told_persons(rows: pl.LazyFrame, steps: Sequence[str], schema: Schema, names
     return rows.group_by("p").agg(*raw).with_columns(*final)
 
 
-def _told(step: Step, schema: Schema, names: Mapping[str, str]) -> pl.Expr:
+def _told(step: FormulaStep, schema: Schema, names: Mapping[str, str]) -> pl.Expr:
     import polars as pl
 
     if step.kind == "count_of":

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
 from pydplib.engine.server_dialects import PostgresDialect
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import BoundedEngine, Run, SqlEngine
 from pydplib.errors import EngineError, ParameterError, import_extra
 from pydplib.schema import Schema
@@ -186,7 +186,7 @@ def from_url(url: str, schema: Schema, *, table: str | None = None) -> PostgresE
     return engine
 
 
-def describe(run: Run, parts: Sequence[str]) -> Source:
+def describe(run: Run, parts: Sequence[str]) -> SqlSource:
     """Return a table or view by the parts of its name, with how its columns are stored."""
     name = ".".join(_DIALECT.quote(part) for part in parts)
     described = guarded("PostgreSQL", lambda: run(_TYPES.format(table=_DIALECT.text(name))), opening=True)
@@ -196,7 +196,7 @@ def describe(run: Run, parts: Sequence[str]) -> Source:
             "(schema.table) and GRANT SELECT."
         )
     storages = {str(column): storage(str(kind)) for column, kind, _ in described}
-    return Source(name, storages, is_pinned=all(is_base for _, _, is_base in described))
+    return SqlSource(name, storages, is_pinned=all(is_base for _, _, is_base in described))
 
 
 def storage(kind: str) -> Storage:

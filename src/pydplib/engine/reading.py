@@ -17,7 +17,7 @@ from pydplib.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer:
+class EngineAnswer:
     """Rows of an engine: key columns, then one integer per measure; for cells: key, cell, integer."""
 
     rows: Sequence[Sequence[Any]]
@@ -73,7 +73,7 @@ def whole(value: Any) -> int:
     return int(value)
 
 
-def read_table(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
+def read_table(plan: Plan, answers: Sequence[EngineAnswer]) -> ExactTable:
     """Put an engine's rows into public order: every public key present, zeros where nothing was found."""
     if plan.has_unknown_keys:
         return _read_unknown(plan, answers)
@@ -100,7 +100,7 @@ def _put(values: list[NDArray[Any]], measure: int, place: tuple[int, ...], numbe
     values[measure][place] = number
 
 
-def _read_unknown(plan: Plan, answers: Sequence[Answer]) -> ExactTable:
+def _read_unknown(plan: Plan, answers: Sequence[EngineAnswer]) -> ExactTable:
     """Read a table whose keys the engine found; sorted, so that no order of arrival is seen."""
     rows = answers[0].rows
     columns = list(plan.by.items())

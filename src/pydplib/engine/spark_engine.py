@@ -13,7 +13,7 @@ from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_same_table, guarded
 from pydplib.engine.reading import check_unique
 from pydplib.engine.server_dialects import SparkDialect
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import BoundedEngine, SqlEngine
 from pydplib.errors import import_extra
 from pydplib.schema import Schema
@@ -29,7 +29,7 @@ class SparkEngine(SqlEngine):
         session: Any,
         view: str,
         schema: Schema,
-        source: Source,
+        source: SqlSource,
         *,
         close: Callable[[], None] | None = None,
     ) -> None:
@@ -86,7 +86,7 @@ def from_frame(frame: Any, schema: Schema, *, close: Callable[[], None] | None =
         rows = frame
         frame = guarded("Spark", lambda: _read_once(rows.selectExpr(*kept)), opening=True)
     guarded("Spark", lambda: frame.createOrReplaceTempView(view), opening=True)
-    engine = SparkEngine(frame.sparkSession, view, schema, Source(view, storages), close=close)
+    engine = SparkEngine(frame.sparkSession, view, schema, SqlSource(view, storages), close=close)
     engine.address = id(frame.sparkSession)
     return engine
 

@@ -23,7 +23,7 @@ from typing import Any
 from pydplib.engine.beyond import bounding_sql
 from pydplib.engine.bounding import WEIGHT_UNIT
 from pydplib.engine.columns import check_keys, column_sql
-from pydplib.engine.conditions import AnyOf, Condition
+from pydplib.engine.conditions import AnyOf, RowCondition
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.formulas import with_computed
 from pydplib.engine.marginals import READ
@@ -46,7 +46,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SqlSource:
     """Where the rows are: the text behind FROM, and how each physical column is stored.
 
     Attributes:
@@ -67,7 +67,7 @@ class Source:
 class Compiler:
     """Turns plans on one source into SQL of one dialect."""
 
-    def __init__(self, dialect: Dialect, schema: Schema, source: Source) -> None:
+    def __init__(self, dialect: Dialect, schema: Schema, source: SqlSource) -> None:
         self.dialect = dialect
         self.schema = schema
         self.source = source
@@ -191,7 +191,7 @@ class Compiler:
         # A null person would have no weight, or a bound of its own.
         return self.narrowed(text, plan.where, *(["p IS NOT NULL"] if person is not None else []))
 
-    def narrowed(self, text: str, where: Sequence[Condition], *more: str) -> str:
+    def narrowed(self, text: str, where: Sequence[RowCondition], *more: str) -> str:
         """Return the rows of a SELECT of normalised columns that meet all conditions."""
         kept = [*more, *([self.conditions(where)] if where else [])]
         return f"SELECT * FROM ({text}) normalised WHERE {' AND '.join(kept)}" if kept else text
@@ -257,11 +257,11 @@ class Compiler:
 
     # -- conditions, keys, values ----------------------------------------------------------------
 
-    def conditions(self, conditions: Sequence[Condition]) -> str:
+    def conditions(self, conditions: Sequence[RowCondition]) -> str:
         """Return whether a row of normalised columns meets all conditions."""
         return " AND ".join(f"({self._condition(condition)})" for condition in conditions)
 
-    def _condition(self, condition: Condition) -> str:
+    def _condition(self, condition: RowCondition) -> str:
         if isinstance(condition, AnyOf):
             return " OR ".join(f"({self._condition(part)})" for part in condition.parts)
         cell, kind = self.name(condition.column), self.schema.column(condition.column)

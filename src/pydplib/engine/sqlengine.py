@@ -18,8 +18,8 @@ from pydplib.engine.exact import ExactTable
 from pydplib.engine.marginals import Rows, read_tables, rows_of, tables_sql
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine, check_narrower, check_same_table, guarded
-from pydplib.engine.reading import Answer, check_present, read_table
-from pydplib.engine.sql import Compiler, Query, Source
+from pydplib.engine.reading import EngineAnswer, check_present, read_table
+from pydplib.engine.sql import Compiler, Query, SqlSource
 from pydplib.errors import QuestionError
 from pydplib.schema import Schema
 
@@ -44,7 +44,7 @@ class SqlEngine:
         name: str,
         schema: Schema,
         dialect: Dialect,
-        source: Source,
+        source: SqlSource,
         run: Run,
         *,
         close: Callable[[], None] | None = None,
@@ -77,7 +77,7 @@ class SqlEngine:
         """Says what is run."""
         return self._compiler
 
-    def over(self, schema: Schema, source: Source) -> SqlEngine:
+    def over(self, schema: Schema, source: SqlSource) -> SqlEngine:
         """Return an engine over another source of the same database, by the same connection, which stays this one's."""
         engine = copy(self)
         SqlEngine.__init__(engine, self.name, schema, self._dialect, source, self._run)
@@ -93,7 +93,7 @@ class SqlEngine:
                 found = self._beyond.answers(plan)
             if found is not None:
                 queries = self._beyond.queries(plan)
-                answers = [Answer(rows, q.measures, q.is_cells) for rows, q in zip(found, queries, strict=True)]
+                answers = [EngineAnswer(rows, q.measures, q.is_cells) for rows, q in zip(found, queries, strict=True)]
                 return guarded(self.name, lambda: read_table(plan, answers))
         return self._weighed(plan)
 
@@ -179,8 +179,8 @@ class SqlEngine:
         if self._close is not None:
             self._close()
 
-    def _read(self, query: Query) -> Answer:
-        return Answer(self._answer(query.text), query.measures, query.is_cells)
+    def _read(self, query: Query) -> EngineAnswer:
+        return EngineAnswer(self._answer(query.text), query.measures, query.is_cells)
 
     def _answer(self, statement: str) -> Sequence[Sequence[Any]]:
         with self._lock:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from pydplib.engine.bounding import fold_text
 from pydplib.engine.protocol import guarded
 from pydplib.engine.server_dialects import SqliteDialect
-from pydplib.engine.sql import Source
+from pydplib.engine.sql import SqlSource
 from pydplib.engine.sqlengine import SqlEngine
 from pydplib.errors import DataError, EngineError
 from pydplib.schema import Schema
@@ -43,7 +43,7 @@ def from_file(path: str, schema: Schema, *, table: str) -> SqlEngine:
     if not described:
         raise EngineError(f"The SQLite file has no table or view '{table}'.")
     storages = {str(name): _DIALECT.storage("") for name, _ in described}
-    source = Source(_DIALECT.quote(table), storages)
+    source = SqlSource(_DIALECT.quote(table), storages)
     dialect = SqliteDialect(mixed=[str(name) for name, kind in described if _keeps_types_apart(str(kind))])
     engine = SqlEngine("SQLite", schema, dialect, source, run, close=connection.close)
     engine.address = str(Path(path).resolve())

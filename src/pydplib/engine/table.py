@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydplib._shown import Shown
 from pydplib.engine.check import TableCheck, check_table
 from pydplib.engine.exact import ExactTable
+from pydplib.engine.joins import join_engines
 from pydplib.engine.plan import Plan
 from pydplib.engine.protocol import Engine
 from pydplib.errors import EngineError, SchemaError
@@ -119,8 +120,6 @@ class Table(Shown):
               pirads  category  1, 2, 3, 4, 5
               psa     number    0 to 50
         """
-        from pydplib.engine.joins import join_engines
-
         if not isinstance(other, Table):
             raise SchemaError("join() takes another table: dp.load(...).join(dp.load(...)).")
         schema, engine = join_engines(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydplib._version import __version__
+from pydplib.report import Chart, Points, Report, Section, Table
 
 if TYPE_CHECKING:
     from pydplib.plot import Figure
@@ -94,8 +95,6 @@ class Experiment:
 
     def to_report(self) -> Report:
         """Return a page with tables, figures and remarks that loads nothing from anywhere."""
-        from pydplib.report import Chart, Points, Report, Section, Table
-
         tables = [
             Section(
                 sheet.title, [Table(list(sheet.columns.values()), sheet.cells(), caption=sheet.note or sheet.title)]

@@ -18,10 +18,10 @@ Examples:
 """
 
 from pydplib.paper.calculate import dp_calculate, dp_calculate_levels
-from pydplib.paper.fitting import data_range, fit_data_to_range
 from pydplib.paper.mechanism import laplace_mechanism
+from pydplib.paper.ranges import data_range, fit_data_to_range
 from pydplib.paper.result import DPResult
-from pydplib.paper.search import binary_search_epsilon, default_epsilons
+from pydplib.paper.scales import binary_search_epsilon, default_epsilons
 from pydplib.paper.sensitivity import (
     count_sensitivity,
     mean_sensitivity,

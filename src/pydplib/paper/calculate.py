@@ -12,18 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from pydplib.errors import ParameterError
 from pydplib.guarantee import NoGuarantee
-from pydplib.paper.choose import Chosen, choose_by_search, closed_form_of
-from pydplib.paper.coded import Coded
-from pydplib.paper.coding import encode, public_type
-from pydplib.paper.containers import Column, Mask, open_column
-from pydplib.paper.fitting import Range
-from pydplib.paper.limits import declared_bounds, metric_for, patients, public_origin, range_for, span_of
-from pydplib.paper.measure import noise_percent, reference
-from pydplib.paper.mechanism import add_noise, add_noise_at, check_scale
-from pydplib.paper.plan import REPETITIONS, Plan, make_plan
-from pydplib.paper.public import public_scale, randomize_categories
+from pydplib.paper.codes import CodedColumn, encode, public_type
+from pydplib.paper.containers import Mask, OpenColumn, open_column
+from pydplib.paper.mechanism import add_noise, add_noise_at, check_scale, noise_percent, reference
+from pydplib.paper.plan import REPETITIONS, PaperPlan, make_plan
+from pydplib.paper.ranges import Range, declared_bounds, metric_for, patients, public_origin, range_for, span_of
 from pydplib.paper.records import Records
 from pydplib.paper.result import DPResult
+from pydplib.paper.scales import Chosen, choose_by_search, closed_form_of, public_scale, randomize_categories
 from pydplib.paper.sensitivity import sensitivity
 from pydplib.paper.words import NoiseMetric, OnMissing, Selector, check_flags
 from pydplib.paper.worth import guarantee_from_data, guarantee_from_public, notes_for
@@ -243,12 +239,12 @@ def dp_calculate_levels(
 
 
 @dataclass(frozen=True, repr=False)
-class _Asked:
+class _Calculation:
     """A column that is open, and everything about it that the noise depends on. Private, so it has no repr."""
 
-    plan: Plan
-    column: Column
-    coded: Coded
+    plan: PaperPlan
+    column: OpenColumn
+    coded: CodedColumn
     keep: Mask | None
     records: Records | None = None  # None: the column is empty
     declared: tuple[float, float] | None = None
@@ -265,13 +261,13 @@ class _Asked:
 
 
 def _open(
-    plan: Plan,
+    plan: PaperPlan,
     input_data: Any,
     bounds: tuple[Any, Any] | None,
     categories: Sequence[Any] | None,
     range_values: Any,
     group_sizes: Any,
-) -> _Asked:
+) -> _Calculation:
     column = open_column(input_data, public=plan.public)
     name = plan.data_type
     if plan.public and name is None:
@@ -285,7 +281,7 @@ def _open(
         origin=public_origin(bounds) if plan.public else None,
     )
     if not len(coded.codes):
-        return _Asked(plan, column, coded, keep)
+        return _Calculation(plan, column, coded, keep)
     declared = declared_bounds(bounds, coded, plan)
     # The bounds are those of single values; a variance of a group lies elsewhere, so it is not clamped.
     clamp = None if plan.aggregated and plan.query == "variance" else declared
@@ -293,14 +289,16 @@ def _open(
     fit_to = range_for(plan, records, coded, range_values)
     span = span_of(records, coded, declared)
     size = sensitivity(plan.query, low=span[0], high=span[1], n=patients(plan, len(records), group_sizes))
-    asked = _Asked(plan, column, coded, keep, records, declared, fit_to, span, size)
+    asked = _Calculation(plan, column, coded, keep, records, declared, fit_to, span, size)
     if plan.public:
         return asked  # no value is measured
     metric = metric_for(plan, records)
     return replace(asked, metric=metric, reference=reference(records, metric))
 
 
-def _result(asked: _Asked, plan: Plan, chosen: Chosen, noisy: NDArray[Any], *, shared: bool = False) -> DPResult:
+def _result(
+    asked: _Calculation, plan: PaperPlan, chosen: Chosen, noisy: NDArray[Any], *, shared: bool = False
+) -> DPResult:
     """Return the result for noisy codes whose scale was computed from the data."""
     records, coded, fit_to = asked.records, asked.coded, asked.fit_to
     assert records is not None
@@ -337,7 +335,7 @@ def _result(asked: _Asked, plan: Plan, chosen: Chosen, noisy: NDArray[Any], *, s
     )
 
 
-def _release_public(asked: _Asked) -> DPResult:
+def _release_public(asked: _Calculation) -> DPResult:
     """Release with a scale from public facts: no value is read before its noise is fixed."""
     plan, coded, records = asked.plan, asked.coded, asked.records
     assert records is not None
@@ -373,7 +371,7 @@ def _release_public(asked: _Asked) -> DPResult:
     )
 
 
-def _empty(plan: Plan, column: Column, coded: Coded) -> DPResult:
+def _empty(plan: PaperPlan, column: OpenColumn, coded: CodedColumn) -> DPResult:
     return DPResult(
         dp_data=column.restore(coded.decode(coded.codes), np.zeros(len(column.values), dtype=np.bool_)),
         epsilon=math.nan,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +23,7 @@ DAY = np.dtype("datetime64[D]")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class OpenColumn:
     """One column, opened: a clean array, where values are missing, and the way back.
 
     Attributes:
@@ -48,7 +49,7 @@ class Column:
         return f"Column({self.family}, {len(self.values)} values)"
 
 
-def open_column(data: object, *, public: bool = False) -> Column:
+def open_column(data: object, *, public: bool = False) -> OpenColumn:
     """Open a list, tuple, NumPy array, pandas or Polars Series, pandas array or Index, or PyArrow array.
 
     Args:
@@ -70,8 +71,6 @@ def open_column(data: object, *, public: bool = False) -> Column:
         )
     if isinstance(data, Sequence) and type(data).__module__.partition(".")[0] not in ("polars", "pyarrow"):
         return from_sequence(list(data), _restore_sequence(data, public), public=public)
-    from pydplib.paper.series import open_series  # narwhals is loaded only for those who use such libraries
-
     return open_series(data, public=public)
 
 
@@ -91,7 +90,7 @@ def _family_of(kind: type) -> str:
     return kind.__name__
 
 
-def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) -> Column:
+def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) -> OpenColumn:
     """Open Python objects of any one kind; if ``public``, moments come back as days like every other date."""
     kinds = set(map(type, data))
     families = {_family_of(kind) for kind in kinds}
@@ -119,8 +118,8 @@ def from_sequence(data: list[Any], restore: Restore, *, public: bool = False) ->
     if family == "date":
         missing = either(missing, np.isnat(values))
         if not public and any(issubclass(kind, datetime.datetime) for kind in kinds):
-            return Column(values, family, missing, _as_stamps(restore), from_numpy)
-    return Column(values, family, missing, restore, from_numpy)
+            return OpenColumn(values, family, missing, _as_stamps(restore), from_numpy)
+    return OpenColumn(values, family, missing, restore, from_numpy)
 
 
 def _text(value: bytes) -> str:
@@ -214,7 +213,7 @@ def _restore_sequence(data: Sequence[Any], public: bool) -> Restore:
     return restore
 
 
-def _from_numpy(data: NDArray[Any], public: bool) -> Column:
+def _from_numpy(data: NDArray[Any], public: bool) -> OpenColumn:
     if data.ndim != 1:
         raise DataError(f"One column of values is needed. Got an array of {data.ndim} dimensions; pass one column.")
     mask = np.ma.getmaskarray(data) if isinstance(data, np.ma.MaskedArray) else None
@@ -226,26 +225,28 @@ def _from_numpy(data: NDArray[Any], public: bool) -> Column:
 
     kind = plain.dtype.kind
     if kind == "b":
-        return Column(plain, "bool", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(plain, "bool", missing, restore, from_numpy=True, typed=True)
     if kind in "iu":
-        return Column(plain, "int", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(plain, "int", missing, restore, from_numpy=True, typed=True)
     if kind == "f":
-        return Column(plain, "float", missing, restore, from_numpy=True, typed=True)
+        return OpenColumn(plain, "float", missing, restore, from_numpy=True, typed=True)
     if kind == "U":
-        return Column(plain.astype(object), "text", missing, restore, typed=True)
+        return OpenColumn(plain.astype(object), "text", missing, restore, typed=True)
     if kind == "S":  # char
         texts = np.empty(len(plain), dtype=object)
         texts[:] = [_text(value) for value in plain.tolist()]
-        return Column(texts, "text", missing, _as_bytes(restore), typed=True)
+        return OpenColumn(texts, "text", missing, _as_bytes(restore), typed=True)
     if kind == "M":
         days = plain.astype(DAY)
-        return Column(days, "date", either(missing, np.isnat(days)), restore, typed=True)
+        return OpenColumn(days, "date", either(missing, np.isnat(days)), restore, typed=True)
     if kind == "O":
         values: list[Any] = plain.tolist()
         if missing is not None:
             values = [None if gap else v for v, gap in zip(values, missing.tolist(), strict=True)]
         column = from_sequence(values, restore, public=public)
-        return Column(column.values, column.family, either(missing, column.missing), column.restore, column.from_numpy)
+        return OpenColumn(
+            column.values, column.family, either(missing, column.missing), column.restore, column.from_numpy
+        )
     raise DataError(
         f"NumPy arrays of dtype {plain.dtype} are not supported. Use numbers, true/false, text or datetime64."
     )
@@ -291,3 +292,134 @@ def fit_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         out[:] = values.tolist()
         return out
     return values
+
+
+def open_series(data: Any, *, public: bool = False) -> OpenColumn:
+    """Open a series through narwhals; the native library is already loaded, since its object was handed in.
+
+    Args:
+        data: The series.
+        public: Whether a column of objects comes back in a type that its values have no part in.
+    """
+    import narwhals as nw
+
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(data, pandas.Index | pandas.api.extensions.ExtensionArray):
+        return _open_pandas(data, pandas, public)
+    arrow = sys.modules.get("pyarrow")
+    native, unchunk = data, False
+    if arrow is not None and isinstance(data, arrow.Array):
+        native, unchunk = arrow.chunked_array([data]), True
+    try:
+        series = nw.from_native(native, series_only=True)
+    except TypeError:
+        hint = "pass one column, e.g. table['age']" if hasattr(type(data), "columns") else "use a list, array or series"
+        raise DataError(f"One column of values is needed. Got {type(data).__name__}; {hint}.") from None
+    if series.dtype == nw.Decimal:  # noise has more digits than the column: it comes back as floats
+        series = series.cast(nw.Float64)
+
+    def restore(values: NDArray[Any], keep: Mask | None) -> Any:
+        out = _rebuild(series, values, opened.family if opened.typed or not public else None, keep, nw)
+        return out.combine_chunks() if unchunk else out
+
+    opened = _open_series(series, nw, public, restore)
+    return opened
+
+
+def _open_pandas(data: Any, pandas: Any, public: bool) -> OpenColumn:
+    """Open what pandas hands out besides a Series: the array behind one (``.values``, ``.array``), or an index."""
+    if isinstance(data, pandas.MultiIndex):
+        raise DataError("One column of values is needed. Got an index of several levels; pass one level of it.")
+    column = open_series(pandas.Series(data), public=public)
+
+    def restore(values: NDArray[Any], keep: Mask | None) -> Any:
+        out = column.restore(values, keep)
+        return pandas.Index(out, name=data.name) if isinstance(data, pandas.Index) else out.array
+
+    return replace(column, restore=restore)
+
+
+def _open_series(series: Any, nw: Any, public: bool, restore: Restore) -> OpenColumn:
+    dtype = series.dtype
+    nulls = np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
+    missing = nulls if bool(nulls.any()) else None
+    if dtype == nw.Boolean:
+        values = np.asarray(series.fill_null(False).to_numpy() if missing is not None else series.to_numpy())
+        return OpenColumn(values.astype(np.bool_, copy=False), "bool", missing, restore, from_numpy=True, typed=True)
+    if dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
+        column = from_sequence(series.to_list(), restore)
+        return replace(column, missing=either(missing, column.missing), typed=True)
+    if dtype.is_integer():
+        values = np.asarray(series.fill_null(0).to_numpy() if missing is not None else series.to_numpy())
+        return OpenColumn(values, "int", missing, restore, from_numpy=True, typed=True)
+    if dtype.is_float():
+        values = np.asarray(series.fill_null(0.0).to_numpy() if missing is not None else series.to_numpy())
+        return OpenColumn(values, "float", missing, restore, from_numpy=True, typed=True)
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        raise DataError(
+            "Dates with a time zone are not supported, since their day depends on it. Turn them into dates first."
+        )
+    if dtype in (nw.Date, nw.Datetime):
+        stamps = np.asarray(series.to_numpy())
+        if stamps.dtype.kind == "M":
+            return OpenColumn(stamps.astype(DAY), "date", missing, restore, typed=True)
+    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object, nw.Unknown):
+        listed: list[Any] = series.to_list()
+        if missing is not None:
+            listed = [None if gap else v for v, gap in zip(listed, missing.tolist(), strict=True)]
+        column = from_sequence(listed, restore, public=public)
+        # pandas' object columns say nothing; narwhals guesses from their values.
+        typed = dtype not in (nw.Object, nw.Unknown) and getattr(series.to_native(), "dtype", None) != np.dtype(object)
+        if dtype == nw.String and column.family != "text":  # nothing but gaps
+            column = replace(column, values=np.full(len(listed), "", dtype=object), family="text")
+        return replace(
+            column,
+            missing=either(missing, column.missing),
+            categories=tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None,
+            typed=typed,
+        )
+    raise DataError(
+        f"Columns of type {dtype} are not supported. Convert them to numbers, text, true/false or dates first."
+    )
+
+
+def _rebuild(series: Any, values: NDArray[Any], family: Family | None, keep: Mask | None, nw: Any) -> Any:
+    """Return values in the library, type, name and index of ``series``, as far as they fit (family None: no type)."""
+    native = series.to_native()
+    same = _family_of_array(values) == family
+    listed: Any = values.tolist() if values.dtype == object or values.dtype.kind == "M" else values
+    if nw.dependencies.is_pandas_series(native):
+        index = native.index if keep is None else native.index[keep]
+        out = type(native)(listed, index=index, name=native.name, dtype=object if not len(values) else None)
+        return _cast(lambda: _astype_pandas(out, native.dtype), out) if same or not len(values) else out
+    if nw.dependencies.is_polars_series(native):
+        out = type(native)(native.name, listed)
+        return _cast(lambda: out.cast(native.dtype), out) if same or not len(values) else out
+    if series.implementation.is_pyarrow():
+        arrow = sys.modules["pyarrow"]
+        out = arrow.chunked_array([arrow.array(listed)])
+        if not (same or not len(values)):
+            return out
+        cast = _cast(lambda: out.cast(native.type), None)  # stamps need a cast, dictionaries the type from the start
+        return cast or _cast(lambda: arrow.chunked_array([arrow.array(listed, type=native.type)]), out)
+    return nw.new_series(series.name, listed, backend=series.implementation).to_native()
+
+
+def _astype_pandas(series: Any, dtype: Any) -> Any:
+    out = series.astype(dtype)
+    if series.dtype.kind == "i" and not bool((out == series).all()):
+        raise OverflowError  # pandas wraps around silently
+    return out
+
+
+def _cast(attempt: Callable[[], Any], fallback: Any) -> Any:
+    """Keep the column's own type where the noisy values fit it; -3 does not fit an unsigned column."""
+    try:
+        return attempt()
+    except Exception:  # each library has its own exception for a value that does not fit
+        return fallback
+
+
+def _family_of_array(values: NDArray[Any]) -> Family:
+    families: dict[str, Family] = {"b": "bool", "i": "int", "u": "int", "f": "float", "M": "date"}
+    return families.get(values.dtype.kind, "text")

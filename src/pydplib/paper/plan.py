@@ -25,7 +25,7 @@ REPETITIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PaperPlan:
     """A checked request; arguments as in ``dp_calculate``."""
 
     query: QueryType
@@ -62,7 +62,7 @@ def make_plan(
     realised: bool,
     has_epsilons: bool,
     repetitions: int,
-) -> Plan:
+) -> PaperPlan:
     """Return a plan, or say which arguments contradict each other."""
     query = parse_query_type(query_type)
     factor = _factor(noise_factor, role, record_epsilon)
@@ -82,7 +82,7 @@ def make_plan(
     if how != "search" and (has_epsilons or repetitions != REPETITIONS):
         name = "epsilons=" if has_epsilons else "repetitions="
         raise ParameterError(f"{name} is for Algorithm 1: add selector='search', or leave it out.")
-    return Plan(
+    return PaperPlan(
         query=query,
         factor=factor,
         record_epsilon=record_epsilon,

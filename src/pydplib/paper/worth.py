@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pydplib.guarantee import Guarantee, LocalDP, NoGuarantee
 from pydplib.paper.mechanism import flip_epsilon
-from pydplib.paper.plan import Plan
+from pydplib.paper.plan import PaperPlan
 from pydplib.paper.words import Kind
 
 _MISSING_SHOWS = "records with a missing value were left out, which shows whose value is missing"
 
 
-def record_epsilon(plan: Plan, kind: Kind, *, span: tuple[float, float], sensitivity: float, scale: float) -> float:
+def record_epsilon(
+    plan: PaperPlan, kind: Kind, *, span: tuple[float, float], sensitivity: float, scale: float
+) -> float:
     """Return the privacy loss of one record (for aggregates: of one patient) from the noise alone.
 
     A record moves its own value across the whole range, so the loss is range / scale: n times the paper's
@@ -24,7 +26,7 @@ def record_epsilon(plan: Plan, kind: Kind, *, span: tuple[float, float], sensiti
     return (span[1] - span[0]) / scale
 
 
-def guarantee_from_data(plan: Plan, kind: Kind, *, shows_extremes: bool, scale: float, shared: bool) -> Guarantee:
+def guarantee_from_data(plan: PaperPlan, kind: Kind, *, shows_extremes: bool, scale: float, shared: bool) -> Guarantee:
     """Return the guarantee where the scale was computed from the column.
 
     Only true/false in closed form has one: its flip probability is the middle of the band, and
@@ -50,13 +52,13 @@ def guarantee_from_data(plan: Plan, kind: Kind, *, shows_extremes: bool, scale: 
     return NoGuarantee(reason)
 
 
-def guarantee_from_public(plan: Plan, epsilon: float) -> Guarantee:
+def guarantee_from_public(plan: PaperPlan, epsilon: float) -> Guarantee:
     """Return the guarantee where nothing but public facts decided."""
     return NoGuarantee(_MISSING_SHOWS) if plan.on_missing == "drop" else LocalDP(epsilon)
 
 
 def notes_for(
-    plan: Plan,
+    plan: PaperPlan,
     kind: Kind,
     *,
     stretched: bool,

@@ -30,7 +30,7 @@ _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierPoint:
+class RiskLossPoint:
     """What one k costs: a point of the risk-utility frontier.
 
     Attributes:
@@ -41,7 +41,7 @@ class FrontierPoint:
         suppressed: Share of the rows that were left out.
 
     Examples:
-        >>> FrontierPoint(5, 0.2, 0.03, 0.27, 0.05).k
+        >>> RiskLossPoint(5, 0.2, 0.03, 0.27, 0.05).k
         5
     """
 
@@ -217,24 +217,24 @@ def loss_per_column(loss: Loss, *, title: str = "", caption: str = "") -> Figure
 
 
 def risk_utility(
-    points: Sequence[FrontierPoint], *, chosen: int | None = None, title: str = "", caption: str = ""
+    points: Sequence[RiskLossPoint], *, chosen: int | None = None, title: str = "", caption: str = ""
 ) -> Figure:
     """Return the frontier between risk and loss: what every k leaves of the risk, and what it costs.
 
     Args:
-        points: One per k; see ``FrontierPoint``.
+        points: One per k; see ``RiskLossPoint``.
         chosen: The k that was taken, which is marked.
         title: What the figure shows.
         caption: What is guaranteed about it, in words.
 
     Examples:
-        >>> points = [FrontierPoint(2, 0.5, 0.1, 0.17, 0.05), FrontierPoint(5, 0.2, 0.03, 0.27, 0.05)]
+        >>> points = [RiskLossPoint(2, 0.5, 0.1, 0.17, 0.05), RiskLossPoint(5, 0.2, 0.03, 0.27, 0.05)]
         >>> risk_utility(points, chosen=5).data[0].x
         (50.0, 20.0)
     """
     if not points:
         raise ParameterError("risk_utility needs at least one point.")
-    groups: dict[tuple[float, float], list[FrontierPoint]] = {}
+    groups: dict[tuple[float, float], list[RiskLossPoint]] = {}
     for point in sorted(points, key=lambda point: point.k):
         groups.setdefault((point.risk, point.loss), []).append(point)
     # Several k can have the same best table: one mark with all their names.

@@ -1,4 +1,4 @@
-"""Figures of clinical statistics as journals print them: survival curves, forest plots, ROC curves."""
+"""Figures of clinical statistics as journals print them: survival curves, forest plots, ROC curves, Table 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydplib.plot._parts import empty_figure, set_narrow
 from pydplib.plot._theme import COLORWAY
 from pydplib.release.findings import ends_text, p_text, show
 
-PICTURES = ("curves", "forest", "roc")
+PICTURES = ("curves", "forest", "roc", "table")
 """How clinical statistics are drawn."""
 
 _MOST_TICKS = 7
@@ -31,6 +31,8 @@ def draw_clinical(release: Any, picture: str, *, title: str, caption: str) -> Fi
         title: What it shows.
         caption: What is guaranteed about it.
     """
+    if picture == "table":
+        return _table(release, title, "\n".join((release.printed.caption, *release.notes)))
     drawer = {"curves": _curves, "forest": _forest, "roc": _roc}[picture]
     return drawer(release, title, f"{_interval_words(release)}\n{caption}")
 
@@ -228,4 +230,38 @@ def _roc(release: Any, title: str, caption: str) -> Figure:
             xref="paper", yref="paper", x=0.98, y=0.06, xanchor="right", showarrow=False,
         )  # fmt: skip
     fig.update_layout(showlegend=False, xaxis={"range": [-0.01, 1.01]}, yaxis={"range": [-0.01, 1.03]})
+    return fig
+
+
+_LINE, _SIGN = 21, 6.4
+"""Height of a line of a printed table, and width of a sign of it, in pixels."""
+
+
+def _table(release: Any, title: str, caption: str) -> Figure:
+    """Draw a printed table: words in columns, with the three rules of journals."""
+    printed = release.printed
+    rows = [printed.head, *printed.rows]
+    widths = [max(len(row[at]) for row in rows) * _SIGN + 18 for at in range(len(rows[0]))]
+    wide, high = sum(widths), _LINE * len(rows)
+    fig = empty_figure("", "", title, caption, high + 40)
+    fig.add_trace(
+        go.Scatter(x=[0, wide], y=[0, high], mode="markers", marker={"opacity": 0}, hoverinfo="skip", showlegend=False)
+    )
+    for number, row in enumerate(rows):
+        left = 0.0
+        for at, (word, width) in enumerate(zip(row, widths, strict=True)):
+            if word.strip():
+                fig.add_annotation(
+                    text=f"<b>{word}</b>" if number == 0 else word, x=left if at == 0 else left + width / 2,
+                    y=high - _LINE * (number + 0.5), xanchor="left" if at == 0 else "center", showarrow=False,
+                    font={"size": 12},
+                )  # fmt: skip
+            left += width
+    for place, thick in ((high, 1.6), (high - _LINE, 0.8), (0, 1.6)):
+        fig.add_shape(type="line", x0=0, x1=wide, y0=place, y1=place, line={"width": thick, "color": "#7a8490"})
+    hidden = {"visible": False, "showgrid": False, "zeroline": False}
+    fig.update_layout(
+        xaxis={**hidden, "range": [-4, wide + 4]}, yaxis={**hidden, "range": [-2, high + 2]},
+        margin={"l": 12, "r": 12, "t": 16, "b": 16},
+    )  # fmt: skip
     return fig

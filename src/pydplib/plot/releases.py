@@ -18,6 +18,11 @@ from pydplib.plot._parts import ORIGINAL_SHOWN, faint, fit_labels, may_be_noise
 from pydplib.plot._series import Box, bar, box, line
 from pydplib.plot._theme import COLORWAY, TONES
 from pydplib.plot.clinic import PICTURES, draw_clinical
+from pydplib.release.postprocess import box_data, tidy_table
+from pydplib.release.statistics import STATISTICS
+from pydplib.release.statistics.noise import confidence_words
+from pydplib.release.statistics.rows_per_person import beyond_note
+from pydplib.release.words import show_margin, words_of
 
 KINDS = ("bar", "points", "heatmap", "box", "bubbles")
 """How a release can be drawn; by default what suits its statistic and axes."""
@@ -86,8 +91,6 @@ def draw_release(release: Any, *, original: Any = None, kind: str | None = None,
 
 
 def _kind(release: Any) -> str:
-    from pydplib.release.statistics import STATISTICS
-
     if release.is_count and len(release.axes) >= 2:
         return "heatmap"
     kind = STATISTICS.get(release.statistic)
@@ -104,15 +107,11 @@ def _check_axes(release: Any, kind: str) -> None:
 
 
 def _noun(release: Any) -> str:
-    from pydplib.release.statistics import STATISTICS
-
     kind = STATISTICS.get(release.statistic)
     return str(release.statistic) if kind is None else kind.noun
 
 
 def _title(release: Any) -> str:
-    from pydplib.release.words import words_of
-
     words = words_of(release.question)
     return words[:1].upper() + words[1:]
 
@@ -126,10 +125,6 @@ def caption_of(release: Any, kind: str, *, left_out: str = "", shows_original: b
         left_out: What is not in the picture, in a sentence.
         shows_original: Whether the owner had exact values drawn as well.
     """
-    from pydplib.release.statistics.noise import confidence_words
-    from pydplib.release.statistics.rows_per_person import beyond_note
-    from pydplib.release.words import show_margin
-
     means, often = "", confidence_words(release.confidence)
     if release.margins is not None and release.margin_unit == "rows":
         most = show_margin(max(release.margins), whole=True)
@@ -471,14 +466,10 @@ def _heatmap(release: Any, words: dict[str, Any]) -> Figure:
 
 
 def _tidied(release: Any) -> Any:
-    from pydplib.release.postprocess import tidy_table
-
     return tidy_table(release)
 
 
 def _boxes(release: Any, words: dict[str, Any]) -> Figure:
-    from pydplib.release.postprocess import box_data
-
     # Groups that the noise alone could have made are left out: judged by noisy numbers only.
     least = max(release.margins or (0,))
     found = [one for one in box_data(release) if one.rows > 2 * least] or list(box_data(release))

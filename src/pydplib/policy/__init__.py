@@ -5,7 +5,7 @@ Pure functions over values: nothing here reads a file, a clock or a row of data.
 
 from __future__ import annotations
 
-from pydplib.policy.flow import Audience, Decision, Output, Source, can_flow, check_flow, may_flow, open_names
+from pydplib.policy.flow import Decision, FlowAudience, FlowSource, Output, can_flow, check_flow, may_flow, open_names
 from pydplib.policy.labels import (
     DECLASSIFIERS,
     LABEL_MEANINGS,
@@ -33,6 +33,8 @@ from pydplib.policy.policy import (
 )
 from pydplib.policy.roles import (
     NEW_MEMBER,
+    OWNER,
+    PARTNER_ROLES,
     ROLES,
     Power,
     Role,
@@ -45,6 +47,7 @@ from pydplib.policy.roles import (
     check_read_ledger,
     check_use,
     parse_role,
+    roles_with,
 )
 from pydplib.policy.rules import ALL, ANY, GROUP, PolicyRule
 
@@ -61,10 +64,13 @@ __all__ = [
     "LABEL_WORDS",
     "NEW_MEMBER",
     "NOISE_FACTORS",
+    "OWNER",
+    "PARTNER_ROLES",
     "ROLES",
-    "Audience",
     "Decision",
     "DefaultBudget",
+    "FlowAudience",
+    "FlowSource",
     "NoiseFactor",
     "Output",
     "OutputLabel",
@@ -72,7 +78,6 @@ __all__ = [
     "PolicyRule",
     "Power",
     "Role",
-    "Source",
     "Terms",
     "can_declassify",
     "can_edit_rights",
@@ -96,5 +101,6 @@ __all__ = [
     "parse_label",
     "parse_noise_factor",
     "parse_role",
+    "roles_with",
     "settle_epsilon",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ from pydplib.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FlowSource:
     """What an output is made from.
 
     Args:
@@ -24,9 +24,11 @@ class Source:
         fields: The fields that the output speaks of.
         filters: The fields that its conditions use.
         identifiers: Those fields of the project that identify a person.
+        computed: Computed column -> the fields that it is computed from. A row that opens all of these opens the column
+            too; a row that names the column opens it alone.
 
     Examples:
-        >>> Source("pirads", fields=["age"]).fields == frozenset(["age"])
+        >>> FlowSource("pirads", fields=["age"]).fields == frozenset(["age"])
         True
     """
 
@@ -34,6 +36,7 @@ class Source:
     fields: frozenset[str] = frozenset()
     filters: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
+    computed: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def __init__(
         self,
@@ -42,26 +45,33 @@ class Source:
         fields: Iterable[str] = (),
         filters: Iterable[str] = (),
         identifiers: Iterable[str] = (),
+        computed: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         for name, value in (
             ("project", project),
             ("fields", frozenset(fields)),
             ("filters", frozenset(filters)),
             ("identifiers", frozenset(identifiers)),
+            ("computed", tuple((name, frozenset(inputs)) for name, inputs in sorted((computed or {}).items()))),
         ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, schema: Schema, *, project: str, fields: Iterable[str] = (), filters: Iterable[str] = ()) -> Source:
+    def of(cls, schema: Schema, *, project: str, fields: Iterable[str] = (), filters: Iterable[str] = ()) -> FlowSource:
         """Return a source whose identifiers are those that the schema declares, and the person column."""
         identifiers = {name for name, column in schema.columns.items() if column.label == "identifier"}
         if schema.person:
             identifiers.add(schema.person)
-        return cls(project, fields=fields, filters=filters, identifiers=identifiers)
+        computed = {
+            name: column.formula.columns
+            for name, column in schema.columns.items()
+            if column.formula is not None and column.formula.columns
+        }
+        return cls(project, fields=fields, filters=filters, identifiers=identifiers, computed=computed)
 
 
 @dataclass(frozen=True, slots=True)
-class Audience:
+class FlowAudience:
     """Who would get it.
 
     Args:
@@ -84,11 +94,13 @@ class Output:
         label: How much it gives away.
         epsilon: What it costs, if it is differentially private.
         paper_mode: Whether it is paper-mode data, which carry no guarantee.
+        synthetic: Whether it is a synthetic table.
     """
 
     label: OutputLabel
     epsilon: float | None = None
     paper_mode: bool = False
+    synthetic: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", parse_label(self.label))
@@ -113,7 +125,7 @@ class Decision:
 
 
 def may_flow(
-    source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date
+    source: FlowSource, audience: FlowAudience, output: Output, purpose: str, *, policy: Policy, on: dt.date
 ) -> Decision:
     """Return whether ``output`` of ``source`` may go to ``audience`` for ``purpose``. Denied unless a row allows it.
 
@@ -128,7 +140,7 @@ def may_flow(
     Examples:
         >>> import datetime as dt
         >>> today = dt.date(2026, 1, 1)
-        >>> partner, ages = Audience("third_party"), Source("pirads", fields=["age"])
+        >>> partner, ages = FlowAudience("third_party"), FlowSource("pirads", fields=["age"])
         >>> bool(may_flow(ages, partner, Output("dp_high", epsilon=0.2), "research", policy=Policy(), on=today))
         True
         >>> may_flow(ages, partner, Output("raw"), "research", policy=Policy(), on=today).reason
@@ -148,13 +160,15 @@ def may_flow(
     return Decision(False, f"Denied: {nearest[1]}", nearest[2])
 
 
-def can_flow(source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date) -> bool:
+def can_flow(
+    source: FlowSource, audience: FlowAudience, output: Output, purpose: str, *, policy: Policy, on: dt.date
+) -> bool:
     """Return whether ``may_flow`` allows it."""
     return may_flow(source, audience, output, purpose, policy=policy, on=on).allow
 
 
 def check_flow(
-    source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date
+    source: FlowSource, audience: FlowAudience, output: Output, purpose: str, *, policy: Policy, on: dt.date
 ) -> Decision:
     """Return the decision if it is yes; raise ``PolicyError`` with the reason if it is no."""
     decision = may_flow(source, audience, output, purpose, policy=policy, on=on)
@@ -164,7 +178,7 @@ def check_flow(
 
 
 def open_names(
-    source: Source, audience: Audience, output: Output, purpose: str, *, policy: Policy, on: dt.date
+    source: FlowSource, audience: FlowAudience, output: Output, purpose: str, *, policy: Policy, on: dt.date
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return those of a source's fields, and those of its filters, that ``may_flow`` allows one at a time.
 
@@ -173,13 +187,13 @@ def open_names(
 
     Examples:
         >>> import datetime as dt
-        >>> source = Source("pirads", fields=["age", "patient_id"], filters=["age"], identifiers=["patient_id"])
-        >>> who, what = Audience("third_party"), Output("dp_high", epsilon=0.2)
+        >>> source = FlowSource("pirads", fields=["age", "patient_id"], filters=["age"], identifiers=["patient_id"])
+        >>> who, what = FlowAudience("third_party"), Output("dp_high", epsilon=0.2)
         >>> fields, filters = open_names(source, who, what, "research", policy=Policy(), on=dt.date(2026, 1, 1))
         >>> sorted(fields), sorted(filters)
         (['age'], ['age'])
     """
-    bare = Source(source.project)
+    bare = FlowSource(source.project)
     rules = [
         rule
         for rule in _rules_for(source, audience, policy)
@@ -187,13 +201,13 @@ def open_names(
     ]
 
     def opened(names: frozenset[str], which: Literal["fields", "filters"]) -> frozenset[str]:
-        inside = (names - _beyond(names, getattr(rule, which), output) for rule in rules)
+        inside = (names - _beyond(names, getattr(rule, which), source, output) for rule in rules)
         return frozenset[str]().union(*inside) - _identifying(names, source, output)
 
     return opened(source.fields, "fields"), opened(source.filters, "filters")
 
 
-def _rules_for(source: Source, audience: Audience, policy: Policy) -> list[PolicyRule]:
+def _rules_for(source: FlowSource, audience: FlowAudience, policy: Policy) -> list[PolicyRule]:
     """Return the rows that mention an audience in the project of a source."""
     return [
         rule
@@ -203,7 +217,7 @@ def _rules_for(source: Source, audience: Audience, policy: Policy) -> list[Polic
 
 
 def _judge(
-    rule: PolicyRule, source: Source, audience: Audience, output: Output, purpose: str, on: dt.date
+    rule: PolicyRule, source: FlowSource, audience: FlowAudience, output: Output, purpose: str, on: dt.date
 ) -> tuple[int, str | None]:
     """Return how many checks passed and why the next one failed; none if all passed."""
     who = f"'{audience.role}'"
@@ -218,6 +232,10 @@ def _judge(
             not output.paper_mode or rule.paper_mode,
             f"paper-mode data carry no guarantee, and the owner has not switched them on for {who}.",
         ),
+        (
+            not output.synthetic or rule.synthetic,
+            f"the owner has not switched on synthetic tables for {who}.",
+        ),
         *_field_checks(rule, source, output, who),
         *_epsilon_checks(rule, output, who),
     ]
@@ -227,7 +245,7 @@ def _judge(
     return len(checks), None
 
 
-def _field_checks(rule: PolicyRule, source: Source, output: Output, who: str) -> list[tuple[bool, str]]:
+def _field_checks(rule: PolicyRule, source: FlowSource, output: Output, who: str) -> list[tuple[bool, str]]:
     identifying = _identifying(source.fields | source.filters, source, output)
     checks = [
         (
@@ -237,19 +255,26 @@ def _field_checks(rule: PolicyRule, source: Source, output: Output, who: str) ->
         )
     ]
     for what, asked, allowed in (("fields", source.fields, rule.fields), ("filters", source.filters, rule.filters)):
-        beyond = _beyond(asked, allowed, output)
+        beyond = _beyond(asked, allowed, source, output)
         checks.append((not beyond, f"the rule for {who} does not open the {what} {_names(beyond)}."))
     return checks
 
 
-def _identifying(names: frozenset[str], source: Source, output: Output) -> frozenset[str]:
+def _identifying(names: frozenset[str], source: FlowSource, output: Output) -> frozenset[str]:
     """Return those names that this output may not use because they identify a person."""
     return frozenset[str]() if output.label in ("raw", "public") else names & source.identifiers
 
 
-def _beyond(names: frozenset[str], allowed: tuple[str, ...], output: Output) -> frozenset[str]:
-    """Return those names that a row does not open to this output; what is public uses none that could be closed."""
-    return frozenset[str]() if output.label == "public" or allowed == ALL else names - set(allowed)
+def _beyond(names: frozenset[str], allowed: tuple[str, ...], source: FlowSource, output: Output) -> frozenset[str]:
+    """Return those names that a row does not open to this output; what is public uses none that could be closed.
+
+    A computed column is open where all that it is computed from is, and where the row names it.
+    """
+    if output.label == "public" or allowed == ALL:
+        return frozenset[str]()
+    opened = set(allowed)
+    opened |= {name for name, inputs in source.computed if inputs <= opened}
+    return names - opened
 
 
 def _epsilon_checks(rule: PolicyRule, output: Output, who: str) -> list[tuple[bool, str]]:

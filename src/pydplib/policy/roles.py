@@ -58,6 +58,10 @@ _POWER_WORDS: Mapping[Power, str] = MappingProxyType(
 """Each power in the words of a refusal."""
 
 
+Tone: TypeAlias = Literal["neutral", "info", "good", "warning"]
+"""The family of a colour."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """Who somebody is to the data.
@@ -69,6 +73,8 @@ class Role:
         noise_factor: The noise that it gets; none for roles that do not ask.
         label: The most that it gets unless the owner says otherwise.
         powers: What it may do.
+        icon: The name of its icon, for whoever draws it.
+        tone: The family of its colour: ``"neutral"``, ``"info"``, ``"good"``, ``"warning"``.
 
     Examples:
         >>> ROLES["third_party"].noise_factor.name, ROLES["third_party"].label
@@ -81,6 +87,8 @@ class Role:
     noise_factor: NoiseFactor | None
     label: OutputLabel
     powers: frozenset[Power]
+    icon: str = "user"
+    tone: Tone = "neutral"
 
     def __str__(self) -> str:
         return self.title
@@ -98,6 +106,8 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 NOISE_FACTORS["low"],
                 "raw",
                 frozenset(get_args(Power)) - {"make_request"},
+                icon="key-round",
+                tone="info",
             ),
             Role(
                 "collaborator",
@@ -106,6 +116,8 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 NOISE_FACTORS["medium"],
                 "dp_medium",
                 frozenset(["ask", "make_request", "read_project", "read_templates"]),
+                icon="handshake",
+                tone="good",
             ),
             Role(
                 "third_party",
@@ -115,6 +127,8 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 NOISE_FACTORS["high"],
                 "dp_high",
                 frozenset(["ask", "make_request", "read_project"]),
+                icon="building-2",
+                tone="warning",
             ),
             Role(
                 "radiologist",
@@ -123,6 +137,8 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 None,
                 "public",
                 frozenset(["capture", "import_records", "read_project", "read_templates", "see_raw"]),
+                icon="stethoscope",
+                tone="info",
             ),
             Role(
                 "data_protection_officer",
@@ -131,14 +147,24 @@ ROLES: Mapping[str, Role] = MappingProxyType(
                 None,
                 "public",
                 frozenset(["erase", "read_all_ledgers", "read_log", "read_project"]),
+                icon="shield-check",
+                tone="neutral",
             ),
         )
     }
 )
 """All roles by name."""
 
+OWNER = "owner"
+"""The role of whoever makes a project."""
+
 NEW_MEMBER = "third_party"
 """The role in which everybody starts."""
+
+PARTNER_ROLES: tuple[str, ...] = tuple(
+    role.name for role in ROLES.values() if "ask" in role.powers and "see_raw" not in role.powers
+)
+"""The roles of those who ask and do not hold the data."""
 
 
 def parse_role(role: object) -> Role:
@@ -164,6 +190,16 @@ def can_use(role: object, power: Power) -> bool:
         (True, False)
     """
     return power in parse_role(role).powers
+
+
+def roles_with(power: Power) -> tuple[str, ...]:
+    """Return the names of the roles that have a power.
+
+    Examples:
+        >>> roles_with("edit_policy")
+        ('owner',)
+    """
+    return tuple(role.name for role in ROLES.values() if power in role.powers)
 
 
 def check_use(role: object, power: Power) -> None:

@@ -37,6 +37,7 @@ class PolicyRule:
         purpose: What the outputs may be used for; ``"*"`` for any.
         project: The project whose data it opens; ``"*"`` for any.
         paper_mode: Whether data without a guarantee (paper mode) may go there too; the owner's explicit switch.
+        synthetic: Whether synthetic tables may be bought, at the price and of the fields that the row opens.
 
     Examples:
         >>> rule = PolicyRule("third_party", "dp_high", fields=("age", "pirads"), epsilon_per_question=0.5, budget=2)
@@ -54,6 +55,7 @@ class PolicyRule:
     purpose: str = ANY
     project: str = ANY
     paper_mode: bool = False
+    synthetic: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", parse_label(self.label))
@@ -94,7 +96,7 @@ class PolicyRule:
         values: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
-            if value is None or (item.name == "paper_mode" and not value):
+            if value is None or (isinstance(item.default, bool) and value == item.default):
                 continue
             if isinstance(value, dt.date):
                 value = value.isoformat()

@@ -20,8 +20,8 @@ from pydplib.engine.exact import integers
 from pydplib.errors import ParameterError
 from pydplib.guarantee import PureDP, Relation
 from pydplib.noise.tap import add_laplace
+from pydplib.release.array_values import Grid, as_values, bin_counts, grid_sums, is_missing, point_counts, to_array
 from pydplib.release.axes import Axis, show_key
-from pydplib.release.counting import Grid, bin_counts, grid_sums, point_counts
 from pydplib.release.public import (
     check_bounds,
     check_edges,
@@ -39,7 +39,6 @@ from pydplib.release.statistics.quantiles import QuantileNoise
 from pydplib.release.statistics.question import SHIFT
 from pydplib.release.statistics.sum import SumNoise
 from pydplib.release.statistics.variance import VarianceNoise
-from pydplib.release.values import as_values, is_missing, to_array
 
 _FINE = 30  # binary digits of the grid of sums and means: far finer than any noise
 _FINE_SQUARES = 19  # and of variances, so that sums of squares stay exact

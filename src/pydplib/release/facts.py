@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import canonical_json, sha256_hex
 from pydplib.budget.units import exact
-from pydplib.engine import Bound, ExactTable, Measure, Plan
+from pydplib.engine import Bound, ExactTable, Measure, Plan, Table
 from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
 from pydplib.release.axes import Axis
@@ -249,6 +249,22 @@ class Purchase:
         parameters = {"declared": self.facts.fingerprint, "noise": self.noise.to_dict(), "version": 1}
         # 95 % is what every key has meant since the first: it is not written down.
         return parameters if self.confidence == COVERAGE else parameters | {"confidence": str(self.confidence)}
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What the engine will be asked: the plan, or the tables of counts that the answer is made of."""
+        return self.question.plans(self.facts, self.plan)
+
+    def count(self, table: Table) -> ExactTable:
+        """Return an engine's exact integers: those of the plan, or of all tables one after the other.
+
+        Private: only ever called after the debit, or for the owner's own eyes.
+        """
+        plans = self.plans
+        if plans == (self.plan,):
+            return table.aggregate(self.plan)
+        cells = np.concatenate([counted.ravel() for counted in table.tables(plans)])
+        return ExactTable(self.plan, (), (cells,))
 
     def expect(self, size: float | None) -> Expected:
         """Return the margin that the release will have, as far as public facts tell.

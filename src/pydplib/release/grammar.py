@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast, get_args
 
-from pydplib.engine import Condition, OneRow, Where
+from pydplib.engine import OneRow, RowCondition, Where
 from pydplib.engine.conditions import AnyOf
 from pydplib.engine.persons import Rule
 from pydplib.errors import QuestionError, did_you_mean
@@ -62,14 +62,14 @@ def parse_question(text: str, schema: Schema, *, unknown_keys: bool = False) -> 
           maen age
           ^^^^
     """
-    return _Parser(text, schema, unknown_keys).question()
+    return _QuestionParser(text, schema, unknown_keys).question()
 
 
 def _is_number(text: str) -> bool:
     return re.fullmatch(r"[0-9.]+", text) is not None
 
 
-class _Parser:
+class _QuestionParser:
     def __init__(self, text: str, schema: Schema, unknown_keys: bool) -> None:
         # What is echoed in an error must not move a terminal's cursor or hide words.
         self.text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text.split()))
@@ -239,10 +239,10 @@ class _Parser:
             self._fail(token, f'The name of this column needs quotes: "{quoted}".')
         self._fail(token, f"The table has no column '{token.text}'.{did_you_mean(token.text, self.schema.columns)}")
 
-    def where(self) -> list[Condition]:
+    def where(self) -> list[RowCondition]:
         return self._conditions("where")
 
-    def _conditions(self, word: str) -> list[Condition]:
+    def _conditions(self, word: str) -> list[RowCondition]:
         if not self.take(word):
             return []
         found = [self._either()]
@@ -260,7 +260,7 @@ class _Parser:
         self.place -= 1
         self._fail(self._peek(), "'and' with 'or' needs brackets: where (a = 1 or b = 2) and c = 3.")
 
-    def _either(self) -> Condition:
+    def _either(self) -> RowCondition:
         """Take one condition, or several with "or" between; in brackets where "and" follows."""
         self._closed = self.take("(")
         found = [self._condition()]
@@ -270,7 +270,7 @@ class _Parser:
             self._fail(self._peek(), "A bracket is not closed.")
         return found[0] if len(found) == 1 else AnyOf(*found)
 
-    def _condition(self) -> Condition:
+    def _condition(self) -> RowCondition:
         name = self.column(f"a column after '{self.tokens[self.place - 1].text}'")
         where = Where(name)
         sign = self._next("a comparison (=, <, between, in, is)")
@@ -292,7 +292,7 @@ class _Parser:
             return where.eq(self._value(name))
         if sign.word in _SIGNS:
             value = self._value(name)
-            compared: Condition = getattr(where, _SIGNS[sign.word])(value)
+            compared: RowCondition = getattr(where, _SIGNS[sign.word])(value)
             return compared
         known = [*_SIGNS, "between", "in", "not in", "is missing", "is present"]
         self._fail(sign, f"'{sign.text}' is no comparison.{did_you_mean(sign.word, known)}")

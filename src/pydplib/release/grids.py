@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from pydplib.budget.units import exact
-from pydplib.engine import Condition, Measure, number_bounds
+from pydplib.engine import Measure, RowCondition, number_bounds
 from pydplib.engine.bounding import Bound
 from pydplib.engine.plan import ROWS_CEILING, WHOLE_LIMIT
 from pydplib.errors import QuestionError
@@ -82,7 +82,7 @@ def _fit(step: Fraction | None, width: float, most: int) -> float:
     return fitted
 
 
-def narrowed_bounds(column: Column, name: str, where: Iterable[Condition]) -> Bounds:
+def narrowed_bounds(column: Column, name: str, where: Iterable[RowCondition]) -> Bounds:
     """Return the public bounds of a column among the rows that meet the conditions.
 
     Rows "where age between 60 and 70" have ages between 60 and 70: the question says so, and a narrower range needs
@@ -90,7 +90,7 @@ def narrowed_bounds(column: Column, name: str, where: Iterable[Condition]) -> Bo
 
     Examples:
         >>> from pydplib.schema import Number
-        >>> narrowed_bounds(Number(18, 100), "age", [Condition("age", "between", (60, 70))])
+        >>> narrowed_bounds(Number(18, 100), "age", [RowCondition("age", "between", (60, 70))])
         (60.0, 70.0)
     """
     low, high = number_bounds(column)

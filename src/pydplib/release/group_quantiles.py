@@ -26,7 +26,7 @@ _ALONE = 1.644854  # leaves 5 %: a group that noise makes more often than this i
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QuantileReading:
     """Quantiles of groups as one noisy table tells them; arrays of groups by shares, in the column's unit.
 
     Attributes:
@@ -94,7 +94,7 @@ def read_quantiles(
     *,
     confidence: float = COVERAGE,
     reaches: Reaches | None = None,
-) -> Reading:
+) -> QuantileReading:
     """Return quantiles of groups with intervals from counts with equal, independent Laplace noise.
 
     Proof (privacy): a function of noisy counts and public edges, so post-processing.
@@ -144,7 +144,7 @@ def read_quantiles(
     doubtful = rows <= (
         noise_reach((np.array(bins), np.array(0)), (1.0, 0.0), scale, _ALONE) if reaches is None else reaches.rows
     )
-    return Reading(np.clip(values, low, high), low, high, rows, np.atleast_1d(doubtful) & (scale > 0))
+    return QuantileReading(np.clip(values, low, high), low, high, rows, np.atleast_1d(doubtful) & (scale > 0))
 
 
 def _without_empty_bins(cells: Floats, scale: float) -> Floats:

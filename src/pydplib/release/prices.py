@@ -85,7 +85,7 @@ class Price(Shown):
         >>> price = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0)).price(dp.Count(), epsilon=0.5)
         >>> price.epsilon, price.margin95, price.affordable, price.total
         (0.5, 6, True, 500000000)
-        >>> dp.Price.from_dict(price.to_dict()) == price
+        >>> dp.release.Price.from_dict(price.to_dict()) == price
         True
     """
 

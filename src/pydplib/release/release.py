@@ -20,7 +20,7 @@ from pydplib.release.findings import Finding, population_of
 from pydplib.release.frames import release_frame
 from pydplib.release.postprocess import box_data, points, tidy_table
 from pydplib.release.statistics.noise import COVERAGE, MarginUnit, confidence_words
-from pydplib.release.statistics.question import is_count_of
+from pydplib.release.statistics.question import STATISTICS, Printed, is_count_of
 from pydplib.release.stored import check_stored
 from pydplib.release.words import release_html, release_text
 
@@ -289,6 +289,12 @@ class Release:
     def statistic(self) -> str:
         """The word of the question: count, mean, histogram, ..."""
         return str(self.question.get("ask", "release"))
+
+    @property
+    def printed(self) -> Printed | None:
+        """The release as journals print it, where its statistic has such a form: Table 1."""
+        kind = STATISTICS.get(self.statistic)
+        return None if kind is None else kind.print_release(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain values, ready for JSON.

@@ -15,6 +15,7 @@ from pydplib.budget.keys import ReleaseKey, check_name
 from pydplib.budget.ledger import Ledger, Quote
 from pydplib.budget.memory import MemoryLedger
 from pydplib.budget.rules import Remaining
+from pydplib.budget.sqlite import SqliteLedger
 from pydplib.budget.store_ledger import UNSPECIFIED
 from pydplib.budget.today import Today
 from pydplib.budget.units import NANO
@@ -24,23 +25,26 @@ from pydplib.errors import BudgetError, EngineError, ParameterError, PydplibErro
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP, Relation
 from pydplib.policy import (
     ROLES,
-    Audience,
+    FlowAudience,
+    FlowSource,
     NoiseFactor,
     Output,
     OutputLabel,
     Policy,
-    Source,
     Terms,
     check_flow,
     check_spend,
     check_use,
     parse_role,
 )
-from pydplib.release.accounts import Purse, binding, find_account
+from pydplib.release.accounts import SessionAccount, binding, find_account
 from pydplib.release.facts import Facts, Purchase
+from pydplib.release.joint_purchases import Together, answer_from_tables, buy_tables, price_tables
+from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
+from pydplib.release.measured_tables import MeasuredTables
 from pydplib.release.prices import WEIGHS, Accuracy, Agreement, Price, agree, delta_of, telling
 from pydplib.release.public import check_epsilon
-from pydplib.release.records import RecordRelease
+from pydplib.release.records import RecordRelease, hand_over_records
 from pydplib.release.release import Release
 from pydplib.release.statistics.count import Count, Counting
 from pydplib.release.statistics.noise import COVERAGE
@@ -49,7 +53,9 @@ from pydplib.release.statistics.rows_per_person import RowsPerPerson, beyond_wor
 from pydplib.release.words import words_of
 
 if TYPE_CHECKING:
+    from pydplib.capture import Template
     from pydplib.release.measured_tables import MeasuredTables
+    from pydplib.synthesis.rules import Impossible
     from pydplib.synthesis.table import SyntheticTable
 
 SIZE_SHARE = Fraction(1, 10)
@@ -403,8 +409,6 @@ class Session(Shown):
             PolicyError: The role may not get this.
             QuestionError: A question is no table of counts over public keys.
         """
-        from pydplib.release.joint_purchases import Together, buy_tables
-
         return buy_tables(self, questions, Together(epsilon, each, delta, confidence))
 
     def price_all(
@@ -425,8 +429,6 @@ class Session(Shown):
             delta: As for ``release_all``; the margins without it are shown next to the others.
             confidence: How often margins cover.
         """
-        from pydplib.release.joint_purchases import Together, price_tables
-
         return price_tables(self, questions, Together(epsilon, each, delta, confidence))
 
     def synthesize(
@@ -439,6 +441,7 @@ class Session(Shown):
         delta: float | None = None,
         noise_factor: str | int | None = None,
         find: bool = True,
+        impossible: Template | Iterable[Impossible] = (),
         progress: Callable[[str, int, int], None] | None = None,
     ) -> SyntheticTable:
         """Return a synthetic table: rows of nobody that show what was measured with noise; one price, one ledger entry.
@@ -455,9 +458,12 @@ class Session(Shown):
             of: ``"persons"`` (one row of each), ``"rows"`` (all rows, with weights), or a rule such as
                 ``dp.Person("patient_id").last_row(order="day")``.
             epsilon: The privacy loss; or give ``noise_factor``, by default the role's.
-            delta: Of the guarantee; by default that of the budget. A pure budget refuses it: everything is pure then.
+            delta: Of the guarantee; by default that of the budget, and 0 for a pure table (Laplace noise). A pure
+                budget refuses one: everything is pure then.
             noise_factor: The noise wanted in the columns.
             find: Whether relations are searched for beyond the declared ones.
+            impossible: Rules that rows never break, ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``,
+                or the report template as it was published. People who break one are counted with "missing or other".
             progress: Called with what is being done, the step and the number of steps.
 
         Raises:
@@ -478,7 +484,7 @@ class Session(Shown):
 
         return buy_synthetic(
             self, columns=columns, relations=relations, of=of, find=find, epsilon=epsilon, delta=delta,
-            noise_factor=noise_factor, progress=progress,
+            noise_factor=noise_factor, impossible=impossible, progress=progress,
         )  # fmt: skip
 
     def price_synthesis(
@@ -491,6 +497,7 @@ class Session(Shown):
         delta: float | None = None,
         noise_factor: str | int | None = None,
         find: bool = True,
+        impossible: Template | Iterable[Impossible] = (),
     ) -> Price:
         """Return what ``synthesize`` would cost, and how close to expect its columns. Touches no data, spends nothing.
 
@@ -502,20 +509,18 @@ class Session(Shown):
             delta: Of the guarantee.
             noise_factor: The noise wanted in the columns.
             find: Whether relations are searched for.
+            impossible: Rules that rows never break, or a report template.
         """
         from pydplib.synthesis.purchase import price_synthetic
 
         return price_synthetic(
             self, columns=columns, relations=relations, of=of, find=find, epsilon=epsilon, delta=delta,
-            noise_factor=noise_factor,
+            noise_factor=noise_factor, impossible=impossible,
         )  # fmt: skip
 
     @property
     def bought(self) -> tuple[MeasuredTables, ...]:
         """The tables that this recipient has paid for, of this snapshot: Laplace before Gaussian, oldest first."""
-        from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
-        from pydplib.release.measured_tables import MeasuredTables
-
         if self._bought is None:
             stored = [
                 payload
@@ -536,8 +541,6 @@ class Session(Shown):
         """Return an answer that this recipient's tables tell for nothing, if it is as accurate as what is asked for."""
         if not isinstance(question, Counting) or asked.delta is not None or not self.bought:
             return None
-        from pydplib.release.joint_purchases import answer_from_tables
-
         facts, margin = Facts.of(question, self.table.schema), None
         if any(said is not None for said in (asked.epsilon, asked.margin, asked.noise_factor)):
             agreed, purchase = self._agree(question, asked, buy=False)
@@ -568,8 +571,6 @@ class Session(Shown):
         Raises:
             PolicyError: Above the role's cap: a table release is offered instead.
         """
-        from pydplib.release.handing import hand_over_records
-
         return hand_over_records(self, values, column=column, epsilon=epsilon, persons=persons, budget=budget)
 
     def __str__(self) -> str:
@@ -614,13 +615,19 @@ class Session(Shown):
         self.check_fields(question.fields, label, float(purchase.epsilon), question.filters)
 
     def check_fields(
-        self, fields: Iterable[str], label: OutputLabel, epsilon: float, filters: Iterable[str] = ()
+        self,
+        fields: Iterable[str],
+        label: OutputLabel,
+        epsilon: float,
+        filters: Iterable[str] = (),
+        *,
+        synthetic: bool = False,
     ) -> None:
         """Raise ``PolicyError`` unless the policy lets such an output of these fields go to this recipient."""
         if self.role is None:
             return
-        source = Source.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
-        audience, output = Audience(self.role, self.groups), Output(label, epsilon=epsilon)
+        source = FlowSource.of(self.table.schema, project=self.lineage, fields=fields, filters=filters)
+        audience, output = FlowAudience(self.role, self.groups), Output(label, epsilon=epsilon, synthetic=synthetic)
         check_flow(source, audience, output, self.purpose, policy=self.policy, on=_today())
 
     def check_may_release(self) -> None:
@@ -645,10 +652,10 @@ class Session(Shown):
     def _answer(self, purchase: Purchase, agreed: Agreement | None = None) -> Release:
         """Pay, count, add noise, store; what was stored before is handed out again, and nobody looks."""
         key = self._key(purchase)
-        reservation = self.pay(key, [purchase.plan])
+        reservation = self.pay(key, purchase.plans)
         payload = reservation.payload
         if payload is None:
-            release = self.look(lambda: purchase.answer(self.table.aggregate(purchase.plan)))
+            release = self.look(lambda: purchase.answer(purchase.count(self.table)))
             payload = self.ledger.finish(reservation, replace(release, key=key.digest).to_json().encode())
         return self._handed(Release.from_json(payload), purchase, agreed, reservation)
 
@@ -751,7 +758,7 @@ class Session(Shown):
                 left="no budget",
             )
         own = budget if budget is not None or terms is None else terms.budget or terms.data_set_budget
-        self._purse = Purse(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
+        self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
         if not self.has_account(None):
@@ -791,8 +798,6 @@ def _ledger(ledger: Any) -> Ledger:
     if ledger is None:
         return MemoryLedger()
     if isinstance(ledger, str | Path):
-        from pydplib.budget.sqlite import SqliteLedger
-
         return SqliteLedger(ledger)
     if not isinstance(ledger, Ledger):
         raise ParameterError(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pydplib.engine import Condition, OneRow
-from pydplib.release.findings import ends_text, show
+from pydplib.engine import OneRow, RowCondition
+from pydplib.release.findings import ends_text, show, widest_words
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
 
@@ -90,11 +90,11 @@ def words_of(question: Mapping[str, Any]) -> str:
     if columns:
         words.append("by " + ", ".join(columns))
     if question.get("where"):
-        words.append("where " + " and ".join(str(Condition.from_dict(entry)) for entry in question["where"]))
+        words.append("where " + " and ".join(str(RowCondition.from_dict(entry)) for entry in question["where"]))
     if question.get("per_person"):
         words.append(f"per person {OneRow.from_dict(question['per_person'])}")
     if question.get("after"):
-        words.append("after " + " and ".join(str(Condition.from_dict(entry)) for entry in question["after"]))
+        words.append("after " + " and ".join(str(RowCondition.from_dict(entry)) for entry in question["after"]))
     return " ".join(words)
 
 
@@ -145,11 +145,13 @@ def _ends(release: Release, place: int) -> str | None:
 
 def facts(release: Release) -> list[tuple[str, str]]:
     """Return what a reader must know besides the values: (word, sentence) pairs."""
-    found = [("margin", _margin_words(release))] if release.margins is not None else []
+    printed = release.printed is not None  # its notes say what the noise does, its cells hold the findings
+    found = [("margin", _margin_words(release))] if release.margins is not None and not printed else []
     if release.counted:
         found.append(("counted", release.counted))
-    found.extend(("finding", finding.text) for finding in release.findings)
-    sampling = _sampling_words(release)
+    if not printed:
+        found.extend(("finding", finding.text) for finding in release.findings)
+    sampling = "" if printed else _sampling_words(release)
     if sampling:
         found.append(("sampling", sampling))
     found.append(("guarantee", release.guarantee.sentence))
@@ -189,8 +191,9 @@ def _sampling_words(release: Release) -> str:
     if release.statistic in ("local", "records"):
         return ""
     population = release.population
+    wide = f" {widest_words(release)}" if population is not None and widest_words(release) else ""
     if population is not None and not release.axes:
-        return f"for the population (sampling and noise): {ends_text(*_finite(population))}."
+        return f"for the population (sampling and noise): {ends_text(*_finite(population))}.{wide}"
     if release.population_low is not None:
         return "population intervals include sampling and noise; margins and brackets hold the noise alone."
     if release.margins is None and any(found.p is not None for found in release.findings):
@@ -200,9 +203,9 @@ def _sampling_words(release: Release) -> str:
         text += " (.population has both)"
     small = small_groups(release)
     if not small:
-        return text + "."
+        return f"{text}.{wide}"
     names = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
-    return f"{text}, and in small groups chance alone weighs more than the noise: {names}."
+    return f"{text}, and in small groups chance alone weighs more than the noise: {names}.{wide}"
 
 
 def _finite(ends: tuple[float, float]) -> list[float | None]:
@@ -242,6 +245,8 @@ def table_lines(release: Release) -> list[str]:
     title = words_of(release.question)
     if not release.axes:
         return [f"{title}: {value_words(release)}"]
+    if release.printed is not None:
+        return [title, *(f"  {line}" for line in release.printed.text_lines)]
     rows = _rows(release)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [title]
@@ -267,7 +272,9 @@ def release_html(release: Release) -> str:
     """Return a release as an HTML fragment: table, then the facts. No script, no foreign host."""
     title = escape(words_of(release.question))
     cell = 'style="text-align:left;padding:2px 12px 2px 0"'
-    if not release.axes:
+    if release.printed is not None:
+        body = release.printed.to_html()
+    elif not release.axes:
         body = f'<p style="font-size:1.3em;margin:4px 0"><strong>{escape(value_words(release))}</strong></p>'
     else:
         names, *rows = _rows(release)

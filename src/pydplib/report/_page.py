@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydplib._version import __version__
 from pydplib.errors import ParameterError
+from pydplib.plot import page_scripts
 from pydplib.report._blocks import Chart, Section
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ def _scripts(figures: dict[str, Figure]) -> tuple[str, str]:
     if not figures:
         # A report without figures needs no Plotly, and no script at all.
         return "", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    from pydplib.plot import page_scripts
-
     return page_scripts(figures)
 
 

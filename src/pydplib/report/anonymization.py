@@ -19,18 +19,18 @@ from pydplib.report._anonymization_sections import (
     suppressed_section,
     utility_section,
 )
-from pydplib.report._blocks import Fact, Facts, Note, Section, percent
+from pydplib.report._blocks import Fact, FactsBlock, NoteBlock, Section, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:
     from pydplib.anonymity import Advice, AnonymizationResult, Classification, ColumnChange, Lattice
-    from pydplib.plot.anonymity import FrontierPoint
+    from pydplib.plot.anonymity import RiskLossPoint
 
 KS = (2, 3, 5, 10, 20, 50, 100)
 """The k of a frontier, unless told otherwise."""
 
 
-def frontier(run: Callable[[int], AnonymizationResult], ks: Sequence[int] = KS) -> tuple[FrontierPoint, ...]:
+def frontier(run: Callable[[int], AnonymizationResult], ks: Sequence[int] = KS) -> tuple[RiskLossPoint, ...]:
     """Anonymize for several k and return what each leaves of the risk and what it costs.
 
     Args:
@@ -52,7 +52,7 @@ def frontier(run: Callable[[int], AnonymizationResult], ks: Sequence[int] = KS) 
             continue
         after = result.risk.after.prosecutor
         points.append(
-            figures.FrontierPoint(k, after.maximum, after.expected, result.loss.granularity, result.suppressed.share)
+            figures.RiskLossPoint(k, after.maximum, after.expected, result.loss.granularity, result.suppressed.share)
         )
     return tuple(points)
 
@@ -61,7 +61,7 @@ def anonymization_report(
     result: AnonymizationResult,
     *,
     name: str = "the table",
-    points: Sequence[FrontierPoint] = (),
+    points: Sequence[RiskLossPoint] = (),
     lattice: Lattice | None = None,
     changes: Sequence[ColumnChange] = (),
     classification: Classification | None = None,
@@ -120,19 +120,19 @@ def _lead(result: AnonymizationResult) -> str:
 def _summary(result: AnonymizationResult) -> Section:
     before, after, proof = result.risk.before, result.risk.after, result.certificate
     verdict = (
-        Note(
+        NoteBlock(
             "Every model that was asked for holds. It was measured again on the released table alone.",
             title="The models hold",
             tone="good",
         )
         if proof.holds
-        else Note(
+        else NoteBlock(
             "Measured on the released table alone, at least one model does not hold. Do not hand this table over.",
             title="Not everything holds",
             tone="warning",
         )
     )
-    facts = Facts(
+    facts = FactsBlock(
         [
             Fact("highest chance of being found", percent(after.prosecutor.maximum), _was(before.prosecutor.maximum)),
             Fact("chance on average", percent(after.prosecutor.expected), _was(before.prosecutor.expected)),
@@ -142,7 +142,7 @@ def _summary(result: AnonymizationResult) -> Section:
             Fact("loss of detail", percent(result.loss.granularity), "granularity; 0 % is the original"),
         ]
     )
-    owner = Note(
+    owner = NoteBlock(
         "The numbers about the original are exact. Keep this page with the data's owner and those who check for her; "
         "what the receiver may know is the lead above and the section on what holds.",
         title="For the data owner",

@@ -163,12 +163,12 @@ class PartsCell(Cell):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CodedChoice:
     """One value of a list: its code, and what means it in columns stored as texts, as numbers and as flags.
 
     Examples:
-        >>> Choice.of(4, code=3)
-        Choice(code=3, texts=('4', '4.0'), number=4.0, flag=None)
+        >>> CodedChoice.of(4, code=3)
+        CodedChoice(code=3, texts=('4', '4.0'), number=4.0, flag=None)
     """
 
     code: int
@@ -177,7 +177,7 @@ class Choice:
     flag: bool | None = None
 
     @classmethod
-    def of(cls, value: Scalar, code: int) -> Choice:
+    def of(cls, value: Scalar, code: int) -> CodedChoice:
         """Return a public value as a choice, with its usual spellings."""
         return cls(code, _spellings(value), _number_of(value), _flag_of(value))
 
@@ -188,13 +188,13 @@ class CodeCell(Cell):
 
     is_code: ClassVar[bool] = True
 
-    choices: tuple[Choice, ...]
+    choices: tuple[CodedChoice, ...]
     other: int | None = None
 
     @classmethod
     def of(cls, codes: Iterable[tuple[Scalar, int]], *, other: int | None = None) -> CodeCell:
         """Return the cell of public values and their codes."""
-        return cls(tuple(Choice.of(value, code) for value, code in codes), other)
+        return cls(tuple(CodedChoice.of(value, code) for value, code in codes), other)
 
     def written_by(self, writer: CellWriter[Made]) -> Made:
         """Return the code in an engine's words."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydplib.errors import QuestionError, SchemaError, did_you_mean
 from pydplib.schema.cells import DayCell, Scalar
 from pydplib.schema.columns.base import Column
-from pydplib.schema.formulas import HUGE, Calendar, Cut, Formula, Step, walk
+from pydplib.schema.formulas import HUGE, Calendar, Cut, Formula, FormulaStep, walk
 
 if TYPE_CHECKING:
     from pydplib.schema.table import Schema
@@ -27,7 +27,7 @@ def check_formula(name: str, column: Column, schema: Schema) -> None:
     assert formula is not None
     for operand in formula.columns:
         _check_operand(name, operand, column, schema)
-    if isinstance(formula.root, Step):
+    if isinstance(formula.root, FormulaStep):
         _check_step(name, column, formula.root, schema)
     else:
         _check_row(name, column, formula, schema)
@@ -64,14 +64,14 @@ def _check_row(name: str, column: Column, formula: Formula, schema: Schema) -> N
         root = root.of
     elif not column.holds_numbers:
         raise SchemaError(f"Column '{name}' is computed as a number: declare it as Number(low, high) or Integer.")
-    if isinstance(root, Step):
+    if isinstance(root, FormulaStep):
         return
     for node in walk(root):
         if isinstance(node, Calendar) and not isinstance(schema.columns[node.column].cell, DayCell):
             raise SchemaError(f"Column '{name}' takes the {node.part} of '{node.column}', which holds no days.")
 
 
-def _check_step(name: str, column: Column, step: Step, schema: Schema) -> None:
+def _check_step(name: str, column: Column, step: FormulaStep, schema: Schema) -> None:
     if schema.person is None:
         raise SchemaError(f"Column '{name}' is computed for each person: name the person column, Schema(person=...).")
     sources = [schema.columns[source] for source in step.columns]
@@ -94,7 +94,7 @@ def _check_step(name: str, column: Column, step: Step, schema: Schema) -> None:
             raise SchemaError(f"Column '{name}' cannot count '{step}': {error}") from None
 
 
-def compared_values(step: Step, column: Column) -> tuple[Scalar, ...]:
+def compared_values(step: FormulaStep, column: Column) -> tuple[Scalar, ...]:
     """Return what a count compares with, as the column has it.
 
     Raises:

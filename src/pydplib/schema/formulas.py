@@ -133,7 +133,7 @@ Node: TypeAlias = Operand | Constant | Operation | Calendar
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FormulaStep:
     """One value of each person, from all of that person's rows.
 
     Attributes:
@@ -175,29 +175,29 @@ class Formula:
         ('day',)
     """
 
-    root: Node | Cut | Step
+    root: Node | Cut | FormulaStep
 
     @property
     def is_step(self) -> bool:
         """Whether it tells one value of each person, and not of each row."""
-        return isinstance(self.root, Step)
+        return isinstance(self.root, FormulaStep)
 
     @property
-    def step(self) -> Step:
+    def step(self) -> FormulaStep:
         """The step that it is."""
-        if not isinstance(self.root, Step):
+        if not isinstance(self.root, FormulaStep):
             raise SchemaError(f"'{self}' is computed of each row.")
         return self.root
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it looks at, each once."""
-        if isinstance(self.root, Step):
+        if isinstance(self.root, FormulaStep):
             return tuple(dict.fromkeys((*self.root.columns, *self.root.order)))
         return tuple(dict.fromkeys(node.column for node in walk(self.root) if isinstance(node, Operand | Calendar)))
 
     def __str__(self) -> str:
-        return str(self.root) if isinstance(self.root, Cut | Step) else _bare(self.root)
+        return str(self.root) if isinstance(self.root, Cut | FormulaStep) else _bare(self.root)
 
 
 def walk(node: Node | Cut) -> Iterator[Node | Cut]:
@@ -271,7 +271,7 @@ class _Parser:
             self._fail(f"'{sign}' is needed here")
 
     def formula(self) -> Formula:
-        root: Node | Cut | Step
+        root: Node | Cut | FormulaStep
         called = self._peek() if self._peek(1) == "(" else ""
         if called in STEPS:
             root = self._step(called)
@@ -281,7 +281,7 @@ class _Parser:
             root = self._sum()
         if self.place < len(self.tokens):
             self._fail("the formula has ended before this")
-        if not isinstance(root, Step) and not Formula(root).columns:
+        if not isinstance(root, FormulaStep) and not Formula(root).columns:
             self._fail("a formula names at least one column")
         return Formula(root)
 
@@ -354,7 +354,7 @@ class _Parser:
             self._fail(f"cut needs ascending edges, e.g. {FUNCTIONS['cut']}")
         return Cut(of, tuple(edges))
 
-    def _step(self, kind: str) -> Step:
+    def _step(self, kind: str) -> FormulaStep:
         self.place += 2
         columns = [] if self._peek() == ")" else [self._name()]
         while kind == "days_between" and len(columns) == 1 and self._take(","):
@@ -369,7 +369,7 @@ class _Parser:
                 order.append(self._name())
         op, values = self._test() if kind == "count_of" and columns else ("", ())
         self._need(")")
-        return Step(kind, tuple(columns), tuple(order), op, values)  # type: ignore[arg-type]
+        return FormulaStep(kind, tuple(columns), tuple(order), op, values)  # type: ignore[arg-type]
 
     def _test(self) -> tuple[str, tuple[str, ...]]:
         if self._peek() == ")":
@@ -403,7 +403,7 @@ def compute(formula: Formula, values: dict[str, float | None]) -> float | None:
         3.0
     """
     root = formula.root
-    if isinstance(root, Step):
+    if isinstance(root, FormulaStep):
         raise SchemaError(f"'{formula}' is computed for each person, not for each row.")
     number = _compute(root.of if isinstance(root, Cut) else root, values)
     if number is None or not isinstance(root, Cut):

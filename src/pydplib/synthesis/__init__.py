@@ -9,15 +9,20 @@ Examples:
 """
 
 from pydplib.synthesis.disclosure import DisclosureReport, disclosure_report, next_to_original
+from pydplib.synthesis.posterior import PopulationEstimate, combine_copies
 from pydplib.synthesis.purchase import synthesize
+from pydplib.synthesis.rules import Impossible
 from pydplib.synthesis.table import Margin, PopulationIntervals, Relation, SyntheticTable
 
 __all__ = [
     "DisclosureReport",
+    "Impossible",
     "Margin",
+    "PopulationEstimate",
     "PopulationIntervals",
     "Relation",
     "SyntheticTable",
+    "combine_copies",
     "disclosure_report",
     "next_to_original",
     "synthesize",

@@ -9,7 +9,8 @@ import numpy as np
 
 from pydplib.engine import Bound, Measure, Plan, Table
 from pydplib.synthesis.domain import Variable
-from pydplib.synthesis.model import Integers
+from pydplib.synthesis.model import Integers, sum_to
+from pydplib.synthesis.rules import CellRule, keep_rules, with_deciding
 from pydplib.synthesis.tree import Columns
 
 AT_ONCE = 512
@@ -43,6 +44,10 @@ class CodeCounter:
     def prepare(self, tables: Sequence[Columns]) -> None:
         """Nothing: tables are counted when they are asked for."""
 
+    def cells(self, columns: Columns) -> int:
+        """Return how many cells are counted for a table."""
+        return math.prod(self.shape[place] for place in columns)
+
     def merged(self, groups: Sequence[Integers]) -> CodeCounter:
         """Return a counter of groups of values."""
         codes = [group[own] for group, own in zip(groups, self._codes, strict=True)]
@@ -56,12 +61,16 @@ class EngineCounter:
         table: The table.
         variables: The columns and their public cells.
         bound: How one person's rows count.
+        rules: Whoever breaks one counts in the last cell of its column.
     """
 
-    def __init__(self, table: Table, variables: Sequence[Variable], bound: Bound) -> None:
+    def __init__(
+        self, table: Table, variables: Sequence[Variable], bound: Bound, rules: Sequence[CellRule] = ()
+    ) -> None:
         self._table = table
         self._variables = tuple(variables)
         self._bound = bound
+        self._rules = tuple(rules)
         self.shape = tuple(variable.size for variable in variables)
         self._known: dict[Columns, Integers] = {}
 
@@ -75,9 +84,15 @@ class EngineCounter:
         missing = [columns for columns in tables if columns not in self._known]
         for begin in range(0, len(missing), AT_ONCE):
             some = missing[begin : begin + AT_ONCE]
-            found = self._table.tables([self.plan(columns) for columns in some])
-            for columns, counted in zip(some, found, strict=True):
-                self._known[columns] = np.asarray(counted, dtype=np.int64)
+            counted = [with_deciding(self._rules, columns) for columns in some]
+            found = self._table.tables([self.plan(columns) for columns in counted])
+            for columns, wide, exact in zip(some, counted, found, strict=True):
+                kept = keep_rules(np.asarray(exact, dtype=np.int64), wide, self._rules)
+                self._known[columns] = sum_to(kept, wide, columns)
+
+    def cells(self, columns: Columns) -> int:
+        """Return how many cells are counted for a table, the columns that decide about its own included."""
+        return math.prod(self.shape[place] for place in with_deciding(self._rules, columns))
 
     def counts(self, columns: Columns) -> Integers:
         """Return the counts of all combinations of some columns, in units of the bound's scale."""
@@ -101,6 +116,10 @@ class MergedCounter:
     def prepare(self, tables: Sequence[Columns]) -> None:
         """Count several tables in few scans."""
         self._counter.prepare([columns for columns in tables if columns not in self._known])
+
+    def cells(self, columns: Columns) -> int:
+        """Return how many cells are counted for a table."""
+        return self._counter.cells(columns)
 
     def counts(self, columns: Columns) -> Integers:
         """Return the counts of all combinations of groups."""

@@ -16,8 +16,8 @@ import numpy as np
 from pydplib._shown import Shown
 from pydplib.engine import Bins
 from pydplib.errors import DataError, ParameterError
+from pydplib.release.array_values import to_array
 from pydplib.release.frames import build_frame
-from pydplib.release.values import to_array
 from pydplib.synthesis.counting import CodeCounter
 from pydplib.synthesis.domain import Variable
 from pydplib.synthesis.model import Integers

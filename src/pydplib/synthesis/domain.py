@@ -87,6 +87,7 @@ class Variable:
         edges, step = self.keys.numbers, self._step
         if step is None or (edges[-1] - edges[0]) / step > _MOST_STEPS:
             return None
+        digits = max(0, 9 - math.floor(math.log10(step)))  # 127 steps of 0.1 are 12.7
         values: list[float] = []
         firsts: list[int] = []
         numbers: list[int] = []
@@ -94,7 +95,7 @@ class Variable:
             first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
             if place < len(edges) - 2 and last * step >= high - 1e-9 * step:
                 last -= 1  # [low, high), the last bin is closed
-            own = [step * i for i in range(first, last + 1)] or [(low + high) / 2]
+            own = [round(step * i, digits) for i in range(first, last + 1)] or [(low + high) / 2]
             firsts.append(len(values))
             numbers.append(len(own))
             values.extend(own)

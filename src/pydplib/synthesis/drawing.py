@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pydplib.noise.randomness import Source, random_words
-from pydplib.synthesis.model import Floats, Integers, Model, NoisyTable
+from pydplib.synthesis.model import FittedModel, Floats, Integers, NoisyTable
 from pydplib.synthesis.tree import JunctionTree
 
 
@@ -21,9 +21,16 @@ WHOLE = 2**40
 """The sum of the whole-number weights of a clique: rows are drawn in integer arithmetic, the same on every machine."""
 
 
-def whole_weights(model: Model) -> list[Integers]:
-    """Return the probabilities of every clique as whole numbers."""
-    return [np.rint(belief * WHOLE).astype(np.int64) for belief in model.beliefs]
+def whole_weights(model: FittedModel) -> list[Integers]:
+    """Return the probabilities of every clique as whole numbers.
+
+    With rules, every combination that can be has a weight of at least 1 and every other one none, so that rounding
+    leaves no row without a way on.
+    """
+    found = [np.rint(belief * WHOLE).astype(np.int64) for belief in model.beliefs]
+    if not model.possible:
+        return found
+    return [np.where(can, np.maximum(whole, 1), 0) for whole, can in zip(found, model.support(), strict=True)]
 
 
 def draw_codes(

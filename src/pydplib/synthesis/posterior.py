@@ -1,23 +1,27 @@
 """What noisy tables say about the population: draws of probabilities that know the noise and the sampling.
 
 A draw starts from the *noisy* table, never from the fitted model, which has already spent the noise. Per cell, the
-exact count x given the noisy one y has weights Gamma(x + 1/2) / x! times the probability of the noise y - x, on whole
-numbers; given x, the rate of the cell is Gamma(x + 1/2). Probabilities are the rates divided by their sum.
+exact count x given the noisy one y has weights Gamma(x + a) / x! times the probability of the noise y - x, on whole
+numbers; given x, the rate of the cell is Gamma(x + a). Probabilities are the rates divided by their sum. Jeffreys's a =
+1/2 adds little to wide tables with many empty cells; a flat a = 1 serves the four cells of an odds ratio, where the
+logarithm of a rate that may be 0 has no end below.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from pydplib.errors import ParameterError
 from pydplib.noise.randomness import Source
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace
+from pydplib.release.statistics.noise import check_confidence
 from pydplib.synthesis.drawing import uniforms
-from pydplib.synthesis.model import Floats, Model, NoisyTable, lift, sum_to
+from pydplib.synthesis.model import FittedModel, Floats, NoisyTable, lift, sum_to
 from pydplib.synthesis.tree import Columns, JunctionTree
 
 WINDOW = 8.0
@@ -25,14 +29,28 @@ WINDOW = 8.0
 
 _MOST_WINDOW = 4_001
 
-
-def draw_rates(table: NoisyTable, draws: int, *, pure: bool, source: Source | None = None) -> Floats:
-    """Return rates of all cells from their posterior: one table per draw, the draws on the first axis."""
-    counts = draw_counts(table, draws, pure=pure, source=source)
-    return draw_gamma(counts + 0.5, source=source)
+_ONE_BELOW = 0.5 * math.erfc(math.sqrt(0.5))  # the share of a normal distribution one standard deviation below its mean
 
 
-def draw_counts(table: NoisyTable, draws: int, *, pure: bool, source: Source | None = None) -> Floats:
+def draw_rates(
+    table: NoisyTable, draws: int, *, pure: bool, flat: bool = False, source: Source | None = None
+) -> Floats:
+    """Return rates of all cells from their posterior: one table per draw, the draws on the first axis.
+
+    Args:
+        table: The noisy table.
+        draws: How many.
+        pure: Whether the noise is discrete Laplace, and not Gaussian.
+        flat: Whether every rate is as likely as any other before looking; by default Jeffreys's prior.
+        source: Where random bits come from.
+    """
+    counts = draw_counts(table, draws, pure=pure, flat=flat, source=source)
+    return draw_gamma(counts + (1.0 if flat else 0.5), source=source)
+
+
+def draw_counts(
+    table: NoisyTable, draws: int, *, pure: bool, flat: bool = False, source: Source | None = None
+) -> Floats:
     """Return exact counts of all cells as they may have been, given the noisy ones."""
     sigma = math.sqrt(table.variance)
     noisy = np.rint(table.counts.ravel())
@@ -47,7 +65,8 @@ def draw_counts(table: NoisyTable, draws: int, *, pure: bool, source: Source | N
         gap = noisy[part, None] - exact
         with np.errstate(divide="ignore"):
             logs = -np.abs(gap) * math.sqrt(2) / sigma if pure else -gap * gap / (2 * table.variance)
-            logs = np.where(exact >= 0, logs + _log_prior(np.maximum(exact, 0)), -np.inf)
+            prior = 0.0 if flat else _log_prior(np.maximum(exact, 0))
+            logs = np.where(exact >= 0, logs + prior, -np.inf)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         sums = np.cumsum(weights, axis=1)
         sums /= sums[:, -1:]
@@ -111,11 +130,11 @@ def draw_gamma(shape: Floats, *, source: Source | None = None) -> Floats:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PopulationEstimate:
     """A number about the population with its interval.
 
     Attributes:
-        value: The centre of the draws.
+        value: The median of the draws, or the mean of the copies.
         low: The lower end.
         high: The upper end.
         p_value: How often a number at least this far from "no relation" comes up by chance; None where none is asked.
@@ -127,22 +146,66 @@ class Estimate:
     p_value: float | None = None
 
 
-def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> Estimate:
-    """Return the interval of one number from draws of it, on a scale on which it is about normal.
+def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> PopulationEstimate:
+    """Return the interval of one number from many draws of it.
 
-    The variance is (1 + 1/m) b with b the variance between m draws, the quantile Student's with m - 1 degrees of
-    freedom.
+    To each side of the median it reaches as far as a normal distribution with the spread of that side: the middle 68 %
+    of the draws decide. Where noise is as large as a cell, the logarithm of its rate has a long tail on one side; the
+    standard deviation of all draws would carry that tail to both sides, and intervals would cover 99 % and more.
+
+    Args:
+        draws: A few hundred draws.
+        confidence: How often the interval covers.
+        null: Where there would be no relation; with it, a p-value comes along.
     """
     m = len(draws)
-    centre, spread = float(np.mean(draws)), float(np.std(draws, ddof=1)) * math.sqrt(1 + 1 / m)
-    reach = student_quantile(0.5 + confidence / 2, m - 1) * spread
+    low, centre, high = (float(q) for q in np.quantile(draws, [_ONE_BELOW, 0.5, 1 - _ONE_BELOW]))
+    wider = math.sqrt(1 + 1 / m)
+    below, above = (centre - low) * wider, (high - centre) * wider
+    reach = student_quantile(0.5 + confidence / 2, m - 1)
     p_value = None
     if null is not None:
+        spread = below if null < centre else above
         p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, m - 1))
-    return Estimate(centre, centre - reach, centre + reach, p_value)
+    return PopulationEstimate(centre, centre - reach * below, centre + reach * above, p_value)
 
 
-def student_cdf(t: float, freedom: int) -> float:
+def combine_copies(
+    estimates: Sequence[float], variances: Sequence[float], *, confidence: float = 0.95, null: float = 0.0
+) -> PopulationEstimate:
+    """Return one estimate from the analyses of several copies of a synthetic table, by Rubin's rules.
+
+    The estimate is the mean; its variance T = (1 + 1/m) b - v, with b the variance between the copies and v the mean of
+    the variances that the software reports, and v in its place where T is not positive. A difference of two estimates
+    is known less well than either: Student's quantile has (m - 1) (1 - v / ((1 + 1/m) b))^2 degrees of freedom, at
+    least 2 (Raghunathan, Reiter and Rubin 2003). With m - 1 of them, tests of nothing alarm up to twice as often as
+    they say.
+
+    Args:
+        estimates: What each copy gave, on a scale on which it is about normal: a mean, the logarithm of an odds ratio.
+        variances: The squared standard error that the software reports for each.
+        confidence: How often the interval covers.
+        null: Where there would be no relation, for the p-value.
+
+    Examples:
+        >>> found = combine_copies([0.9, 1.3, 1.1, 1.0, 1.2], [0.01] * 5)
+        >>> round(found.value, 2), found.low < 1.1 < found.high, found.p_value < 0.05
+        (1.1, True, True)
+    """
+    m = len(estimates)
+    if m < 2 or len(variances) != m:
+        raise ParameterError("Combining takes at least two copies: one estimate and one variance of each.")
+    own = float(np.mean(variances))
+    between = (1 + 1 / m) * float(np.var(np.asarray(estimates, dtype=np.float64), ddof=1))
+    total = between - own
+    spread = math.sqrt(total if total > 0 else own)
+    freedom = max(2.0, (m - 1) * (total / between) ** 2) if total > 0 else m - 1.0
+    centre, reach = float(np.mean(estimates)), student_quantile(0.5 + check_confidence(confidence) / 2, freedom)
+    p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, freedom))
+    return PopulationEstimate(centre, centre - reach * spread, centre + reach * spread, p_value)
+
+
+def student_cdf(t: float, freedom: float) -> float:
     """Return the distribution function of Student's t (Hill 1970: a normal deviate with the same probability).
 
     Examples:
@@ -157,7 +220,7 @@ def student_cdf(t: float, freedom: int) -> float:
     return 0.5 * math.erfc(-math.copysign(u, t) / math.sqrt(2))
 
 
-def student_quantile(share: float, freedom: int) -> float:
+def student_quantile(share: float, freedom: float) -> float:
     """Return the quantile of Student's t.
 
     Examples:
@@ -227,18 +290,26 @@ def draw_model(
     relations: Sequence[NoisyTable],
     *,
     pure: bool,
+    possible: Mapping[Columns, Floats] | None = None,
     source: Source | None = None,
     sweeps: int = 20,
-) -> Model:
+) -> FittedModel:
     """Return the model of one copy: a draw of the population's probabilities.
 
     Every relation keeps the association of its own draw. The shares of a column come from one draw only, that of the
     most precise table that holds it, so that no table counts twice; the other draws are raked to them, which leaves
-    their odds ratios as they are. A few sweeps of proportional fitting over the tree join everything.
+    their odds ratios as they are. A few sweeps of proportional fitting over the tree join everything. Combinations that
+    cannot be have no share in any draw.
     """
+    possible = {} if possible is None else possible
+    held_by = [*(t.columns for t in one_ways), *(t.columns for t in relations), *possible]
+    tree = JunctionTree.of(shape, held_by)
+    bare = FittedModel(tree, {}, possible)
     drawn = {}
     for table in relations:
         rates = draw_rates(table, 1, pure=pure, source=source)[0]
+        if possible:
+            rates = np.where(bare.probabilities(table.columns) > 0, rates, 0.0)
         drawn[table.columns] = rates / rates.sum()
     shares: dict[int, Floats] = {}
     for column, table in enumerate(one_ways):
@@ -252,18 +323,17 @@ def draw_model(
     aims: dict[Columns, Floats] = {(column,): share for column, share in shares.items()}
     for columns, table_drawn in drawn.items():
         aims[columns] = _raked(table_drawn, columns, shares)
-    tree = JunctionTree.of(shape, aims)
     weights = {columns: np.zeros(aim.shape) for columns, aim in aims.items()}
     weights |= {(column,): np.log(share + 1e-12) for column, share in shares.items()}
-    model = Model(tree, weights)
-    wide = [columns for columns in aims if len(columns) > 1]
-    for _ in range(sweeps if len(wide) > 1 else 1):
+    model = FittedModel(tree, weights, possible)
+    wide = [columns for columns in aims if len(columns) > 1 or possible]
+    for _ in range(sweeps if len(wide) > 1 or possible else 1):
         worst = 0.0
         for columns in wide:
             held, aim = model.probabilities(columns), aims[columns]
             worst = max(worst, float(np.abs(held - aim).sum()))
-            weights[columns] = weights[columns] + np.log((aim + 1e-15) / (held + 1e-15))
-            model = Model(tree, weights)
+            weights[columns] = weights[columns] + np.where(held > 0, np.log((aim + 1e-15) / (held + 1e-15)), 0.0)
+            model = FittedModel(tree, weights, possible)
         if worst < 1e-3:
             break
     return model

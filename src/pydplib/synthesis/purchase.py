@@ -14,6 +14,8 @@ from pydplib.budget.conversion import most_nano_rho
 from pydplib.budget.costs import Cost
 from pydplib.budget.keys import ReleaseKey, canonical_json, sha256_hex
 from pydplib.budget.units import ATTO, NANO, ceil_units
+from pydplib.budget.workflow import Reservation
+from pydplib.capture import Template
 from pydplib.engine import Bound, OneRow, Plan, Table, load
 from pydplib.errors import ParameterError, QuestionError
 from pydplib.guarantee import ApproxDP, PureDP
@@ -28,15 +30,25 @@ from pydplib.schema import Schema
 from pydplib.synthesis.counting import EngineCounter
 from pydplib.synthesis.domain import Variable, relations_of, variables_of
 from pydplib.synthesis.drawing import whole_weights
-from pydplib.synthesis.mechanism import Measured, Progress, Settings, Spending, Unit, measure
+from pydplib.synthesis.mechanism import CELLS_CAP, Measured, Progress, Settings, Spending, Unit, measure
 from pydplib.synthesis.model import NoisyTable
+from pydplib.synthesis.rules import (
+    MOST_COUNTED,
+    CellRule,
+    Impossible,
+    cell_rules,
+    edges_of,
+    possible_cells,
+    with_deciding,
+    with_edges,
+)
 from pydplib.synthesis.table import MECHANISM, SyntheticTable, expected_distance
-from pydplib.synthesis.tree import Columns
+from pydplib.synthesis.tree import Columns, tree_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERSION = 1
+VERSION = 2
 """Counts up when the same purchase would be measured in another way."""
 
 WORTHLESS, POOR = 0.2, 0.1
@@ -44,7 +56,7 @@ WORTHLESS, POOR = 0.2, 0.1
 
 
 @dataclass(frozen=True)
-class Design:
+class SyntheticDesign:
     """Everything public about a synthetic table before it is bought.
 
     Attributes:
@@ -55,6 +67,8 @@ class Design:
         find: Whether further relations are searched for.
         epsilon: The privacy loss.
         delta: Of the guarantee; None for a pure one.
+        rules: Combinations that cannot be.
+        notes: What else a reader must know.
     """
 
     schema: Schema
@@ -64,6 +78,8 @@ class Design:
     find: bool
     epsilon: Fraction
     delta: Fraction | None
+    rules: tuple[CellRule, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def one_row(self) -> bool:
@@ -110,13 +126,15 @@ class Design:
     @property
     def canonical(self) -> dict[str, Any]:
         """The purchase in its one spelling."""
-        return {
+        found = {
             "ask": "synthesize",
             "columns": [variable.to_dict() for variable in self.variables],
             "relations": [[self.variables[c].name for c in columns] for columns in self.relations],
             "bound": self.bound.to_dict(),
             "find": self.find,
         }
+        names = [variable.name for variable in self.variables]
+        return found | {"impossible": [rule.to_dict(names) for rule in self.rules]} if self.rules else found
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -205,7 +223,8 @@ def design(
     delta: float | None,
     noise_factor: str | int | None,
     buy: bool,
-) -> tuple[Design, tuple[str, ...]]:
+    impossible: Template | Iterable[Impossible] = (),
+) -> tuple[SyntheticDesign, tuple[str, ...]]:
     """Return a purchase that the role's cap and the policy let out, with notes; by public facts alone.
 
     Raises:
@@ -213,29 +232,47 @@ def design(
         PolicyError: The role may not get this.
     """
     schema = session.table.schema
-    variables = variables_of(schema, columns)
+    edges = edges_of(impossible, schema)
+    variables = tuple(with_edges(v, edges.get(v.name, ())) for v in variables_of(schema, columns))
     declared = relations_of(variables, relations)
+    rules, not_kept = cell_rules(impossible, variables)
+    _check_rules(rules, declared, variables)
     bound = bound_of(schema, of, variables)
     limit = session.quote().left.limit
     own_delta = limit.atto_conversion  # what the account itself converts rho with
-    if delta is not None and not own_delta:
+    if delta and not own_delta:
         raise ParameterError(
             "This budget is pure, and so is everything bought from it: leave delta= out (discrete Laplace noise). For "
             "Gaussian noise, which is smaller here, open a budget with a delta: budget=dp.ApproxDP(1.0, 1e-6)."
         )
-    chance = None if not own_delta else Fraction(own_delta, ATTO)
-    if delta is not None:
+    chance = None if not own_delta or delta == 0 else Fraction(own_delta, ATTO)
+    if delta:
         chance = check_delta(delta)
         check_kept_delta(limit, chance)
-    draft = Design(schema, variables, declared, bound, bool(find), Fraction(1), chance)
+    draft = SyntheticDesign(schema, variables, declared, bound, bool(find), Fraction(1), chance, rules, not_kept)
     loss, label, notes = _agree(session, draft, epsilon, noise_factor, buy=buy)
     found = replace(draft, epsilon=loss)
-    session.check_fields([variable.name for variable in variables], label, float(loss))
+    session.check_fields([variable.name for variable in variables], label, float(loss), synthetic=True)
     return found, (*notes, *found.check_worth(session.size))
 
 
+def _check_rules(rules: Sequence[CellRule], declared: Sequence[Columns], variables: Sequence[Variable]) -> None:
+    """Refuse rules that would need tables beyond reach; by public facts alone."""
+    shape = [variable.size for variable in variables]
+    if rules and tree_cells(shape, possible_cells(rules)) > 5 * CELLS_CAP:
+        raise QuestionError("The rules tie too many columns together for one table. Name fewer columns: columns=[...].")
+    for columns in declared:
+        counted = math.prod(shape[place] for place in with_deciding(rules, columns))
+        if counted > MOST_COUNTED:
+            names = " x ".join(variables[place].name for place in columns)
+            raise QuestionError(
+                f"The relation {names} has {counted} cells with the columns that rules look at. Use wider bins or "
+                "fewer columns."
+            )
+
+
 def _agree(
-    session: Session, draft: Design, epsilon: float | None, noise_factor: str | int | None, *, buy: bool
+    session: Session, draft: SyntheticDesign, epsilon: float | None, noise_factor: str | int | None, *, buy: bool
 ) -> tuple[Fraction, OutputLabel, tuple[str, ...]]:
     """Return epsilon, the label of the output, and notes."""
     if epsilon is not None:
@@ -251,7 +288,7 @@ def _agree(
             "factor)."
         )
     label, notes = label_of_noise_factor(factor), list[str]()
-    session.check_fields([variable.name for variable in draft.variables], label, 1e-6)
+    session.check_fields([variable.name for variable in draft.variables], label, 1e-6, synthetic=True)
     if session.size is None and buy and session.size_epsilon is not None:
         session.buy_size()
         notes.append(f"The number of rows was bought as well, once, for epsilon {float(session.size_epsilon):g}.")
@@ -273,7 +310,8 @@ def _agree(
     return band, label, tuple(notes)
 
 
-def _key(session: Session, made: Design) -> ReleaseKey:
+def key_of(session: Session, made: SyntheticDesign) -> ReleaseKey:
+    """Return the name of a purchase in the ledger: the same for the same purchase."""
     return ReleaseKey(
         lineage=session.lineage,
         snapshot=session.snapshot,
@@ -291,7 +329,7 @@ def buy_synthetic(session: Session, *, progress: Progress | None = None, **asked
     depends on public facts and earlier releases alone.
     """
     made, notes = design(session, buy=True, **asked)
-    key = _key(session, made)
+    key = key_of(session, made)
     reservation = session.pay(key, made.plans)
     payload = reservation.payload
     if payload is None:
@@ -306,10 +344,16 @@ def buy_synthetic(session: Session, *, progress: Progress | None = None, **asked
     )
 
 
+def pay_synthetic(session: Session, **asked: Any) -> Reservation:
+    """Pay for a synthetic table and look at nothing: ``buy_synthetic`` makes it later, for no further payment."""
+    made, _ = design(session, buy=True, **asked)
+    return session.pay(key_of(session, made), made.plans)
+
+
 def price_synthetic(session: Session, **asked: Any) -> Price:
     """Return what a synthetic table would cost and what to expect of it. Touches no data and spends nothing."""
     made, notes = design(session, buy=False, **asked)
-    free, quote, more = session.quote_release(_key(session, made))
+    free, quote, more = session.quote_release(key_of(session, made))
     distance = made.distance(session.size)
     expected = (
         ("Its fidelity depends on the number of persons, which is not public.",)
@@ -333,9 +377,9 @@ def price_synthetic(session: Session, **asked: Any) -> Price:
     )
 
 
-def answer(made: Design, table: Table, *, progress: Progress | None = None) -> SyntheticTable:
+def answer(made: SyntheticDesign, table: Table, *, progress: Progress | None = None) -> SyntheticTable:
     """Look at the data, within the budget. Only ever called after the debit."""
-    counter = EngineCounter(table, made.variables, made.bound)
+    counter = EngineCounter(table, made.variables, made.bound, made.rules)
     spending = made.spending
     found = measure(
         counter,
@@ -344,12 +388,13 @@ def answer(made: Design, table: Table, *, progress: Progress | None = None) -> S
         listed=[not variable.column.is_ranged for variable in made.variables],
         relations=made.relations,
         settings=Settings(find=made.find),
+        possible=possible_cells(made.rules),
         progress=progress,
     )
     return table_of(made, found)
 
 
-def table_of(made: Design, found: Measured) -> SyntheticTable:
+def table_of(made: SyntheticDesign, found: Measured) -> SyntheticTable:
     """Return what was measured as a table that can be stored."""
     pairs = zip(found.model.tree.cliques, whole_weights(found.model), strict=True)
     return SyntheticTable(
@@ -368,7 +413,8 @@ def table_of(made: Design, found: Measured) -> SyntheticTable:
         cost=made.cost,
         counted=made.counted,
         one_row=made.one_row,
-        notes=_notes(found),
+        notes=(*_notes(found), *made.notes),
+        rules=made.rules,
     )
 
 
@@ -398,6 +444,7 @@ def synthesize(
     relations: Iterable[Iterable[str]] = (),
     of: Any = "persons",
     find: bool = True,
+    impossible: Template | Iterable[Impossible] = (),
     progress: Progress | None = None,
 ) -> SyntheticTable:
     """Return a synthetic table of a data frame or file: rows of nobody that show what was measured with noise.
@@ -416,6 +463,8 @@ def synthesize(
         relations: Declared relations, pairs or triples of columns: always measured, and tests hold for them.
         of: ``"persons"``, ``"rows"``, or one row of each person: ``dp.Person("id").last_row(order="day")``.
         find: Whether further relations are searched for.
+        impossible: Rules that rows never break, ``[dp.synthesis.Impossible("gleason", when={"tumour": False})]``, or a
+            report template as published, whose hidden questions have no answer. Never learnt from the data.
         progress: Called with what is being done, the step and the number of steps.
 
     Examples:
@@ -437,5 +486,5 @@ def synthesize(
     table = frame if isinstance(frame, Table) else load(frame, schema)
     whole = Policy(data_set_budget=max(1.0, 2 * float(loss)))
     session = Session(table, recipient="notebook", budget=budget, policy=whole, show_data_set=False)
-    asked = {"columns": columns, "relations": relations, "of": of, "find": find}
+    asked = {"columns": columns, "relations": relations, "of": of, "find": find, "impossible": impossible}
     return buy_synthetic(session, progress=progress, epsilon=float(loss), delta=None, noise_factor=None, **asked)

@@ -41,6 +41,7 @@ from pydplib.synthesis.posterior import (
     interval_of,
     student_quantile,
 )
+from pydplib.synthesis.rules import CellRule, possible_cells
 from pydplib.synthesis.tree import Columns, JunctionTree
 
 FORMAT = "pydplib-synthetic/1"
@@ -55,7 +56,7 @@ NOT_MEASURED = "this relation was not measured"
 EXPLORATORY = "found, exploratory: its interval does not cover after selection"
 """What goes with a relation that the search has chosen."""
 
-DRAWS = 400
+DRAWS = 1_000
 """Draws of the population's probabilities behind an interval."""
 
 _PURPOSES = ("rows", "values", "intervals")
@@ -179,6 +180,7 @@ class SyntheticTable(Shown):
         one_row: Whether everybody counts with one row, so that intervals for the population are valid.
         notes: What else a reader must know.
         key: The name of the release in the ledger.
+        rules: Combinations that cannot be: no row has one.
 
     Examples:
         >>> import pandas as pd, pydplib as dp
@@ -212,6 +214,7 @@ class SyntheticTable(Shown):
     entry: int | None = field(default=None, compare=False)
     backend: str | None = field(default=None, compare=False)
     mechanism: str = MECHANISM
+    rules: tuple[CellRule, ...] = ()
 
     # -- rows ----------------------------------------------------------------------------------------
 
@@ -360,7 +363,7 @@ class SyntheticTable(Shown):
     def interval(self, question: Question, *, confidence: float = COVERAGE) -> PopulationIntervals:
         """Return intervals for the population: shares of persons for counts, averages for ``Mean``.
 
-        From draws of the population's probabilities given the noisy table of the relation, variance (1 + 1/m) b.
+        From draws of the population's probabilities given the noisy table of the relation: ``posterior.interval_of``.
 
         Args:
             question: ``Count``, ``Histogram``, ``Crosstab`` or ``Mean``, without conditions.
@@ -400,7 +403,7 @@ class SyntheticTable(Shown):
         places = self._places((one, other))
         if len(table.columns) != 2 or any(len(self.variables[c].cells) != 2 for c in places):
             raise QuestionError("An odds ratio needs a measured relation of two columns with two values each.")
-        rates = self._rates(table)[:, :2, :2]
+        rates = self._rates(table, flat=True)[:, :2, :2]
         logs = np.log(rates[:, 1, 1]) + np.log(rates[:, 0, 0]) - np.log(rates[:, 0, 1]) - np.log(rates[:, 1, 0])
         found = interval_of(logs, confidence=confidence, null=0.0)
         p = min(1.0, (found.p_value or 0.0) * self._factor(table))
@@ -442,9 +445,10 @@ class SyntheticTable(Shown):
     def copies(self, m: int = 20, *, backend: str | None = None) -> list[Any]:
         """Return several tables, each from another draw of the population's probabilities: for multiple imputation.
 
-        Analyse each, then combine: the estimate is the mean, the variance T = (1 + 1/m) b - v with b the variance
-        between copies and v the mean of the variances that your software reports (v alone where T <= 0). More copies
-        add no information about patients. Holds for declared relations.
+        Analyse each, then combine with ``pydplib.synthesis.combine_copies``: the estimate is the mean, the variance T =
+        (1 + 1/m) b - v with b the variance between copies and v the mean of the variances that your software reports (v
+        alone where T <= 0), with few degrees of freedom. More copies add no information about patients. Holds for
+        declared relations.
 
         Args:
             m: How many.
@@ -452,10 +456,11 @@ class SyntheticTable(Shown):
         """
         merged = [merge_table(table, self.groups) for table in self.one_ways]
         shape = [int(group.max()) + 1 for group in self.groups]
+        possible = possible_cells(self.rules)
         frames = []
         for number in range(check_rows(m)):
             source = self._source(f"copy {number}")
-            model = draw_model(shape, merged, self.relations, pure=self.pure, source=source)
+            model = draw_model(shape, merged, self.relations, pure=self.pure, possible=possible, source=source)
             codes = draw_codes(model.tree, whole_weights(model), len(self), source=source, spread=False)
             codes = expand_codes(codes, self.groups, self.one_ways, source=source, spread=False)
             frames.append(frame_of(self._decode(codes, source), backend or self.backend))
@@ -542,10 +547,9 @@ class SyntheticTable(Shown):
         known = next(place for place, one in enumerate(self.relations) if one is table)
         return 1 if known < self.declared else max(1, self.candidates)
 
-    def _rates(self, table: NoisyTable) -> Floats:
-        return draw_rates(
-            table, DRAWS, pure=self.pure, source=self._source(f"intervals {table.columns} {table.variance:.6g}")
-        )
+    def _rates(self, table: NoisyTable, *, flat: bool = False) -> Floats:
+        source = self._source(f"intervals {table.columns} {table.variance:.6g}")
+        return draw_rates(table, DRAWS, pure=self.pure, flat=flat, source=source)
 
     def _shares(self, table: NoisyTable) -> Floats:
         """Return draws of each cell's share, against the sum of all others: small cells add no bias to each other."""
@@ -595,7 +599,8 @@ class SyntheticTable(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain values, ready for JSON: measurements and model; rows follow from them."""
-        return {
+        rules = {"impossible": [rule.to_dict(self.columns) for rule in self.rules]} if self.rules else {}
+        return rules | {
             "format": FORMAT,
             "question": json.loads(canonical_json(dict(self.question))),
             "columns": [v.to_dict() | {"declared": v.column.to_dict()} for v in self.variables],
@@ -672,6 +677,7 @@ class SyntheticTable(Shown):
                 one_row=bool(values["one_row"]),
                 notes=tuple(str(note) for note in values["notes"]),
                 key=values["key"],
+                rules=tuple(CellRule.from_dict(plain, variables) for plain in values.get("impossible", ())),
             )
             if {*found.tree.cliques} != {columns for columns, _ in found.cliques}:
                 raise ValueError

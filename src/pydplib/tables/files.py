@@ -29,7 +29,7 @@ from pydplib.tables.cells import Decimals, Kind, decimals_of, kinds_found, kinds
 from pydplib.tables.lines import (
     ENCODINGS,
     LONGEST_LINE,
-    Head,
+    FileHead,
     Instead,
     check_head,
     is_packed,
@@ -89,7 +89,7 @@ class Texts:
         decimals: What may stand before decimals.
     """
 
-    head: Head
+    head: FileHead
     paths: tuple[Path, ...]
     decimals: Decimals
 
@@ -136,7 +136,7 @@ def open_texts(
     found = [str(path)] if os.path.exists(path) else sorted(glob.glob(str(path), recursive=True))
     if not found and "://" not in str(path):
         raise DataError("No file fits the pattern." if has_pattern(path) else f"There is no file '{path}'.")
-    first: Head | None = None
+    first: FileHead | None = None
     texts: list[Path] = []
     said = {"separator": options.separator, "encoding": options.encoding}
     for file in found or [str(path)]:

@@ -51,7 +51,7 @@ Instead: TypeAlias = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class FileHead:
     r"""What the first bytes and the first line of a file say.
 
     Attributes:
@@ -139,7 +139,7 @@ def decode_lines(raw: bytes) -> str:
         return "".join(_decoded(line, None) for line in raw.splitlines(keepends=True))
 
 
-def read_head(path: Path, *, separator: str | None = None, encoding: str | None = None) -> Head:
+def read_head(path: Path, *, separator: str | None = None, encoding: str | None = None) -> FileHead:
     """Return what the first line says, or what the owner says instead.
 
     Args:
@@ -150,12 +150,12 @@ def read_head(path: Path, *, separator: str | None = None, encoding: str | None 
     return head_of(_beginning(path), separator=separator, encoding=encoding)
 
 
-def head_of(start: bytes, *, separator: str | None = None, encoding: str | None = None) -> Head:
+def head_of(start: bytes, *, separator: str | None = None, encoding: str | None = None) -> FileHead:
     r"""Return what the first line of a file's beginning says.
 
     Examples:
         >>> head_of(b"id;age\r\n1;64\n")
-        Head(encoding=None, separator=';', names=('id', 'age'), end='\r\n')
+        FileHead(encoding=None, separator=';', names=('id', 'age'), end='\r\n')
     """
     if encoding is not None:
         encoding = ENCODINGS[encoding.lower()]
@@ -178,7 +178,7 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
         raise DataError(
             "The first line opens a quote and does not close it. Write the names of the columns without line breaks."
         )
-    return Head(encoding, separator, tuple(name.strip() for name in names), end)
+    return FileHead(encoding, separator, tuple(name.strip() for name in names), end)
 
 
 def read_lines(path: Path, *, is_packed: bool) -> Iterator[bytes]:
@@ -194,7 +194,7 @@ def read_lines(path: Path, *, is_packed: bool) -> Iterator[bytes]:
             yield from lines.removesuffix(b"\n").split(b"\n") if lines else ()
 
 
-def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
+def is_sound(path: Path, head: FileHead, *, multiline: bool = False) -> bool:
     """Tell whether every line of a file can be read as it stands.
 
     Args:
@@ -210,7 +210,7 @@ def is_sound(path: Path, head: Head, *, multiline: bool = False) -> bool:
 
 def write_sound(
     path: Path,
-    head: Head,
+    head: FileHead,
     target: Path,
     *,
     instead: Instead | None = None,
@@ -231,7 +231,7 @@ def write_sound(
 
 def write_pieces(
     read: Callable[[int], bytes],
-    head: Head,
+    head: FileHead,
     target: Path,
     *,
     instead: Instead | None = None,
@@ -254,7 +254,7 @@ def write_pieces(
                 out.writelines(_with_sound_lines(lines, head, replaced, multiline))
 
 
-def lines_as_rows(path: Path, head: Head, copy: Callable[[], Path], *, multiline: bool = False) -> Path:
+def lines_as_rows(path: Path, head: FileHead, copy: Callable[[], Path], *, multiline: bool = False) -> Path:
     """Return a file in UTF-8 whose lines all end alike: this one or, where it is another, a private copy.
 
     This is for readers that refuse a file with a row that does not fit: no cell is written again.
@@ -282,7 +282,7 @@ def lines_as_rows(path: Path, head: Head, copy: Callable[[], Path], *, multiline
     return path
 
 
-def _has_open_lines(path: Path, head: Head) -> bool:
+def _has_open_lines(path: Path, head: FileHead) -> bool:
     with _Opened(path) as file:
         for piece in _pieces(file.read):
             starts = _starts(piece)
@@ -444,14 +444,14 @@ def _with_feeds(piece: bytes, is_open: bool, multiline: bool) -> tuple[bytes, bo
     return np.delete(signs, returns[has_feed]).tobytes(), is_open_after
 
 
-def _has_sound_ends(piece: bytes, head: Head) -> bool:
+def _has_sound_ends(piece: bytes, head: FileHead) -> bool:
     """Tell whether all lines end as the first one does: DuckDB takes other ends for more rows, or for fewer."""
     if head.end == "\r\n":
         return piece.count(b"\r") == piece.count(b"\n") == piece.count(b"\r\n")
     return head.end == "\n" and b"\r" not in piece
 
 
-def _is_sound_piece(piece: bytes, head: Head, multiline: bool) -> bool:
+def _is_sound_piece(piece: bytes, head: FileHead, multiline: bool) -> bool:
     if not piece.isascii():
         try:
             piece.decode("utf-8")
@@ -464,7 +464,7 @@ def _is_sound_piece(piece: bytes, head: Head, multiline: bool) -> bool:
     return b'"' not in piece or (head.separator.isascii() and _has_sound_quotes(piece, head))
 
 
-def _has_sound_quotes(piece: bytes, head: Head) -> bool:
+def _has_sound_quotes(piece: bytes, head: FileHead) -> bool:
     """Tell whether all quotes open after a separator, close before one, and do both within a line."""
     signs = np.frombuffer(piece, np.uint8)
     quotes = np.flatnonzero(signs == _QUOTE)
@@ -476,7 +476,7 @@ def _has_sound_quotes(piece: bytes, head: Head) -> bool:
     return bool(_fits(signs, quotes[0::2], -1, head).all() and _fits(signs, quotes[1::2], 1, head).all())
 
 
-def _fits(signs: NDArray[np.uint8], quotes: NDArray[np.intp], step: int, head: Head) -> NDArray[np.bool_]:
+def _fits(signs: NDArray[np.uint8], quotes: NDArray[np.intp], step: int, head: FileHead) -> NDArray[np.bool_]:
     """Tell which quotes have a neighbour on one side that lets them open (-1) or close (1) a cell."""
     at = quotes + step
     inside = (at >= 0) & (at < len(signs))
@@ -518,7 +518,7 @@ def _foreign_lines(piece: bytes, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
     return foreign
 
 
-def _misquoted_lines(piece: bytes, head: Head, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _misquoted_lines(piece: bytes, head: FileHead, starts: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which lines have quotes that would be read otherwise."""
     signs = np.frombuffer(piece, np.uint8)
     count = len(starts) - 1
@@ -539,7 +539,7 @@ def _from_mixed(piece: bytes, starts: NDArray[np.intp], foreign: NDArray[np.bool
     return _letters_from_windows(piece, letters[foreign[_lines_of(letters, starts)]])
 
 
-def _with_sound_lines(piece: bytes, head: Head, replaced: Sequence[str], multiline: bool) -> Iterable[bytes]:
+def _with_sound_lines(piece: bytes, head: FileHead, replaced: Sequence[str], multiline: bool) -> Iterable[bytes]:
     """Yield a piece in which the unsound lines are written again, and all others stand as they were."""
     starts = _starts(piece)
     foreign = _foreign_lines(piece, starts)
@@ -560,7 +560,7 @@ def _with_sound_lines(piece: bytes, head: Head, replaced: Sequence[str], multili
     yield piece[done:]
 
 
-def _written_again(raw: bytes, head: Head, replaced: Sequence[str], multiline: bool) -> bytes:
+def _written_again(raw: bytes, head: FileHead, replaced: Sequence[str], multiline: bool) -> bytes:
     if multiline:  # where the cells begin and end is not known here: every wrong byte stays apart from every other
         return raw.decode("utf-8", "backslashreplace").encode()
     # Wrong bytes of a declared encoding become half characters, by which the cell is known.

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import datetime as dt
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from pydplib.errors import PolicyError
-
-MARK = "this-is-a-pydplib-demonstration.txt"
+from pydplib import datasets
+from pydplib.policy import ROLES
+from pydplib.schema import Schema
+from pydplib.web.auditlog.writing import recorded
+from pydplib.web.dashboards.example import publish_examples
+from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
+from pydplib.web.intake.recording import accept_rows
+from pydplib.web.intake.snapshots import make_snapshot, publish
+from pydplib.web.intake.table_rows import write_rows
+from pydplib.web.people import links
+from pydplib.web.people.models import Hospital, User
+from pydplib.web.projects.creating import create_project
+from pydplib.web.projects.models import Member
+from pydplib.web.reporting.free_texts import NewText
+from pydplib.web.reporting.labelling import add_texts
+from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
+from pydplib.web.tables.models import PersonTable
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class DemoPerson:
     """Somebody of the demonstration."""
 
     username: str
@@ -27,12 +39,12 @@ class Person:
 
 
 PEOPLE = (
-    Person("olivia", "Olivia Owner", "owner", manages=True),
-    Person("otto", "Otto Owner", "owner", manages=True),
-    Person("rosa", "Rosa Radiologist", "radiologist", department="SYN-RAD"),
-    Person("carl", "Carl Collaborator", "collaborator"),
-    Person("tara", "Tara Third-Party", "third_party", partner=True, manages=True),
-    Person("dana", "Dana Data-Protection", "data_protection_officer"),
+    DemoPerson("olivia", "Olivia Owner", "owner", manages=True),
+    DemoPerson("otto", "Otto Owner", "owner", manages=True),
+    DemoPerson("rosa", "Rosa Radiologist", "radiologist", department="SYN-RAD"),
+    DemoPerson("carl", "Carl Collaborator", "collaborator"),
+    DemoPerson("tara", "Tara Third-Party", "third_party", partner=True, manages=True),
+    DemoPerson("dana", "Dana Data-Protection", "data_protection_officer"),
 )
 
 
@@ -40,22 +52,8 @@ PEOPLE = (
 class Entrance:
     """A link by which one of the people signs in."""
 
-    person: Person
+    person: DemoPerson
     path: str
-
-
-def clear(home: Path) -> None:
-    """Empty the folder of an earlier demonstration; anything else is left alone."""
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = [item for item in home.iterdir() if item.name != "serve.lock"]
-    if found and not (home / MARK).exists():
-        raise PolicyError(
-            f"'{home}' holds something that no demonstration made, and a demonstration begins by emptying its folder. "
-            "Choose another --home."
-        )
-    for item in found:
-        shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
-    (home / MARK).write_text("Synthetic data of `pydplib serve --demo`. Deleted at its next start.\n")
 
 
 def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
@@ -64,14 +62,6 @@ def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
     Args:
         step: Called with what is done next.
     """
-    from pydplib.web.dashboards.example import publish_examples
-    from pydplib.web.demo_examples import DEPARTMENT, REPORTS, TEXTS
-    from pydplib.web.intake.recording import accept_rows
-    from pydplib.web.intake.snapshots import make_snapshot, publish
-    from pydplib.web.people import links
-    from pydplib.web.reporting.free_texts import NewText
-    from pydplib.web.reporting.labelling import add_texts
-
     step("Inviting synthetic people")
     users = _make_people()
     study = _make_project(
@@ -84,10 +74,12 @@ def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
     accept_rows(
         study,
         study.templates.get(number=1),
-        _synthetic_rows(),
+        synthetic_rows(),
         actor=users["olivia"],
         department_field="department_code",
     )
+    step("Adding a table of visits")
+    _add_follow_up(study, users["olivia"])
     step("Publishing a snapshot")
     publish(make_snapshot(study, actor=users["olivia"]), actor=users["olivia"])
     publish_examples(users["olivia"], study, step=lambda audience: step(f"Publishing a dashboard: {audience}"))
@@ -106,9 +98,6 @@ def seed(step: Callable[[str], None] = lambda _: None) -> list[Entrance]:
 
 
 def _make_people() -> dict[str, Any]:
-    from pydplib.web.auditlog.writing import recorded
-    from pydplib.web.people.models import Hospital, User
-
     users = {}
     with recorded("system") as log:
         hospital = Hospital.objects.create(name="St. Synthia Hospital (synthetic)")
@@ -124,10 +113,6 @@ def _make_people() -> dict[str, Any]:
 
 
 def _make_project(users: dict[str, Any], name: str, purpose: str, *, template: str) -> Any:
-    from pydplib.web.auditlog.writing import recorded
-    from pydplib.web.projects.creating import create_project
-    from pydplib.web.projects.models import Member
-
     owner = users[PEOPLE[0].username]
     made = create_project(
         owner,
@@ -148,10 +133,8 @@ def _make_project(users: dict[str, Any], name: str, purpose: str, *, template: s
     return made
 
 
-def _synthetic_rows() -> Iterator[dict[str, Any]]:
+def synthetic_rows() -> Iterator[dict[str, Any]]:
     """Yield the synthetic cohort as answers to ``pirads-paper``."""
-    from pydplib import datasets
-
     columns = datasets.pirads(backend="numpy")
     names = [name for name in columns if name != "report_id"]
     for cells in zip(*(columns[name].tolist() for name in names), strict=True):
@@ -163,10 +146,34 @@ def _synthetic_rows() -> Iterator[dict[str, Any]]:
         yield row
 
 
+def _add_follow_up(study: Any, owner: Any) -> None:
+    """Add the visits of the same patients, and declare what partners ask of them."""
+    declared = datasets.follow_up_schema()
+    names = [name for name in declared.columns if name != declared.person]
+    schema = Schema(
+        {name: declared.columns[name] for name in names},
+        person=declared.person,
+        max_rows_per_person=declared.max_rows_per_person,
+        name="follow_up",
+    )
+    table = PersonTable(project=study, name="follow_up", title="Follow-up visits", declared=schema.to_json(), by=owner)
+    columns = datasets.follow_up(backend="numpy")
+    cells = zip(*(columns[name].tolist() for name in ("patient_id", *names)), strict=True)
+    rows = (
+        (
+            number,
+            f"SYN-{who:05d}",
+            {n: "" if v is None or v != v else str(v) for n, v in zip(names, found, strict=True)},
+        )
+        for number, (who, *found) in enumerate(cells, start=2)
+    )
+    write_rows(table, rows, actor=owner)
+    made = [ComputedColumn.from_dict(entry) for entry in COMPUTED]
+    declare(study, columns=made, joins=[PersonJoin(table="follow_up")], actor=owner, by=owner.username)
+
+
 def invitation(entrances: list[Entrance], base: str) -> str:
     """Return the lines that a starting demonstration prints."""
-    from pydplib.policy import ROLES
-
     lines = ["Sign in by one of these links; each works once (inside, Account lets you go on as somebody else):"]
     for entrance in entrances:
         person = entrance.person

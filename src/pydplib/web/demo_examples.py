@@ -6,6 +6,59 @@ from typing import Any
 
 DEPARTMENT = "SYN-RAD"
 
+COMPUTED: tuple[dict[str, Any], ...] = (
+    {
+        "table": "",
+        "name": "first_score",
+        "column": {
+            "kind": "category",
+            "values": [1, 2, 3, 4, 5],
+            "ordered": True,
+            "label": "sensitive",
+            "title": "First PI-RADS score",
+            "derived": "first(pirads by last_modified)",
+        },
+    },
+    {
+        "table": "follow_up",
+        "name": "psa_change",
+        "column": {
+            "kind": "number",
+            "low": -20,
+            "high": 20,
+            "unit": "ng/ml",
+            "label": "sensitive",
+            "title": "Change of PSA",
+            "derived": "change(psa by visit_date)",
+        },
+    },
+    {
+        "table": "follow_up",
+        "name": "first_arm",
+        "column": {
+            "kind": "category",
+            "values": ["standard", "intensified"],
+            "label": "sensitive",
+            "title": "Arm of the patient",
+            "derived": "first(arm by visit_date)",
+        },
+    },
+    {
+        "table": "follow_up",
+        "name": "high_psa",
+        "column": {
+            "kind": "integer",
+            "low": 0,
+            "high": 12,
+            "unit": "visits",
+            "label": "sensitive",
+            "title": "Visits with a PSA of 10 or more",
+            "derived": "count_of(psa >= 10)",
+        },
+    },
+)
+"""Computed columns of the demonstration: what can be asked of each patient."""
+
 REPORTS: tuple[dict[str, Any], ...] = (
     {
         "patient_id": "SYN-R-001",

@@ -12,12 +12,11 @@ from django.shortcuts import render
 
 from pydplib.errors import PydplibError
 from pydplib.web import room
+from pydplib.web.ledger.pausing import HEADING, PausedLedgerError, words_for
+from pydplib.web.pages import healthz
 
 Handler = Callable[[HttpRequest], HttpResponse]
 _log = logging.getLogger("pydplib.web")
-
-FAULT = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
-"""What users are told about a fault of ours, on pages and by the API."""
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -62,8 +61,6 @@ class HealthCheck:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the health check, pass on everything else."""
         if request.path == "/healthz":
-            from pydplib.web.pages import healthz
-
             return healthz(request)
         return self.get_response(request)
 
@@ -97,14 +94,12 @@ class DomainErrors:
             return None
         if isinstance(exception, room.FullDiskError):
             return None  # the page of faults says it, without the database
-        from pydplib.web.ledger.pausing import HEADING, PausedLedgerError, words_for
-
         status, heading = exception.http_status, ""
         if isinstance(exception, PausedLedgerError):
             message, heading = words_for(request, exception), HEADING
         elif status >= 500:
             _log.error("%s at %s", type(exception).__name__, request.resolver_match and request.resolver_match.route)
-            message = FAULT
+            message = room.FAULT
         else:
             message = str(exception)
         if request.headers.get("Accept", "").startswith("application/json"):

@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from pydplib.policy import Power
-from pydplib.web.doors import Place, place_of, projects_of
+from pydplib.web.projects.models import Member
+from pydplib.web.projects.permissions import member_in, projects_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class NavItem:
     power: Power | None = None
     other: Power | None = None
 
-    def is_for(self, place: Place | None) -> bool:
+    def is_for(self, place: Member | None) -> bool:
         """Return whether it is offered to somebody in this place."""
         if self.power is None:
             return True
@@ -47,10 +48,13 @@ ITEMS: tuple[NavItem, ...] = (
     NavItem("Templates", "templates", "list-tree", "Reporting", "read_templates"),
     NavItem("Import", "import", "upload", "Data", "import_records"),
     NavItem("Data", "data", "table", "Data", "see_raw"),
+    NavItem("Tables", "tables", "layers", "Data", "manage_data"),
+    NavItem("Counts", "exact_view", "chart-column", "Data", "manage_data"),
     NavItem("Quality", "quality", "circle-check", "Data", "manage_data"),
     NavItem("Snapshots", "snapshots", "camera", "Data", "manage_data"),
     NavItem("Analyses", "analyses", "chart-column", "Analyses", "ask"),
     NavItem("Dashboards", "dashboards", "layout-dashboard", "Analyses", "ask"),
+    NavItem("Synthetic tables", "synthetic", "database", "Analyses", "ask"),
     NavItem("Anonymize", "anonymize", "users", "Analyses", "ask"),
     NavItem("Attacks", "attacks", "crosshair", "Analyses", "read_log"),
     NavItem("Policy", "policy", "shield", "Governance", "read_project"),
@@ -72,7 +76,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     if chosen is None and projects:
         key = request.session.get("project")
         chosen = next((project for project in projects if project.key == key), projects[0])
-    place = getattr(request, "member", None) or (place_of(request, chosen) if chosen else None)
+    place = getattr(request, "member", None) or (member_in(request, chosen) if chosen else None)
     values |= {
         "current_project": chosen,
         "place": place,
@@ -94,7 +98,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return values
 
 
-def _entries(request: HttpRequest, place: Place | None) -> list[dict[str, Any]]:
+def _entries(request: HttpRequest, place: Member | None) -> list[dict[str, Any]]:
     offered = [(item, reverse(item.name)) for item in ITEMS if item.is_for(place)]
     return [
         {

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from pydplib.web import room
-from pydplib.web.doors import public
+from pydplib.web.people.permissions import public
 
 
 @public

@@ -14,6 +14,8 @@ from pydplib.errors import EngineError
 LEAST = 50_000_000
 """Bytes that stay free: below that, uploads, imports and snapshots are refused, and the health check says so."""
 
+FAULT = "Something went wrong on our side; nothing was lost. Try again, or tell the operator."
+"""What users are told about a fault of ours, on pages and by the API."""
 FULL = "The server's disk is full. Nothing was lost or changed. Ask the operator to make room, then try again."
 DOWN = "The database does not answer at the moment. Nothing was lost. Try again in a minute."
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

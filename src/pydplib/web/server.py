@@ -14,6 +14,7 @@ from copy import copy
 from typing import Any
 
 from pydplib.errors import EngineError, ParameterError, PolicyError
+from pydplib.web import room
 
 THREADS = 8
 SMALL_BODY = 3_000_000
@@ -177,8 +178,6 @@ def is_signed_in(cookies: str) -> bool:
 
 def has_room(size: int) -> bool:
     """Return whether a body of so many bytes fits where it is kept on its way in, and into the home afterwards."""
-    from pydplib.web import room
-
     try:
         return room.has_room(size) and shutil.disk_usage(tempfile.gettempdir()).free - size >= room.LEAST
     except OSError:

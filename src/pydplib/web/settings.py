@@ -30,10 +30,12 @@ INSTALLED_APPS = [
     "pydplib.web.projects",
     "pydplib.web.reporting",
     "pydplib.web.intake",
+    "pydplib.web.tables",
     "pydplib.web.ledger",
     "pydplib.web.analyses",
     "pydplib.web.dashboards",
     "pydplib.web.exports",
+    "pydplib.web.synthetic",
     "pydplib.web.attacks",
     "pydplib.web.api",
 ]
@@ -153,8 +155,12 @@ CONTENT_SECURITY_POLICY = {
 }
 
 STATIC_URL = "/static/"
-STATIC_ROOT = None
-WHITENOISE_USE_FINDERS = True  # served straight from the package: no collecting step
+STATIC_ROOT = CONFIGURATION.folder("static")  # `pydplib serve` fills it (pydplib.web.design.storage)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "pydplib.web.design.storage.CollectedFiles"},
+}
+WHITENOISE_USE_FINDERS = True  # also straight from the package: a page works before anything was collected
 WHITENOISE_AUTOREFRESH = False
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 
@@ -166,7 +172,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_TEMP_DIR = CONFIGURATION.folder("uploads")  # rows of patients: nowhere that others can read
 FILE_UPLOAD_HANDLERS = [
-    "pydplib.web.intake.uploads.QuotaUploadHandler",
+    "pydplib.web.uploads.QuotaUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]

@@ -75,10 +75,10 @@ def joined_rows(one: pa.Table, two: pa.Table, keep: str) -> pa.Table:
 
 
 @pytest.fixture
-def place_two(place, engine_name, tmp_path) -> Callable[[pa.Table, pa.Table], tuple[dp.Table, dp.Table]]:
+def place_two(place, engine_name, tmp_path) -> Callable[[pa.Table, pa.Table], tuple[dp.engine.Table, dp.engine.Table]]:
     """Put two tables where an engine can join them: for SQLite, into one file."""
 
-    def put(one: pa.Table, two: pa.Table) -> tuple[dp.Table, dp.Table]:
+    def put(one: pa.Table, two: pa.Table) -> tuple[dp.engine.Table, dp.engine.Table]:
         if engine_name != "sqlite":
             return place(one, ONE), place(two, TWO)
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
@@ -148,7 +148,7 @@ HIS = {
 }  # fmt: skip
 
 
-def neighbours(place_two, his: int) -> tuple[dp.Table, dp.Table]:
+def neighbours(place_two, his: int) -> tuple[dp.engine.Table, dp.engine.Table]:
     """Return the joined table without a person, and with one who has 10 rows in one table and some in the other."""
     rows, seen = make_rows(23, 60), visits(24, 50)
     without = place_two(as_table(rows), as_visits(seen))

@@ -65,7 +65,7 @@ def arrow(rows: list[tuple[Any, ...]]) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(COLUMNS.names, row, strict=True)) for row in rows], schema=COLUMNS)
 
 
-def integers(table: dp.Table) -> list[list[int]]:
+def integers(table: dp.engine.Table) -> list[list[int]]:
     """What every question hands to the noise."""
     found = []
     for question in QUESTIONS:

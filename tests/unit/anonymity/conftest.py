@@ -21,7 +21,7 @@ from pydplib.anonymity import (
     LDiversity,
     TCloseness,
 )
-from pydplib.anonymity.population import population_uniqueness
+from pydplib.anonymity.assessment.population import population_uniqueness
 
 
 def emd_equal(p, q):

@@ -23,7 +23,7 @@ from pydplib.anonymity import (
     compare_columns,
     safe_harbor,
 )
-from pydplib.anonymity.safe_harbor import KINDS
+from pydplib.anonymity.assessment.safe_harbor import KINDS
 from pydplib.errors import DataError, MissingExtraError, ParameterError
 
 STEPS = {

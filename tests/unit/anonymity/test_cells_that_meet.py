@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydplib.anonymity import Hierarchy, KAnonymity, Masking, anonymize, verify
-from pydplib.anonymity.covers import can_meet, read_cover
-from pydplib.anonymity.plain import read_set, write_set
+from pydplib.anonymity.hierarchies.cells import can_meet, read_cover
+from pydplib.anonymity.tables.values import read_set, write_set
 from pydplib.errors import ParameterError
 
 

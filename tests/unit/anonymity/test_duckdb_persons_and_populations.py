@@ -7,16 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pydplib.anonymity import (
-    DeltaPresence,
-    Hierarchy,
-    KAnonymity,
-    KMap,
-    LDiversity,
-    TCloseness,
-    anonymize,
-    engine_persons,
-)
+from pydplib.anonymity import DeltaPresence, Hierarchy, KAnonymity, KMap, LDiversity, TCloseness, anonymize
+from pydplib.anonymity.tables import relations
 from pydplib.errors import DataError, ParameterError
 
 TREES = {"age": Hierarchy.order(list(range(10)), group=2), "sex": Hierarchy.flat(["f", "m"])}
@@ -75,7 +67,7 @@ def test_rows_would_be_counted_if_persons_were_not(monkeypatch):
     table = pd.DataFrame({"who": [1, 1, 1, 2, 3, 4], "age": [1, 1, 1, 1, 2, 2], "sex": ["f"] * 6})
     words = {"models": [KAnonymity(3)], "person": "who"}
     assert anonymize(relation_of(table), TREES, **words).levels["age"] > 0
-    monkeypatch.setattr(engine_persons.People, "find", classmethod(lambda *parts: None))
+    monkeypatch.setattr(relations.People, "find", classmethod(lambda *parts: None))
     planted = anonymize(relation_of(table[:4]), TREES, **words)
     assert planted.levels["age"] == 0 and planted.certificate.k == 4
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity, anonymize, engine_release
+from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity, anonymize
+from pydplib.anonymity.tables import relations
 from pydplib.errors import DataError
 
 BIG = 9007199254740992
@@ -56,8 +57,8 @@ def test_a_column_may_be_called_like_a_helper():
 
 def test_output_that_does_not_add_up_is_refused_and_removed(tmp_path, monkeypatch):
     table = duckdb.sql("SELECT i // 3 AS x FROM range(6) t(i)")
-    real = engine_release.shuffling
-    monkeypatch.setattr(engine_release, "shuffling", lambda *parts: f"{real(*parts)} LIMIT 5")
+    real = relations.shuffling
+    monkeypatch.setattr(relations, "shuffling", lambda *parts: f"{real(*parts)} LIMIT 5")
     target = tmp_path / "out.parquet"
     with pytest.raises(DataError, match="do not add up"):
         anonymize(table, ["x"], models=[KAnonymity(2)], output=target)

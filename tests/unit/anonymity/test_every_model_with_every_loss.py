@@ -22,7 +22,7 @@ from pydplib.anonymity import (
     TCloseness,
     anonymize,
 )
-from pydplib.anonymity.losses import LOSSES
+from pydplib.anonymity.search.losses import LOSSES
 from pydplib.errors import AnonymityError
 
 TREES = {

@@ -19,7 +19,7 @@ from pydplib.anonymity import (
     risk,
     verify,
 )
-from pydplib.anonymity.covers import can_meet, read_cover
+from pydplib.anonymity.hierarchies.cells import can_meet, read_cover
 
 
 @pytest.fixture

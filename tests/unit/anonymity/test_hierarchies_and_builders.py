@@ -18,7 +18,7 @@ from pydplib.anonymity import (
     TopBottom,
     anonymize,
 )
-from pydplib.anonymity.automatic import hierarchy_from_values
+from pydplib.anonymity.hierarchies.rules import hierarchy_from_values
 from pydplib.errors import HierarchyError, ParameterError
 from pydplib.schema import Category, Date, Flag, Integer, Number, Schema, Text
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pydplib.anonymity import Dates, Hierarchy, KAnonymity, Recipe, anonymize
-from pydplib.anonymity.covers import can_meet, read_cover
+from pydplib.anonymity.hierarchies.cells import can_meet, read_cover
 
 TREES = {"a": Hierarchy.order(range(4)), "b": Hierarchy.order(range(4))}
 

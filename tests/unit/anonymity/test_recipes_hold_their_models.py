@@ -21,7 +21,7 @@ from pydplib.anonymity import (
     Recipe,
     TCloseness,
     anonymize,
-    applying,
+    recipe,
     verify,
 )
 from pydplib.errors import AnonymityError, ParameterError
@@ -72,7 +72,7 @@ def test_every_model_holds_on_the_other_table(name, seed):
 
 def test_models_fail_on_the_other_table_if_they_are_not_enforced(monkeypatch):
     """The twin: without the check at least these models are broken, so the test above means something."""
-    monkeypatch.setattr(applying, "enforce_models", lambda recipe, frame, labels, keep: keep)
+    monkeypatch.setattr(recipe, "enforce_models", lambda recipe, frame, labels, keep: keep)
     broken = []
     for name, (models, holds) in MODELS.items():
         for seed in (2, 3):

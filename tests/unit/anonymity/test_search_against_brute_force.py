@@ -24,12 +24,12 @@ from pydplib.anonymity import (
     TCloseness,
     anonymize,
 )
-from pydplib.anonymity.boxes import search_boxes
-from pydplib.anonymity.classes import Evaluator
-from pydplib.anonymity.losses import LOSSES, make_objective
-from pydplib.anonymity.prepare import prepare
+from pydplib.anonymity.preparation import prepare
 from pydplib.anonymity.recipe import Recipe
-from pydplib.anonymity.stats import ClassStats
+from pydplib.anonymity.search.classes import ClassEvaluator
+from pydplib.anonymity.search.lattice import search_boxes
+from pydplib.anonymity.search.losses import LOSSES, make_objective
+from pydplib.anonymity.search.statistics import ClassStats
 from pydplib.errors import AnonymityError, ParameterError
 
 FIRST = Hierarchy.from_rows([[i, f"{i // 2}", f"{'low' if i < 4 else 'high'}", "*"] for i in range(7)])
@@ -252,7 +252,7 @@ def test_classes_are_those_of_a_plain_grouping_however_they_are_reached(sizes, r
     problem = task.problem
     if before > 1:
         problem.fixed = rng.integers(0, before, len(problem.weight))
-    evaluator = Evaluator(problem)
+    evaluator = ClassEvaluator(problem)
     heights = np.array(problem.heights)
     for _ in range(40):
         ways = np.sort(rng.integers(0, heights + 1, (3, len(sizes))), axis=0)

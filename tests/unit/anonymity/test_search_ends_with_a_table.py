@@ -16,12 +16,12 @@ from pydplib.anonymity import (
     LDiversity,
     TCloseness,
     anonymize,
-    search,
     verify,
 )
-from pydplib.anonymity.boxes import BoxSearch, search_boxes
-from pydplib.anonymity.losses import make_objective
-from pydplib.anonymity.prepare import prepare
+from pydplib.anonymity.preparation import prepare
+from pydplib.anonymity.search import lattice
+from pydplib.anonymity.search.lattice import BoxSearch, search_boxes
+from pydplib.anonymity.search.losses import make_objective
 from pydplib.errors import AnonymityError, ParameterError
 
 
@@ -154,7 +154,7 @@ def test_local_recoding_never_loses_more_than_the_optimum(part):
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3])
 def test_local_recoding_at_a_deadline_is_no_worse_than_the_node_it_had_found(seconds, monkeypatch):
-    from pydplib.anonymity import local
+    from pydplib.anonymity.search import local
 
     table, trees = table_of(11, 3000, [12, 9, 8, 7, 6, 5, 4, 4, 3, 3, 3, 3, 3], 4)
     found = []
@@ -177,7 +177,7 @@ def test_local_recoding_at_a_deadline_is_no_worse_than_the_node_it_had_found(sec
 def genetic(problem, objective, checks: int, seed: int) -> float:
     """A plain genetic search as the yardstick: crossover of the better half, one column changed at random."""
     rng = np.random.default_rng(seed)
-    from pydplib.anonymity.judging import Judge
+    from pydplib.anonymity.search.verdicts import Judge
 
     judge, heights, scored = Judge(problem), np.array(problem.heights), {}
 
@@ -211,11 +211,11 @@ def test_walk_in_a_large_lattice_finds_at_least_what_a_genetic_search_finds_with
         schema=None,
     )  # fmt: skip
     objective = make_objective("granularity", task.problem)
-    search = BoxSearch(task.problem, objective, deadline=None, progress=None)
-    search.approach()
-    assert search.best is not None
-    looks = search.judge.checks
-    assert search.loss <= min(genetic(task.problem, objective, looks, seed) for seed in (1, 2, 3)) + 1e-9
+    boxes = BoxSearch(task.problem, objective, deadline=None, progress=None)
+    boxes.approach()
+    assert boxes.best is not None
+    looks = boxes.judge.checks
+    assert boxes.loss <= min(genetic(task.problem, objective, looks, seed) for seed in (1, 2, 3)) + 1e-9
 
 
 def test_box_search_proves_a_bound_below_its_best_node():
@@ -233,8 +233,8 @@ def test_box_search_proves_a_bound_below_its_best_node():
 def test_counting_nodes_together_looks_at_hardly_more_of_a_small_lattice(suppression, monkeypatch):
     table, trees = table_of(7, 1500, [20, 16, 12, 8, 5, 4], 2)
     checked = {}
-    for together in ((1, 1), search._TOGETHER, (256, 256)):
-        monkeypatch.setattr(search, "_TOGETHER", together)
+    for together in ((1, 1), lattice._TOGETHER, (256, 256)):
+        monkeypatch.setattr(lattice, "_TOGETHER", together)
         result = anonymize(table, trees, models=[KAnonymity(5)], suppression=suppression)
         assert result.search.optimal
         checked[together[0]] = result.search.checked

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pydplib.anonymity import Hierarchy, KMap, risk, verify
-from pydplib.anonymity.population import population_uniqueness, sample_threshold
+from pydplib.anonymity.assessment.population import population_uniqueness, sample_threshold
 from pydplib.errors import DataError, ParameterError
 
 SALARIES = [3, 4, 5, 6, 11, 8, 7, 9, 10]

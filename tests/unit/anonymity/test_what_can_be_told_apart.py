@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity, anonymize, risk, spellings, verify
-from pydplib.anonymity.frames import Frame
+from pydplib.anonymity import Hierarchy, KAnonymity, LDiversity, anonymize, risk, verify
+from pydplib.anonymity.tables import frames
+from pydplib.anonymity.tables.frames import Frame
 from pydplib.cli import main as cli_main
 
 NAN = float("nan")
@@ -94,7 +95,7 @@ PLANTED = [name for name in APART if "null and NaN" in name or name.startswith((
 @pytest.mark.parametrize("name", [n for n in PLANTED if n != "zeros, PyArrow"])
 def test_codes_by_value_would_claim_a_larger_k(name, monkeypatch):
     """The twin: with the codes that the search uses, which join such cells, k is 2."""
-    monkeypatch.setattr(spellings.SeenFrame, "seen", Frame.coded)
+    monkeypatch.setattr(frames.SeenFrame, "seen", Frame.coded)
     assert verify(APART[name](), ["x"]).k == 2
     assert risk(APART[name](), ["x"]).unique == 0.0
 

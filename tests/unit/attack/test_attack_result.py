@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pydplib.attack._binomial import beta_cdf, share_at_least, share_at_most, share_interval
+from pydplib.attack.bounds import beta_cdf, share_at_least, share_at_most, share_interval
 from pydplib.attack.result import AttackResult, advantage_over
 from pydplib.errors import ParameterError
 

@@ -20,7 +20,7 @@ from pydplib.attack import (
     most_success,
     outlier_membership,
 )
-from pydplib.attack.membership import student
+from pydplib.attack.answers.membership import student
 from pydplib.errors import ParameterError
 from pydplib.mechanisms import Geometric
 

@@ -18,7 +18,7 @@ from pydplib.attack import (
     skewness,
     temporal,
 )
-from pydplib.attack._candidates import find_candidates
+from pydplib.attack.tables.candidates import find_candidates
 from pydplib.errors import ParameterError
 
 QUASI = {"age": Intervals(0, 99, [10, 50]), "site": Hierarchy.flat(["a", "b", "c"])}

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pydplib.anonymity import Dates, Hierarchy, Intervals, Masking, TopBottom
-from pydplib.attack._join import join_classes
-from pydplib.attack._relation import Relation, relate
-from pydplib.attack.cells import text_of
+from pydplib.attack.tables.candidates import join_classes
+from pydplib.attack.tables.cells import CellRelation, relate, text_of
 
 
 def pairs(values, cells, hierarchy=None):
@@ -122,7 +121,7 @@ def test_join_equals_all_pairs_tried_one_by_one(people, classes, seed):
     relations = []
     for table in tables:
         start = np.concatenate([[0], np.cumsum(table.sum(axis=1))])
-        relations.append(Relation(start, np.nonzero(table)[1], table.shape[1]))
+        relations.append(CellRelation(start, np.nonzero(table)[1], table.shape[1]))
     mine, theirs = np.array(people).T, np.array(classes).T
     left, right = join_classes(list(mine), list(theirs), relations, (len(people), len(classes)))
     wanted = {

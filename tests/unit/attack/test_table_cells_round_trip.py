@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pydplib.anonymity import Dates, Hierarchy, Intervals, KAnonymity, Masking, TopBottom, anonymize
-from pydplib.attack._relation import relate
+from pydplib.attack.tables.cells import relate
 
 AWKWARD = [
     "a", "b", "a, b", "b, c", "missing", "{x", "x}", 'q"t', " s ", "\\", "1-2", "[1, 2)", "2020-01", "< 5", "5", "5.0",

@@ -10,10 +10,10 @@ import pytest
 
 import pydplib as dp
 from pydplib.attack import AUDIENCES, leak_report
-from pydplib.attack._clock import TimeUp, check_time, until
-from pydplib.attack._join import join_classes
-from pydplib.attack._relation import relate
-from pydplib.attack.audiences import judge_audience
+from pydplib.attack._arguments import TimeUp, check_time, until
+from pydplib.attack.leaks.audiences import judge_audience
+from pydplib.attack.tables.candidates import join_classes
+from pydplib.attack.tables.cells import relate
 from pydplib.errors import DataError
 
 RNG = np.random.default_rng(9)

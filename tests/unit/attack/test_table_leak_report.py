@@ -14,9 +14,10 @@ import pydplib as dp
 from pydplib import attack
 from pydplib.anonymity import AlphaK, Hierarchy, Intervals, KAnonymity, LDiversity, Masking, TCloseness, anonymize
 from pydplib.attack import AUDIENCES, AttackResult, background_knowledge, leak_report
-from pydplib.attack._leak_tasks import LATE, RUNS, Shared, Task, run_tasks
-from pydplib.attack._noisy_column import judge_asking_again, judge_extremes, judge_noisy_order, rank_correlation
-from pydplib.attack.audiences import judge_audience
+from pydplib.attack.answers.noisy_column import judge_asking_again, judge_extremes, judge_noisy_order, rank_correlation
+from pydplib.attack.kinds import LeakTask, Shared
+from pydplib.attack.leaks.audiences import judge_audience
+from pydplib.attack.leaks.tasks import LATE, RUNS, run_tasks
 from pydplib.errors import DataError, ParameterError
 
 STEPS = {"age": Intervals(0, 100, [10, 20]), "zip": Masking(3)}
@@ -165,7 +166,7 @@ def test_tasks_in_one_process_stop_between_two_at_the_deadline(monkeypatch):
     clock = [0.0]
     monkeypatch.setitem(RUNS, "slow", _pass)
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    done = run_tasks([Task("slow", "x", "slow", {"clock": clock})] * 3, Shared(), deadline=1.0)
+    done = run_tasks([LeakTask("slow", "x", "slow", {"clock": clock})] * 3, Shared(), deadline=1.0)
     assert [outcome.problem for outcome in done] == ["", LATE, LATE]
 
 
@@ -320,7 +321,7 @@ def test_report_refuses_unknown_names_and_strange_limits():
 
 def test_tasks_in_processes_are_ended_at_the_deadline():
     began = time.monotonic()
-    tasks = [Task("extremes", "age", "extremes", {"column": "age"})] * 4
+    tasks = [LeakTask("extremes", "age", "extremes", {"column": "age"})] * 4
     shared = Shared(columns={"age": (np.arange(3.0), np.arange(3.0))})
     done = run_tasks(tasks, shared, workers=2, deadline=began)
     assert [outcome.problem for outcome in done] == [LATE] * 4

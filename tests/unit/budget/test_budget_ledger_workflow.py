@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pydplib.budget import Cost, Ledger, MemoryLedger, ReleaseKey, StoreLedger, Today
+from pydplib.budget import Cost, Ledger, MemoryLedger, ReleaseKey, State, StoreLedger, Today
 from pydplib.errors import BudgetError, LedgerError, ParameterError
 from pydplib.guarantee import ApproxDP, LocalDP, PureDP
 
@@ -184,11 +184,7 @@ def test_approx_accounts_pay_for_gaussian_noise_and_unknown_keys(ledger: StoreLe
     ask(ledger, make_key(1, cost=Cost.gaussian(sensitivity_squared=1, variance=500)))
     ask(ledger, make_key(2, cost=Cost.approximate(0.1, delta=1e-7, mechanism="unknown_keys")))
     account = ledger.accounts(recipient="acme")[0]
-    assert (account.state.nano_epsilon, account.state.nano_rho, account.state.atto_delta) == (
-        None,
-        1_000_000 + 5_000_000,
-        10**11,
-    )
+    assert account.state == State(100_000_000, 1_000_000 + 5_000_000, 10**11, nano_gaussian=1_000_000)
     assert ledger.remaining(lineage="reports", recipient="acme").delta == 4e-7
     ledger.verify()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pydplib.budget import Cost, Limit, Refusal, State, can_pay, pay, remaining, spent
-from pydplib.budget.conversion import zcdp_nano_epsilon
+from pydplib.budget.conversion import most_nano_rho, zcdp_nano_epsilon
 from pydplib.budget.rules import MOST_UNITS
 from pydplib.errors import ParameterError
-from pydplib.guarantee import ZCDP, ApproxDP, LocalDP, PureDP
+from pydplib.guarantee import ZCDP, ApproxDP, LocalDP, PureDP, zcdp_tilt
 
 
 def laplace(epsilon: object) -> Cost:
@@ -84,16 +85,63 @@ def test_approx_account_keeps_delta_for_the_conversion() -> None:
     assert isinstance(pay(state, laplace(0.1), limit), State)
 
 
-def test_approx_account_after_gaussian_noise_counts_by_zcdp_alone() -> None:
+def test_approx_account_after_gaussian_noise_keeps_pure_questions_apart() -> None:
     limit = Limit.of(ApproxDP(2.0, 1e-6))
     gaussian = Cost.gaussian(sensitivity_squared=1, variance=5000)
     state = pay(State(), gaussian, limit)
+    assert state == State(0, 100_000, 0, nano_gaussian=100_000)
     assert isinstance(state, State)
-    assert state.nano_epsilon is None
     after = pay(state, laplace(0.1), limit)
-    assert isinstance(after, State)
-    assert after.nano_epsilon is None
-    assert after.nano_rho == 100_000 + 5_000_000
+    assert after == State(100_000_000, 100_000 + 5_000_000, 0, nano_gaussian=100_000)
+
+
+def test_a_table_with_gaussian_noise_leaves_pure_questions_most_of_the_account() -> None:
+    table = Cost("synthetic_table", "add_remove", None, most_nano_rho(10**9, 5 * 10**11))  # epsilon 1
+    for total, before, least in ((2.0, 0.35, 0.78), (8.0, 1.41, 4.5)):
+        limit = Limit.of(ApproxDP(total, 1e-6))
+        state = pay(State(), table, limit)
+        assert isinstance(state, State)
+        squares_alone = State(None, state.nano_rho, 0)  # as ledgers counted that kept no sum of the pure ones
+        assert remaining(squares_alone, limit).epsilon == pytest.approx(before, abs=0.01)
+        assert remaining(state, limit).epsilon >= least
+    question = pay(State(), laplace(0.5), Limit.of(ApproxDP(2.0, 1e-6)))
+    assert isinstance(question, State)
+    assert can_pay(question, table, Limit.of(ApproxDP(2.0, 1e-6)))
+
+
+MIXED = st.lists(st.tuples(st.booleans(), st.integers(10**5, 8 * 10**8)), max_size=12)
+
+
+@pytest.mark.parametrize(
+    "limit", [Limit.of(ApproxDP(2.0, 1e-6)), Limit.of(ApproxDP(0.3, 1e-9)), Limit.of(ApproxDP(8.0, 1e-5))]
+)
+@given(asked=MIXED)
+@settings(max_examples=80, deadline=None)
+def test_mixed_accounts_stay_within_one_renyi_order_and_pay_whatever_squares_alone_would(
+    limit: Limit, asked: list[tuple[bool, int]]
+) -> None:
+    state, paid = State(), []
+    for pure, nano in asked:
+        cost = laplace(Fraction(nano, 10**9)) if pure else Cost("gaussian", "add_remove", None, max(1, nano // 20))
+        outcome = pay(state, cost, limit)
+        squares = state.nano_rho + (cost.nano_rho or 0) <= limit.most_nano_rho
+        assert isinstance(outcome, State) or not squares
+        if isinstance(outcome, State):
+            state = outcome
+            paid.append(cost)
+        assert state.nano_epsilon is not None  # both sums are kept
+    if state.is_pure and (state.nano_epsilon or 0) <= limit.nano_epsilon:
+        return
+    # The proof's inequality, step by step and in floats: divergences at one order, then the conversion.
+    rho, delta = limit.most_nano_rho / 10**9, limit.atto_conversion / 10**18
+    alpha = 1 + zcdp_tilt(math.nextafter(rho, math.inf), math.nextafter(delta, 0.0))
+    divergence = sum(min(cost.epsilon, alpha * cost.rho) for cost in paid)
+    tail = math.log1p(-1 / alpha) + (-math.log(delta) - math.log(alpha)) / (alpha - 1)
+    assert divergence + tail <= limit.nano_epsilon / 10**9 + 1e-9
+    left = remaining(state, limit).nano_epsilon
+    assert not left or can_pay(state, laplace(Fraction(left, 10**9)), limit)
+    assert not can_pay(state, laplace(Fraction(left + 1, 10**9)), limit)
+    assert spent(state, limit) <= limit.nano_epsilon
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from pydplib.budget import Head, ReleaseKey, SqliteLedger
+from pydplib.budget import Cost, Head, ReleaseKey, SqliteLedger, State
+from pydplib.budget.chain import Entry
+from pydplib.budget.keys import canonical_json
+from pydplib.budget.sqlite_store import FORMAT, OLD_FORMAT
 from pydplib.errors import BudgetError, LedgerError
-from pydplib.guarantee import PureDP
+from pydplib.guarantee import ApproxDP, PureDP
 
 MakeKey = Callable[..., ReleaseKey]
 
@@ -302,3 +306,68 @@ def test_ledger_on_disk_refuses_seeded_noise_and_spends_nothing(tmp_path: Path, 
         with seeded(1), pytest.raises(ParameterError, match="Seeded noise"):
             ledger.reserve(make_key(), recipient="acme", role="third_party")
         assert ledger.head().entries == 2
+
+
+def make_old(path: Path) -> None:
+    """Turn a ledger file into one of the old format: no sum of what has no pure epsilon, and none next to it."""
+    with sqlite3.connect(path) as db:
+        grow = db.execute("SELECT sql FROM sqlite_master WHERE name = 'accounts_grow'").fetchone()[0]
+        db.execute("DROP TRIGGER accounts_grow")
+        db.execute("UPDATE accounts SET nano_epsilon = NULL WHERE nano_gaussian > 0")
+        db.execute("ALTER TABLE accounts DROP COLUMN nano_gaussian")
+        db.execute(grow.replace("  OR (NEW.nano_epsilon IS NOT NULL AND NEW.nano_gaussian < OLD.nano_gaussian)\n", ""))
+        db.execute("UPDATE meta SET value = ? WHERE key = 'format'", (OLD_FORMAT,))
+    db.close()
+
+
+def test_old_format_is_read_as_it_is_and_brought_up_to_date_before_it_is_written(
+    tmp_path: Path, make_key: MakeKey
+) -> None:
+    path = tmp_path / "ledger.db"
+    with fill(path, make_key) as ledger:
+        head, before = ledger.head(), ledger.accounts()
+    make_old(path)
+    with SqliteLedger(path, read_only=True) as reader:
+        assert reader.verify(head) == head
+        assert reader.accounts() == before
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == (OLD_FORMAT,)
+    with SqliteLedger(path, create=False) as again:
+        assert again.verify(head) == head
+        again.finish(again.reserve(make_key(9), recipient="acme", role="third_party"), b"more")
+        again.verify(head)
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == (FORMAT,)
+
+
+def test_old_accounts_with_gaussian_noise_go_on_by_their_squares(tmp_path: Path, make_key: MakeKey) -> None:
+    path = tmp_path / "ledger.db"
+    with SqliteLedger(path) as ledger:
+        ledger.open_account(lineage="reports", limit=ApproxDP(8.0, 1e-6))
+        ledger.open_account(lineage="reports", recipient="acme", limit=ApproxDP(2.0, 1e-6))
+        for number, cost in enumerate(
+            (Cost.pure(0.1, mechanism="laplace"), Cost("gaussian", "add_remove", None, 10**7))
+        ):
+            ledger.finish(ledger.reserve(make_key(number, cost=cost), recipient="acme", role="third_party"), b"x")
+        kept = ledger.accounts(recipient="acme")[0].state
+    assert kept == State(10**8, 5_000_000 + 10**7, 0, nano_gaussian=10**7)
+    with sqlite3.connect(path) as db:  # entries as the old format wrote them: without sums, as in version 0.1
+        bodies = db.execute("SELECT number, body FROM entries ORDER BY number").fetchall()
+        db.execute("DROP TRIGGER entries_stay")
+        previous = json.loads(bodies[0][1])["previous"]
+        for number, body in bodies:
+            values = json.loads(body)
+            values["details"].pop("sums", None)
+            entry = Entry.from_body(canonical_json(values | {"previous": previous}), "")
+            previous = entry.sealed().hash
+            db.execute("UPDATE entries SET body = ?, hash = ? WHERE number = ?", (entry.body, previous, number))
+        db.execute("CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT raise(ABORT, 'no'); END")
+    db.close()
+    make_old(path)
+    with SqliteLedger(path) as again:
+        again.verify()
+        assert again.accounts(recipient="acme")[0].state == State(None, 15_000_000, 0)
+        key = make_key(7, cost=Cost.pure(0.1, mechanism="laplace"))
+        again.finish(again.reserve(key, recipient="acme", role="third_party"), b"y")
+        assert again.accounts(recipient="acme")[0].state == State(None, 20_000_000, 0)
+        again.verify()

@@ -35,7 +35,7 @@ from pydplib.capture import (
     to_schema,
     visible_items,
 )
-from pydplib.capture.conditions import OPERATORS_OF_KIND
+from pydplib.capture.model import OPERATORS_OF_KIND
 from pydplib.errors import PydplibError, SchemaError, TemplateError
 
 # Shrinking a random template takes minutes; the printed blob repeats the failure.

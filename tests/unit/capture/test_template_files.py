@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pydplib.capture import Code, Condition, Group, Option, Question, Template, builtin, builtin_names, lint
-from pydplib.capture.files import from_dict, to_dict
+from pydplib.capture.template import from_dict, to_dict
 from pydplib.errors import TemplateError
 
 

@@ -10,7 +10,7 @@ from chromium import needs_chromium
 from click.testing import CliRunner
 
 from pydplib.cli.figures import command
-from pydplib.experiments.catalogue import CATALOGUE, figure_entries
+from pydplib.plot.catalogue import CATALOGUE, figure_entries
 
 
 def run(*arguments):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 import pydplib as dp
 from pydplib.clinic.contrasts import compare_shares
 from pydplib.clinic.survival_curves import survival_curve
-from pydplib.clinic.table_one import Line
 from pydplib.errors import QuestionError
 from pydplib.release.grammar import parse_question
 from pydplib.release.statistics import STATISTICS
@@ -85,13 +83,14 @@ QUESTIONS = [
     "logistic bph by pirads, prostatitis", "standard error of age by bph", "top pirads places 2",
     "series last_modified every month", "correlation of age and pirads", "association of bph and prostatitis",
     "difference of age by bph", "risk ratio of bph by pirads",
+    "table one of age, prostatitis by bph per person first by last_modified", "table 1 of age, lesions",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_every_word_is_read_released_stored_drawn_and_asked_again(text: str, reports: dp.Session) -> None:
     question = parse_question(text, reports.table.schema)
-    assert eval(repr(question), {**vars(dp.clinic), "dp": dp}) == question
+    assert eval(repr(question), {**vars(dp.clinic), "dp": dp, "Person": dp.Person}) == question
     assert dp.release.Question.from_dict(question.to_dict()) == question
     priced = reports.price(question, epsilon=2.0)
     release = reports.release(question, epsilon=2.0)
@@ -188,22 +187,6 @@ def test_top_values_are_the_most_frequent(reports: dp.Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        ({"variables": "age"}, "Table 1 needs its variables"),
-        ({"bins": {"age": 10**9}}, "from 1 to 10000"),
-        ({"bins": {"age": 0}}, "from 1 to 10000"),
-        ({"bins": 5}, "bins="),
-    ],
-)
-def test_table_one_refuses_in_words_what_it_cannot_cut(reports: dp.Session, said: Any, words: str) -> None:
-    before = reports.remaining.epsilon
-    with pytest.raises(QuestionError, match=words):
-        dp.clinic.table_one(reports, **({"variables": ["age"], "by": "bph", "epsilon": 1.0} | said))
-    assert reports.remaining.epsilon == before
-
-
-@pytest.mark.parametrize(
     "plain",
     [
         None, 5, {"ask": ["count"]}, {"ask": "count", "by": 5}, {"ask": "count", "by": [None]},
@@ -213,31 +196,6 @@ def test_table_one_refuses_in_words_what_it_cannot_cut(reports: dp.Session, said
 def test_plain_values_that_are_no_question_are_refused_in_words(plain: Any) -> None:
     with pytest.raises(QuestionError):
         dp.Mean.from_dict(plain)
-
-
-def test_table_one_is_one_purchase_with_tests_that_are_corrected(reports: dp.Session) -> None:
-    before = reports.remaining.epsilon
-    found = dp.clinic.table_one(
-        reports, ["age", "prostatitis", "lesions"], by="bph", epsilon=2.0, per_person=FIRST, bins={"age": 6}
-    )
-    assert before - reports.remaining.epsilon == pytest.approx(2.0)
-    tests = [line for line in found.lines if line.p is not None]
-    assert len(tests) == 3 and all(line.adjusted >= line.p for line in tests if line.adjusted and line.p)
-    assert found.to_csv().splitlines()[0].count(",") == 4 and "mean (SD)" in found.to_csv()
-    assert found.to_html().startswith("<table style=") and "class=" not in found.to_html()
-    assert "Holm" in str(found)
-    lines = (Line("=1+1", ("-",)), Line("@b", ("2",), indent=1))
-    hostile = replace(found, arms=("+cmd",), lines=lines).to_csv().splitlines()
-    assert hostile == [",'+cmd", "'=1+1,'-", "'    @b,2"]
-    weighted = dp.clinic.table_one(reports, ["prostatitis"], by="bph", epsilon=1.0)
-    assert all(line.p is None for line in weighted.lines) and "per_person=" in str(weighted)
-
-
-def test_table_one_of_large_epsilon_is_that_of_the_patients(reports: dp.Session) -> None:
-    rows = dp.datasets.pirads(backend="pandas").sort_values("last_modified").drop_duplicates("patient_id")
-    found = dp.clinic.table_one(reports, ["prostatitis"], epsilon=60.0, per_person=FIRST)
-    (chronic,) = [line for line in found.lines if line.words == "chr"]
-    assert chronic.cells[0].startswith(f"{(rows.prostatitis == 'chr').sum()} (")
 
 
 def test_text_of_a_test_speaks_of_its_p_value_and_a_ratio_has_three_digits() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pydplib as dp
-from pydplib.engine import Condition, Where, day_number
+from pydplib.engine import RowCondition, Where, day_number
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, SchemaError
 
@@ -26,7 +26,7 @@ SCHEMA = dp.Schema(
 )
 
 
-def canonical(*conditions: Condition) -> tuple[Condition, ...]:
+def canonical(*conditions: RowCondition) -> tuple[RowCondition, ...]:
     return canonical_conditions(conditions, SCHEMA)
 
 
@@ -40,11 +40,11 @@ def test_condition_is_one_question_when_spelled_differently() -> None:
 
 def test_condition_survives_json() -> None:
     for condition in canonical(Where("day").at_least(dt.date(2017, 5, 1)), Where("age").is_missing()):
-        assert Condition.from_dict(json.loads(json.dumps(condition.to_dict()))) == condition
+        assert RowCondition.from_dict(json.loads(json.dumps(condition.to_dict()))) == condition
 
 
 def test_order_on_categories_becomes_a_list() -> None:
-    assert canonical(Where("pirads").at_least(4))[0] == Condition("pirads", "is_in", (4, 5))
+    assert canonical(Where("pirads").at_least(4))[0] == RowCondition("pirads", "is_in", (4, 5))
     assert canonical(Where("pirads").less_than(3))[0].values == (1, 2)
     assert canonical(Where("pirads").between(2, 3))[0].values == (2, 3)
     assert canonical(Where("stage").more_than("low"))[0].values == ("mid", "high")
@@ -76,9 +76,9 @@ def test_other_is_a_value_of_every_category() -> None:
         (lambda: canonical(Where("note").is_missing()), "free text"),
         (lambda: Where("age").is_in([]), "lists no value"),
         (lambda: Where("age").is_in("ab"), "list of values"),
-        (lambda: Condition("age", "like", ("x",)), "Unknown condition"),  # type: ignore[arg-type]
-        (lambda: Condition("age", "between", (1,)), "takes 2"),
-        (lambda: Condition.from_dict({"column": "age", "op": "is_in", "sql": "1=1"}), "entries"),
+        (lambda: RowCondition("age", "like", ("x",)), "Unknown condition"),  # type: ignore[arg-type]
+        (lambda: RowCondition("age", "between", (1,)), "takes 2"),
+        (lambda: RowCondition.from_dict({"column": "age", "op": "is_in", "sql": "1=1"}), "entries"),
         (lambda: canonical_conditions(["age > 3"], SCHEMA), "takes conditions"),  # type: ignore[list-item]
     ],
 )

@@ -28,12 +28,12 @@ def test_keyed_sample_on_sqlite_has_every_step_materialized() -> None:
     """Inlined, each step would compute the cells of the one before once per mention."""
     from pydplib.engine import Bound, Measure, Plan
     from pydplib.engine.server_dialects import SqliteDialect
-    from pydplib.engine.sql import Compiler, Source
+    from pydplib.engine.sql import Compiler, SqlSource
 
     schema = dp.Schema({"city": dp.Text()}, person="id", max_rows_per_person=1, max_groups_per_person=1)
     bound = Bound("id", 1, mode="sample", max_groups=1, salt="s")
     plan = Plan(schema, by={"city": None}, bound=bound, measures=[Measure("count")])
-    source = Source("t", {"id": "dynamic", "city": "dynamic"})
+    source = SqlSource("t", {"id": "dynamic", "city": "dynamic"})
     (query,) = Compiler(SqliteDialect(), schema, source).queries(plan)
     for step in ("rows_", "keyed", "folded", "mixed", "hashed"):
         assert f"{step} AS MATERIALIZED (" in query.text

@@ -10,7 +10,7 @@ pytest.importorskip("pandas")
 
 from pydplib.attack import most_success
 from pydplib.errors import MissingExtraError, ParameterError
-from pydplib.experiments.compare import _share, estimate, run_compare
+from pydplib.experiments.compare import estimate, run_compare, share_of
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,9 @@ def test_private_error_is_that_of_geometric_noise(result):
 def test_reader_weighs_cells_by_how_much_of_them_is_asked_for():
     import pandas as pd
 
-    assert (_share("65-69"), _share("72-76"), _share("63")) == (1.0, 0.0, 1.0)
-    assert _share("60-79") == pytest.approx(0.5)
-    assert _share("*") == pytest.approx(10 / 120)
+    assert (share_of("65-69"), share_of("72-76"), share_of("63")) == (1.0, 0.0, 1.0)
+    assert share_of("60-79") == pytest.approx(0.5)
+    assert share_of("*") == pytest.approx(10 / 120)
     table = pd.DataFrame({"age": ["60-79", "60-79"], "year": [2018, 2017], "prostatitis": ["chr", "chr"]})
     assert estimate(table) == pytest.approx(0.5)
 
@@ -81,12 +81,15 @@ def test_comparison_without_a_data_frame_library_says_what_to_install(monkeypatc
 def test_experiments_run_without_plotly(monkeypatch):
     import sys
 
-    from pydplib.experiments.inference import run_inference
+    import pydplib
 
-    for name in [name for name in sys.modules if name.endswith("_figures") or name.startswith("pydplib.plot")]:
+    for name in [name for name in sys.modules if name.startswith(("pydplib.plot", "pydplib.experiments"))]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(pydplib, "plot", raising=False)
     monkeypatch.setitem(sys.modules, "plotly", None)
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    from pydplib.experiments.inference import run_inference
+
     result = run_inference(sizes=[50], repetitions=2, seed=1, js_sizes=[])
     assert result.to_csv().count("\n") == 4
     with pytest.raises(MissingExtraError, match="plot"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pydplib as dp
 from pydplib.errors import DataError, ParameterError
-from pydplib.paper.coding import encode, missing_values
+from pydplib.paper.codes import encode, missing_values
 from pydplib.paper.containers import open_column
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import pydplib as dp
 from pydplib import paper
 from pydplib.errors import CalibrationError, DataError, ParameterError
-from pydplib.paper.fitted import _extremes, _fronts
 from pydplib.paper.records import Records
+from pydplib.paper.scales import extremes_of, fronts_of
 
 DAY = datetime.date(2024, 1, 31)
 
@@ -35,16 +35,16 @@ DAY = datetime.date(2024, 1, 31)
     ids=str,
 )
 def test_data_range_is_the_sorted_unique_values_and_what_fitting_takes(data, expected) -> None:
-    assert dp.data_range(data) == expected
+    assert dp.paper.data_range(data) == expected
     if not isinstance(expected[0], bool):
         kind = {int: "int", float: "float", str: "string"}.get(type(expected[0]), "date")
-        fitted = dp.fit_data_to_range([0.0, 0.0, 1.0], expected, kind)
+        fitted = dp.paper.fit_data_to_range([0.0, 0.0, 1.0], expected, kind)
         assert fitted == [expected[0], expected[0], expected[-1]]
 
 
 def test_data_range_when_empty_is_an_error() -> None:
     with pytest.raises(DataError, match="no range"):
-        dp.data_range([])
+        dp.paper.data_range([])
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_data_range_when_empty_is_an_error() -> None:
     ids=str,
 )
 def test_fit_data_to_range_applies_eq4(data, range_values, data_type, expected) -> None:
-    assert dp.fit_data_to_range(data, range_values, data_type) == expected
+    assert dp.paper.fit_data_to_range(data, range_values, data_type) == expected
 
 
 def test_fit_data_to_range_keeps_the_container() -> None:
-    out = dp.fit_data_to_range(pd.Series([0.0, 4.0, 10.0], index=[7, 8, 9], name="age"), (0, 1), "float")
+    out = dp.paper.fit_data_to_range(pd.Series([0.0, 4.0, 10.0], index=[7, 8, 9], name="age"), (0, 1), "float")
     assert out.index.tolist() == [7, 8, 9]
     assert out.name == "age"
 
@@ -75,7 +75,7 @@ def test_fit_data_to_range_keeps_the_container() -> None:
 @pytest.mark.parametrize("range_values", [(), "ab", 5, (0, math.inf), ("a", "b"), None], ids=str)
 def test_fit_data_to_range_when_the_range_is_unusable_says_so(range_values) -> None:
     with pytest.raises(ParameterError, match="range_values"):
-        dp.fit_data_to_range([1.0, 2.0], range_values, "int")
+        dp.paper.fit_data_to_range([1.0, 2.0], range_values, "int")
 
 
 @given(
@@ -83,14 +83,14 @@ def test_fit_data_to_range_when_the_range_is_unusable_says_so(range_values) -> N
     st.tuples(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300)).map(lambda pair: tuple(sorted(pair))),
 )
 def test_eq4_when_anything_is_fitted_stays_in_the_range_and_in_order(data, limits) -> None:
-    out = np.array(dp.fit_data_to_range(data, limits, "float"))
+    out = np.array(dp.paper.fit_data_to_range(data, limits, "float"))
     assert out.min() >= limits[0] and out.max() <= limits[1]
     assert (np.diff(out[np.argsort(data)]) >= 0).all()
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.lists(st.integers(-50, 50), min_size=1, unique=True))
 def test_eq4_when_snapped_gives_members_only(data, members) -> None:
-    assert set(dp.fit_data_to_range(data, members, "int")) <= set(members)
+    assert set(dp.paper.fit_data_to_range(data, members, "int")) <= set(members)
 
 
 def test_range_values_without_is_range_are_an_error() -> None:
@@ -109,47 +109,47 @@ def test_fronts_hold_the_extremes_of_the_whole_column_for_every_scale(n, scale) 
     values, noise = generator.normal(60, 9, n).round(), generator.laplace(size=n)
     from unittest import mock
 
-    with mock.patch("pydplib.paper.fitted._unit", lambda size: noise[:size]):
-        fronts = _fronts(Records(values, "float"))
+    with mock.patch("pydplib.paper.scales._unit", lambda size: noise[:size]):
+        fronts = fronts_of(Records(values, "float"))
     total = values + scale * noise
-    assert _extremes(fronts, scale) == pytest.approx((total.min(), total.max()))
+    assert extremes_of(fronts, scale) == pytest.approx((total.min(), total.max()))
 
 
 @pytest.mark.parametrize(
     ("data", "kind"), [(5, int), (5.5, float), (np.int64(5), np.int64), (True, bool), (np.float32(2), np.float32)]
 )
 def test_laplace_mechanism_when_given_one_value_gives_one_back(data, kind) -> None:
-    assert isinstance(dp.laplace_mechanism(data, 1.0, 1.0), kind)
+    assert isinstance(dp.paper.laplace_mechanism(data, 1.0, 1.0), kind)
 
 
 @pytest.mark.parametrize("wrong", [0, -1.0, math.nan, math.inf, "1", None])
 def test_laplace_mechanism_when_a_parameter_is_unusable_says_so(wrong) -> None:
     with pytest.raises(ParameterError, match="raw values would leave"):
-        dp.laplace_mechanism([1.0], wrong, 1.0)
+        dp.paper.laplace_mechanism([1.0], wrong, 1.0)
     with pytest.raises(ParameterError, match="raw values would leave"):
-        dp.laplace_mechanism([1.0], 1.0, wrong)
+        dp.paper.laplace_mechanism([1.0], 1.0, wrong)
 
 
 @pytest.mark.parametrize(("data", "error"), [(["a"], DataError), ("a", DataError), ([None], DataError)])
 def test_laplace_mechanism_when_given_no_numbers_says_so(data, error) -> None:
     with pytest.raises(error):
-        dp.laplace_mechanism(data, 1.0, 1.0)
+        dp.paper.laplace_mechanism(data, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("epsilon", [1e-300, 1e40])
 def test_laplace_mechanism_when_the_noise_would_vanish_or_drown_refuses(epsilon) -> None:
     with pytest.raises(CalibrationError):
-        dp.laplace_mechanism([1e10], 1e10, epsilon)
+        dp.paper.laplace_mechanism([1e10], 1e10, epsilon)
 
 
 def test_laplace_mechanism_keeps_empty_and_typed_containers() -> None:
-    assert dp.laplace_mechanism([], 1.0, 1.0) == []
-    assert dp.laplace_mechanism(pd.Series([1, 2], index=[3, 4]), 1.0, 1.0).index.tolist() == [3, 4]
+    assert dp.paper.laplace_mechanism([], 1.0, 1.0) == []
+    assert dp.paper.laplace_mechanism(pd.Series([1, 2], index=[3, 4]), 1.0, 1.0).index.tolist() == [3, 4]
 
 
 def test_laplace_mechanism_of_whole_numbers_has_the_discrete_distribution() -> None:
     n, scale = 400_000, 2.0
-    noisy = dp.laplace_mechanism(np.zeros(n, dtype=np.int64), 1.0, 1 / scale)
+    noisy = dp.paper.laplace_mechanism(np.zeros(n, dtype=np.int64), 1.0, 1 / scale)
     p = 1 - math.exp(-0.5 / scale)
     assert abs(np.mean(noisy == 0) - p) < 6 * math.sqrt(p * (1 - p) / n) + 1e-3
 

@@ -174,7 +174,7 @@ def test_declared_category_that_does_not_occur_keeps_the_counts() -> None:
 
 def test_declared_range_when_stretched_again_is_noticed(monkeypatch) -> None:
     """The planted fault of stretching a declared range brings the old result back."""
-    from pydplib.paper.fitting import Range
+    from pydplib.paper.ranges import Range
 
     data, options = ABSENT["text"]
     honest = Range.fit

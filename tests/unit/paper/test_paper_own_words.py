@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import pydplib as dp
-from pydplib.cli.noise import command
+from pydplib.cli.answers.noise import command
 from pydplib.errors import DataError, ParameterError
 from pydplib.guarantee import LocalDP
 from pydplib.noise.testing import record
-from pydplib.paper import search
-from pydplib.paper.search import default_epsilons
+from pydplib.paper import scales
+from pydplib.paper.scales import default_epsilons
 
 AGES = [50 + i % 30 for i in range(300)]
 OWN_NAMES = {
@@ -59,7 +59,7 @@ def test_names_of_numpy_types_are_understood(word, meant) -> None:
 
 @pytest.mark.parametrize(("data_type", "expected"), [("numpy.int", [52, 57, 71]), ("numpy.bool", [True] * 3)])
 def test_fit_data_to_range_takes_the_papers_names(data_type, expected) -> None:
-    assert dp.fit_data_to_range([47.2, 60.9, 101.3], (52, 71), data_type) == expected
+    assert dp.paper.fit_data_to_range([47.2, 60.9, 101.3], (52, 71), data_type) == expected
 
 
 def test_unknown_data_type_names_those_of_the_paper() -> None:
@@ -165,7 +165,7 @@ def test_large_whole_numbers_when_fitted_are_values_that_occur(name) -> None:
     exact = {int(value) for value in data}
     result = dp.dp_calculate(data, "mean", "medium", is_range=True, noise_metric="range")
     assert {int(value) for value in result.dp_data} <= exact
-    assert dp.data_range(data) == sorted(exact)
+    assert dp.paper.data_range(data) == sorted(exact)
     listed = dp.dp_calculate(data, 1, 1, is_range=True, noise_metric="range", range_values=sorted(exact)[:50])
     assert {int(value) for value in listed.dp_data} <= set(sorted(exact)[:50])
 
@@ -217,8 +217,8 @@ def test_search_options_without_the_search_are_refused() -> None:
 def test_search_honours_epsilons_and_repetitions(monkeypatch) -> None:
     own = np.geomspace(1e-4, 1.0, 300)
     calls = []
-    honest = search.add_noise
-    monkeypatch.setattr(search, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
+    honest = scales.add_noise
+    monkeypatch.setattr(scales, "add_noise", lambda *a: (calls.append(1), honest(*a))[1])
     result = dp.dp_calculate(AGES, "mean", "high", selector="search", epsilons=own, repetitions=3)
     assert result.epsilon in own
     assert len(calls) % 3 == 0 and len(calls) <= 3 * len(own).bit_length()
@@ -246,15 +246,18 @@ def test_search_of_text_ends_in_the_band_in_the_long_run(factor, declared) -> No
 def test_binary_search_tries_only_the_indices_it_is_given() -> None:
     epsilons = default_epsilons()
     options = {"is_bool": False, "is_range": False, "sensitivity": 29 / 300}
-    found = dp.binary_search_epsilon(epsilons, AGES, "high", **options)
+    found = dp.paper.binary_search_epsilon(epsilons, AGES, "high", **options)
     place = int(np.flatnonzero(epsilons == found)[0])
-    assert dp.binary_search_epsilon(epsilons, AGES, "high", **options, low_idx=place, hi_idx=place) in (found, 0.0)
-    assert dp.binary_search_epsilon(epsilons, AGES, "high", **options, low_idx=place + 200) == 0.0
-    assert dp.binary_search_epsilon(epsilons, AGES, "high", **options, hi_idx=place - 200) == 0.0
-    assert dp.binary_search_epsilon(epsilons, AGES, "high", **options, low_idx=9, hi_idx=8) == 0.0
+    assert dp.paper.binary_search_epsilon(epsilons, AGES, "high", **options, low_idx=place, hi_idx=place) in (
+        found,
+        0.0,
+    )
+    assert dp.paper.binary_search_epsilon(epsilons, AGES, "high", **options, low_idx=place + 200) == 0.0
+    assert dp.paper.binary_search_epsilon(epsilons, AGES, "high", **options, hi_idx=place - 200) == 0.0
+    assert dp.paper.binary_search_epsilon(epsilons, AGES, "high", **options, low_idx=9, hi_idx=8) == 0.0
     for wrong in ({"low_idx": -1}, {"hi_idx": len(epsilons)}, {"low_idx": 1.5}):
         with pytest.raises(ParameterError, match="must be an index"):
-            dp.binary_search_epsilon(epsilons, AGES, "high", **options, **wrong)
+            dp.paper.binary_search_epsilon(epsilons, AGES, "high", **options, **wrong)
 
 
 # The public way never fails on one person's value

@@ -15,7 +15,7 @@ from pydplib import dp_calculate
 from pydplib.errors import ParameterError
 from pydplib.guarantee import LocalDP
 from pydplib.paper.mechanism import flip_epsilon
-from pydplib.paper.public import LEAST, MOST, public_scale
+from pydplib.paper.scales import LEAST, MOST, public_scale
 
 ASK = {"bounds": (18, 100), "record_epsilon": 1}
 DAYS = (datetime.date(2010, 1, 1), datetime.date(2030, 1, 1))

@@ -13,7 +13,7 @@ from pydplib.guarantee import LocalDP
 
 
 @pytest.fixture
-def result() -> dp.DPResult:
+def result() -> dp.paper.DPResult:
     return dp.dp_calculate([50 + i % 30 for i in range(900)], "mean", "high")
 
 

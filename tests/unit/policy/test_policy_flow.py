@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,21 +14,21 @@ from pydplib.errors import PolicyError
 from pydplib.policy import (
     LABELS,
     ROLES,
-    Audience,
+    FlowAudience,
+    FlowSource,
     Output,
     Policy,
     PolicyRule,
-    Source,
     can_flow,
     check_flow,
     is_within,
     may_flow,
     open_names,
 )
-from pydplib.schema import Category, Number, Schema, Text
+from pydplib.schema import Category, Integer, Number, Schema, Text
 
 TODAY = dt.date(2026, 6, 30)
-AGES = Source("pirads", fields=["age"], identifiers=["patient_id"])
+AGES = FlowSource("pirads", fields=["age"], identifiers=["patient_id"])
 
 ALLOWED_BY_DEFAULT = {
     "owner": {"raw", "k_anonymous", "dp_low", "dp_medium", "dp_high", "public"},
@@ -44,8 +45,8 @@ def output(label: str, epsilon: float | None = 0.1, **more: bool) -> Output:
 
 @pytest.mark.parametrize(("role", "label"), list(itertools.product(ROLES, LABELS)))
 def test_flow_by_default_for_every_role_and_label(role: str, label: str) -> None:
-    source = AGES if label != "public" else Source("pirads")
-    decision = may_flow(source, Audience(role), output(label), "research", policy=Policy(), on=TODAY)
+    source = AGES if label != "public" else FlowSource("pirads")
+    decision = may_flow(source, FlowAudience(role), output(label), "research", policy=Policy(), on=TODAY)
     assert decision.allow is (label in ALLOWED_BY_DEFAULT[role])
     assert bool(decision) is decision.allow
     assert decision.reason.startswith("Allowed" if decision.allow else "Denied")
@@ -56,7 +57,7 @@ def test_flow_by_default_for_every_role_and_label(role: str, label: str) -> None
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("label", LABELS)
 def test_flow_under_an_empty_policy_is_always_denied(role: str, label: str) -> None:
-    decision = may_flow(AGES, Audience(role), output(label), "research", policy=Policy(rules=()), on=TODAY)
+    decision = may_flow(AGES, FlowAudience(role), output(label), "research", policy=Policy(rules=()), on=TODAY)
     assert not decision
     assert decision.policy is None
     assert "default is no" in decision.reason
@@ -113,9 +114,9 @@ def test_flow_through_one_row_changes_with_every_part_of_it(
         "paper_mode": False,
         **change,
     }
-    source = Source(asked["project"], fields=asked["fields"], filters=asked["filters"], identifiers=["patient_id"])  # type: ignore[arg-type]
+    source = FlowSource(asked["project"], fields=asked["fields"], filters=asked["filters"], identifiers=["patient_id"])  # type: ignore[arg-type]
     made = Output(asked["label"], epsilon=asked["epsilon"], paper_mode=asked["paper_mode"])  # type: ignore[arg-type]
-    arguments = (source, Audience(asked["role"]), made, asked["purpose"])  # type: ignore[arg-type]
+    arguments = (source, FlowAudience(asked["role"]), made, asked["purpose"])  # type: ignore[arg-type]
     decision = may_flow(*arguments, policy=Policy(rules=(ROW,)), on=asked["on"])  # type: ignore[arg-type]
     assert decision.allow is allow
     assert reason in decision.reason
@@ -132,22 +133,24 @@ def test_paper_mode_flows_only_where_the_owner_switched_it_on() -> None:
     on = PolicyRule("third_party", "dp_high", fields=("*",), paper_mode=True)
     for policy, allow in ((Policy(), False), (Policy(rules=(on,)), True)):
         made = Output("dp_high", paper_mode=True)
-        assert can_flow(AGES, Audience("third_party"), made, "research", policy=policy, on=TODAY) is allow
-    assert can_flow(AGES, Audience("owner"), Output("raw", paper_mode=True), "care", policy=Policy(), on=TODAY)
+        assert can_flow(AGES, FlowAudience("third_party"), made, "research", policy=policy, on=TODAY) is allow
+    assert can_flow(AGES, FlowAudience("owner"), Output("raw", paper_mode=True), "care", policy=Policy(), on=TODAY)
 
 
 def test_group_gets_what_its_row_says_and_others_do_not() -> None:
     policy = Policy(rules=(PolicyRule("group:acme", "k_anonymous", fields=("age",)),))
     table = Output("k_anonymous")
-    assert can_flow(AGES, Audience("third_party", groups=("acme",)), table, "research", policy=policy, on=TODAY)
-    assert not can_flow(AGES, Audience("third_party", groups=("other",)), table, "research", policy=policy, on=TODAY)
-    assert not can_flow(AGES, Audience("third_party"), table, "research", policy=policy, on=TODAY)
+    assert can_flow(AGES, FlowAudience("third_party", groups=("acme",)), table, "research", policy=policy, on=TODAY)
+    assert not can_flow(
+        AGES, FlowAudience("third_party", groups=("other",)), table, "research", policy=policy, on=TODAY
+    )
+    assert not can_flow(AGES, FlowAudience("third_party"), table, "research", policy=policy, on=TODAY)
 
 
 def test_second_row_may_allow_what_the_first_does_not_and_the_nearest_one_gives_the_reason() -> None:
     narrow = PolicyRule("third_party", "dp_high", fields=("pirads",), purpose="audit")
     wide = PolicyRule("third_party", "dp_high", fields=("age",))
-    arguments = (AGES, Audience("third_party"), output("dp_high"), "research")
+    arguments = (AGES, FlowAudience("third_party"), output("dp_high"), "research")
     assert may_flow(*arguments, policy=Policy(rules=(narrow, wide)), on=TODAY).policy == wide
     near = PolicyRule("third_party", "dp_high", fields=("pirads",))
     decision = may_flow(*arguments, policy=Policy(rules=(narrow, near)), on=TODAY)
@@ -159,7 +162,7 @@ def test_second_row_may_allow_what_the_first_does_not_and_the_nearest_one_gives_
 def test_row_gives_its_label_and_everything_below_and_nothing_above(label: str) -> None:
     rule = PolicyRule("owner", label, fields=("*",))  # type: ignore[arg-type]
     for asked in LABELS:
-        decision = may_flow(AGES, Audience("owner"), output(asked), "care", policy=Policy(rules=(rule,)), on=TODAY)
+        decision = may_flow(AGES, FlowAudience("owner"), output(asked), "care", policy=Policy(rules=(rule,)), on=TODAY)
         assert decision.allow is is_within(asked, label)  # type: ignore[arg-type]
 
 
@@ -169,11 +172,11 @@ def test_source_of_a_schema_knows_its_identifiers() -> None:
         max_rows_per_person=1,
         columns={"age": Number(18, 100), "pirads": Category([1, 2, 3, 4, 5]), "physician": Text(label="identifier")},
     )
-    source = Source.of(schema, project="pirads", fields=["age"], filters=["pirads"])
+    source = FlowSource.of(schema, project="pirads", fields=["age"], filters=["pirads"])
     assert source.identifiers == {"patient_id", "physician"}
-    named = Source.of(schema, project="pirads", fields=["physician"])
-    assert not can_flow(named, Audience("collaborator"), output("dp_medium"), "research", policy=Policy(), on=TODAY)
-    assert can_flow(named, Audience("owner"), output("raw"), "care", policy=Policy(), on=TODAY)
+    named = FlowSource.of(schema, project="pirads", fields=["physician"])
+    assert not can_flow(named, FlowAudience("collaborator"), output("dp_medium"), "research", policy=Policy(), on=TODAY)
+    assert can_flow(named, FlowAudience("owner"), output("raw"), "care", policy=Policy(), on=TODAY)
 
 
 NAMES = ("age", "pirads", "patient_id", "bph")
@@ -194,14 +197,63 @@ RULES = st.builds(
 @settings(max_examples=200, deadline=None)
 @given(st.lists(RULES, max_size=4), st.sampled_from(["dp_medium", "dp_high", "public"]))
 def test_open_names_are_those_that_flow_one_at_a_time(rules: list[PolicyRule], label: str) -> None:
-    policy, who = Policy(rules=tuple(rules)), Audience("third_party", ("acme",))
+    policy, who = Policy(rules=tuple(rules)), FlowAudience("third_party", ("acme",))
     hidden = ("patient_id",)
 
     def flows(**asked: tuple[str, ...]) -> bool:
-        one = Source("pirads", identifiers=hidden, **asked)
+        one = FlowSource("pirads", identifiers=hidden, **asked)
         return can_flow(one, who, output(label), "research", policy=policy, on=TODAY)
 
-    every = Source("pirads", fields=NAMES, filters=NAMES, identifiers=hidden)
+    every = FlowSource("pirads", fields=NAMES, filters=NAMES, identifiers=hidden)
     fields, filters = open_names(every, who, output(label), "research", policy=policy, on=TODAY)
     assert fields == {name for name in NAMES if flows(fields=(name,))}
     assert filters == {name for name in NAMES if flows(filters=(name,))}
+
+
+@pytest.mark.parametrize(
+    ("opened", "asked", "flows"),
+    [
+        (("psa", "volume"), "density", True),  # all that it is computed from
+        (("psa",), "density", False),
+        ((), "density", False),
+        (("density",), "density", True),  # the owner names it
+        (("density",), "psa", False),  # and nothing else
+        (("psa", "volume"), "rows", False),  # computed from no field: only by its name
+        (("rows",), "rows", True),
+        (("*",), "density", True),
+    ],
+)
+def test_computed_column_is_as_open_as_the_strictest_of_its_inputs(
+    opened: tuple[str, ...], asked: str, flows: bool
+) -> None:
+    rule = PolicyRule("third_party", "dp_high", fields=opened, filters=opened)
+    schema = Schema(
+        {
+            "psa": Number(0, 100),
+            "volume": Number(5, 300),
+            "density": Number(0, 1, derived="psa / volume"),
+            "rows": Integer(0, 3, derived="count_of()"),
+        },
+        person="id",
+        max_rows_per_person=3,
+    )
+    who, output = FlowAudience("third_party"), Output("dp_high", epsilon=0.1)
+    for use in ("fields", "filters"):
+        source = FlowSource.of(schema, project="pirads", **{use: (asked,)})  # type: ignore[arg-type]
+        given = {"policy": Policy(rules=(rule,)), "on": TODAY}
+        assert can_flow(source, who, output, "research", **given) is flows  # type: ignore[arg-type]
+        names = open_names(source, who, output, "research", **given)  # type: ignore[arg-type]
+        assert (asked in names[use == "filters"]) is flows
+
+
+def test_synthetic_tables_flow_unless_the_owner_switched_them_off_and_within_the_row() -> None:
+    made = Output("dp_high", epsilon=0.5, synthetic=True)
+    third = FlowAudience("third_party")
+    assert can_flow(AGES, third, made, "research", policy=Policy(), on=TODAY)
+    off = PolicyRule("third_party", "dp_high", fields=("*",), epsilon_per_question=1.0, synthetic=False)
+    decision = may_flow(AGES, third, made, "research", policy=Policy((off,)), on=TODAY)
+    assert not decision and "has not switched on synthetic tables" in decision.reason
+    assert can_flow(AGES, third, Output("dp_high", epsilon=0.5), "research", policy=Policy((off,)), on=TODAY)
+    assert PolicyRule.from_dict(off.to_dict()) == off and "synthetic" not in replace(off, synthetic=True).to_dict()
+    dear = Output("dp_high", epsilon=1.5, synthetic=True)
+    assert not can_flow(AGES, third, dear, "research", policy=Policy(), on=TODAY), "the cap holds for them as well"

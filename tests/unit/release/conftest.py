@@ -54,13 +54,13 @@ def people() -> pd.DataFrame:
 
 
 @pytest.fixture
-def table(people: pd.DataFrame) -> Iterator[dp.Table]:
+def table(people: pd.DataFrame) -> Iterator[dp.engine.Table]:
     with dp.load(people, SCHEMA) as loaded:
         yield loaded
 
 
 @pytest.fixture
-def session(table: dp.Table) -> dp.Session:
+def session(table: dp.engine.Table) -> dp.Session:
     return dp.Session(table, recipient="acme", budget=dp.PureDP(5.0))
 
 
@@ -84,7 +84,7 @@ class Untouchable:
 
 
 @pytest.fixture
-def untouchable() -> dp.Table:
+def untouchable() -> dp.engine.Table:
     from pydplib.engine import Table
 
     return Table(SCHEMA, Untouchable(SCHEMA))  # type: ignore[arg-type]

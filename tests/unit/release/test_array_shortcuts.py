@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import pydplib as dp
 from pydplib.errors import ParameterError
 from pydplib.noise.testing import record
-from pydplib.release.counting import Grid, bin_counts, grid_sums, point_counts
+from pydplib.release.array_values import Grid, as_values, bin_counts, grid_sums, point_counts
 from pydplib.release.public import default_step
-from pydplib.release.values import as_values
 
 AGES = [61, 67, 70] * 300
 
@@ -234,7 +233,7 @@ def test_as_values_reads_numbers_from_text_and_nothing_else():
 
 
 def test_masked_elements_are_missing():
-    from pydplib.release.values import as_values, is_missing, to_array
+    from pydplib.release.array_values import as_values, is_missing, to_array
 
     masked = np.ma.array([50.0, 60.0, 70.0], mask=[0, 0, 1])
     assert np.isnan(as_values(masked)).tolist() == [False, False, True]

@@ -41,7 +41,7 @@ def test_unknown_keys_of_decimals_are_refused_and_nothing_is_paid():
 
 def test_records_that_cannot_be_released_are_refused_and_nothing_is_paid(table, people):
     session = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0))
-    budget, persons = dp.LocalDP(9.0), people.patient
+    budget, persons = dp.guarantee.LocalDP(9.0), people.patient
     for column in ("seen", "name"):
         with pytest.raises(QuestionError, match="cannot be released"):
             session.release_records(people[column], column=column, epsilon=0.1, persons=persons, budget=budget)
@@ -55,7 +55,7 @@ def test_records_that_cannot_be_released_are_refused_and_nothing_is_paid(table, 
 def test_records_tell_a_record_from_a_person(table, people):
     session = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0))
     made = session.release_records(
-        people.age, column="age", epsilon=0.2, persons=people.patient, budget=dp.LocalDP(9.0)
+        people.age, column="age", epsilon=0.2, persons=people.patient, budget=dp.guarantee.LocalDP(9.0)
     )
     assert "Every record by itself is private with epsilon 0.2" in repr(made)
     assert "one person together with epsilon 0.4" in repr(made)
@@ -63,7 +63,7 @@ def test_records_tell_a_record_from_a_person(table, people):
 
 
 def _narrow(budget: float = 2.0) -> dp.Policy:
-    rule = dp.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.5, budget=budget)
+    rule = dp.policy.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.5, budget=budget)
     return dp.Policy(rules=(rule,), data_set_budget=10.0)
 
 

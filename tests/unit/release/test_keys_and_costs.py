@@ -171,7 +171,7 @@ def test_session_charges_records_by_the_schemas_rows_per_person(people, schema):
     with dp.load(people, schema) as table:
         session = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0))
         released = session.release_records(
-            people.age, column="age", epsilon=0.5, persons=people.patient, budget=dp.LocalDP(4.0)
+            people.age, column="age", epsilon=0.5, persons=people.patient, budget=dp.guarantee.LocalDP(4.0)
         )
         (left,) = [
             a.state.nano_epsilon for a in session.ledger.accounts(recipient="acme") if a.limit.relation == "local"

@@ -50,7 +50,7 @@ def test_variance_interval_of_many_rows_is_not_wider_than_its_price_says():
 
 @pytest.mark.parametrize("bounds", [(0, 1e-150), (0, 1e150)])
 def test_variance_of_bounds_whose_square_is_no_number_is_refused(bounds):
-    with pytest.raises(dp.ParameterError, match="sensible distance"):
+    with pytest.raises(dp.errors.ParameterError, match="sensible distance"):
         dp.variance([1, 2, 3], bounds=bounds, epsilon=1.0)
 
 
@@ -85,7 +85,7 @@ def _mean_at_a_bound() -> dp.Release:
         question={"ask": "mean", "of": "age"},
         values=(98.7,),
         guarantee=dp.PureDP(1.0),
-        cost=dp.Cost.pure(1, mechanism="laplace"),
+        cost=dp.budget.Cost.pure(1, mechanism="laplace"),
         mechanism="discrete Laplace",
         scale=1.0,
         sensitivity=1.0,

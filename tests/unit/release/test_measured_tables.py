@@ -16,9 +16,9 @@ from noise_replays import check_coverage, draws
 import pydplib as dp
 from pydplib.budget.units import NANO
 from pydplib.engine import Measure
-from pydplib.experiments.sound_figures import load_cohort, sound_figure
 from pydplib.guarantee import zcdp_epsilon
 from pydplib.noise.testing import check_neighbours, record, replay, seeded
+from pydplib.plot.recipes.sound import load_cohort, sound_figure
 from pydplib.receipt import Receipt, new_signing_key
 from pydplib.release.cell_noise import GaussianCells, LaplaceCells
 from pydplib.release.consistent import Layout, Term, estimator, fit_non_negative, sum_margin, terms_of
@@ -51,7 +51,7 @@ def figures(cohort):
     return [question for name in "2345" for question in sound_figure(name).ask(cohort.schema)]
 
 
-def put(people: list[Any]) -> dp.Table:
+def put(people: list[Any]) -> dp.engine.Table:
     return dp.load(arrow(people), SCHEMA)
 
 
@@ -149,18 +149,18 @@ def test_gaussian_tables_are_stored_and_answer_later_questions_for_nothing(cohor
     assert "nothing was charged" in " ".join(known.remarks) and known.mechanism.startswith("discrete Gaussian")
     assert again.release_all(many, epsilon=1.0, delta=1e-6).to_json() == bought.to_json()
     wrong = bought.to_json().replace(f'"nano_rho": {bought.cost.nano_rho}', '"nano_rho": 900000000')
-    with pytest.raises(dp.DataError, match="no stored tables"):
+    with pytest.raises(dp.errors.DataError, match="no stored tables"):
         MeasuredTables.from_json(wrong)
 
 
 def test_a_delta_is_refused_where_the_budget_has_none_or_less(cohort):
     pure = dp.Session(cohort, recipient="acme", budget=1.0)
-    with pytest.raises(dp.ParameterError, match=r"This budget is pure.*ApproxDP"):
+    with pytest.raises(dp.errors.ParameterError, match=r"This budget is pure.*ApproxDP"):
         pure.release_all([dp.Count()], epsilon=0.1, delta=1e-6)
     session = dp.Session(cohort, recipient="acme", budget=dp.ApproxDP(1.0, 1e-6))
-    with pytest.raises(dp.ParameterError, match="Ask for at most that: delta=5e-07"):
+    with pytest.raises(dp.errors.ParameterError, match="Ask for at most that: delta=5e-07"):
         session.release_all([dp.Count()], epsilon=0.1, delta=1e-6)
-    with pytest.raises(dp.ParameterError, match="strictly between 0 and 1"):
+    with pytest.raises(dp.errors.ParameterError, match="strictly between 0 and 1"):
         session.release_all([dp.Count()], epsilon=0.1, delta=1.5)
     assert session.remaining.epsilon == 1.0
 
@@ -246,24 +246,24 @@ def test_what_cannot_be_paid_or_measured_is_refused_before_anything_is_spent(coh
     session = dp.Session(cohort, recipient="acme", budget=0.5)
     with pytest.raises(dp.BudgetError, match=r"epsilon 0\.5"):
         session.release_all([dp.Count()], epsilon=1.0)
-    with pytest.raises(dp.QuestionError, match=r"no table of counts.*Crosstab\('age', 'pirads'\)"):
+    with pytest.raises(dp.errors.QuestionError, match=r"no table of counts.*Crosstab\('age', 'pirads'\)"):
         session.release_all([dp.Count(), dp.Mean("age", by="pirads")], epsilon=0.1)
-    with pytest.raises(dp.ParameterError, match="This budget is pure"):
+    with pytest.raises(dp.errors.ParameterError, match="This budget is pure"):
         session.price_all([dp.Count()], epsilon=0.1, delta=1e-6)
-    with pytest.raises(dp.ParameterError, match="no default"):
+    with pytest.raises(dp.errors.ParameterError, match="no default"):
         session.price_all([dp.Count()], epsilon=None)
     for each in ("0.5", object(), float("nan"), True):
-        with pytest.raises(dp.ParameterError, match="must be a finite number"):
+        with pytest.raises(dp.errors.ParameterError, match="must be a finite number"):
             session.price_all([dp.Count()], each=each)
     assert session.price_all([dp.Count()], each=Fraction(1, 4)).cost.epsilon == 0.25
-    with pytest.raises(dp.QuestionError, match="at most 2000"):
+    with pytest.raises(dp.errors.QuestionError, match="at most 2000"):
         session.price_all([dp.Crosstab("age", "pirads", "prostatitis", "bph", "year")], epsilon=0.1)
-    with pytest.raises(dp.QuestionError, match="list of questions"):
+    with pytest.raises(dp.errors.QuestionError, match="list of questions"):
         session.release_all(dp.Count(), epsilon=0.1)
-    with pytest.raises(dp.QuestionError, match="at least one"):
+    with pytest.raises(dp.errors.QuestionError, match="at least one"):
         session.release_all([], epsilon=0.1)
     third = dp.Session(cohort, recipient="beta", role="third_party")
-    with pytest.raises(dp.PolicyError):
+    with pytest.raises(dp.errors.PolicyError):
         third.release_all([dp.Count()], epsilon=5.0)
     assert session.remaining.epsilon == 0.5
 
@@ -302,11 +302,13 @@ def test_what_the_tables_tell_costs_nothing_and_nobody_looks(figures, tmp_path):
         dp.Histogram("age", edges=[18, 52, 100]),
         dp.Count(of="persons", by="pirads"),
     ):
-        with pytest.raises(dp.EngineError, match="closed"):  # the tables do not tell it: somebody would have to look
+        with pytest.raises(
+            dp.errors.EngineError, match="closed"
+        ):  # the tables do not tell it: somebody would have to look
             session.release(other, epsilon=0.1)
-    with pytest.raises(dp.EngineError, match="closed"):
+    with pytest.raises(dp.errors.EngineError, match="closed"):
         dp.Session(table, recipient="beta", ledger=ledger).release(dp.Count(by="pirads"), epsilon=0.1)
-    with pytest.raises(dp.EngineError, match="closed"):  # more accurate than the tables: a new question
+    with pytest.raises(dp.errors.EngineError, match="closed"):  # more accurate than the tables: a new question
         session.release(dp.Count(by="pirads"), epsilon=50.0)
 
 
@@ -335,7 +337,7 @@ def test_tables_of_another_declaration_answer_nothing():
     ages = dp.Histogram("age", edges=[18, 50, 100])
     session().release_all([ages, dp.Count(by="bph")], epsilon=1.0)
     assert session().release(ages).remarks
-    with pytest.raises(dp.ParameterError, match="Choose epsilon="):
+    with pytest.raises(dp.errors.ParameterError, match="Choose epsilon="):
         session(age=dp.Number(18, 90)).release(ages)
 
 
@@ -352,7 +354,7 @@ def test_a_free_answer_takes_no_confidence_that_a_paid_one_does_not(cohort, conf
     session = dp.Session(cohort, recipient="acme", budget=1.0)
     session.release_all([dp.Count(by="bph")], epsilon=0.5)
     for ask in (session.release, session.price):
-        with pytest.raises(dp.ParameterError, match="confidence is a share"):
+        with pytest.raises(dp.errors.ParameterError, match="confidence is a share"):
             ask(dp.Count(by="bph"), confidence=confidence)
 
 
@@ -512,7 +514,7 @@ def test_quantiles_of_groups_in_a_workload_are_read_off_a_table_and_cover():
     ]
     with dp.load(rows, schema) as table:
         exact = measurement.count(table)
-        with pytest.raises(dp.QuestionError, match="is no table of counts"):
+        with pytest.raises(dp.errors.QuestionError, match="is no table of counts"):
             Workload.of([dp.Median("stay")], schema)  # without groups, choosing it is more accurate
     hits, total, widths = np.zeros(6), 100, []
     with seeded(7):
@@ -569,7 +571,7 @@ def test_each_is_what_the_policy_judges_and_a_cap_applies_to(cohort):
         ({"each": [0.5]}, "one for each"), ({}, "Choose epsilon="), ({"each": 1.0, "delta": 1e-6}, "pure"),
         ({"each": 1.0, "epsilon": 1.0}, "Choose epsilon="),
     ):  # fmt: skip
-        with pytest.raises(dp.ParameterError, match=words):
+        with pytest.raises(dp.errors.ParameterError, match=words):
             session.price_all(asked, **wrong)
 
 
@@ -599,7 +601,7 @@ def test_words_and_frames_of_all_tables(cohort):
     frame = found.to_frame(backend="pandas")
     assert list(frame) == ["table", "cell", "value", "low90", "high90", "margin90", "simultaneous90"]
     assert len(frame) == 5 and len(found) == 3 and found[0] == found[2]
-    with pytest.raises(dp.DataError, match="no stored tables"):
+    with pytest.raises(dp.errors.DataError, match="no stored tables"):
         MeasuredTables.from_json(found[0].to_json())
-    with pytest.raises(dp.DataError, match="no stored tables"):
+    with pytest.raises(dp.errors.DataError, match="no stored tables"):
         MeasuredTables.from_json(found.to_json().replace('"nano_epsilon": 1000000000', '"nano_epsilon": 1'))

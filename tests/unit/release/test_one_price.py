@@ -99,7 +99,7 @@ def test_every_price_reads_back_from_its_plain_values(table):
     assert any(price.margin is None for price in found) and any(not price.affordable for price in found)
     assert any(price.left.is_shared for price in found)
     for price in found:
-        again = dp.Price.from_dict(json.loads(json.dumps(price.to_dict())))
+        again = dp.release.Price.from_dict(json.loads(json.dumps(price.to_dict())))
         assert again == price and str(again) == str(price) and again.to_dict() == price.to_dict()
 
 
@@ -121,7 +121,7 @@ def test_a_price_of_a_platform_of_version_0_1_is_read(table):
             left.pop("is_shared", None)
         if price.confidence != 0.95:
             continue  # it knew no other
-        again = dp.Price.from_dict(body)
+        again = dp.release.Price.from_dict(body)
         assert (again.total, again.size_cost) == (price.total, price.size_cost)
         assert (again.margin, again.affordable) == (price.margin, price.affordable)
         assert again.bar.total == price.left.limit.nano_epsilon / 1e9

@@ -13,8 +13,9 @@ from neighbours import CHOSEN, arrow, lost, schema_of
 from noise_replays import check_coverage, draws
 
 import pydplib as dp
-from pydplib.experiments.sound_figures import load_cohort, sound_figure
+from pydplib.errors import DataError, EngineError
 from pydplib.noise.testing import check_neighbours, record, replay, seeded
+from pydplib.plot.recipes.sound import load_cohort, sound_figure
 from pydplib.release.consistent import estimator, open_relations, sum_margin
 from pydplib.release.measured import Measurement, Workload
 from pydplib.release.measured_tables import FORMAT, FORMAT_WITH_PAIRS, MeasuredTables
@@ -304,7 +305,7 @@ def test_shaped_tables_are_stored_and_answer_later_questions_for_nothing(figures
         answer = session.release(question)
         assert answer.remarks[0].startswith("Answered from 3 tables that you have paid for")
         assert dp.Release.from_json(answer.to_json()) == answer and min(answer.margins) > 0
-    with pytest.raises(dp.EngineError, match="closed"):
+    with pytest.raises(EngineError, match="closed"):
         session.release(dp.Count(by="bph"), epsilon=0.1)
 
 
@@ -333,7 +334,7 @@ def test_intervals_of_shaped_tables_cover_after_the_non_negative_step(cohort, fi
 @pytest.mark.parametrize("wrong", [[], [[0, 0]], [[0, 1], [1, 2]], [[0, -1]], [[0]], [[0, True]], "01", None])
 def test_stored_pairs_that_are_none_are_refused(bought, wrong):
     plain = bought.to_dict() | {"pairs": wrong}
-    with pytest.raises(dp.DataError, match="no stored tables"):
+    with pytest.raises(DataError, match="no stored tables"):
         MeasuredTables.from_json(json.dumps(plain))
 
 

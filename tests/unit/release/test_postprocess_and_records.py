@@ -111,7 +111,7 @@ def test_session_hands_records_over_once_and_the_same_again(table, people):
 
     def ask() -> RecordRelease:
         return session.release_records(
-            people.bph, column="bph", persons=people.patient, epsilon=1.0, budget=dp.LocalDP(3.0)
+            people.bph, column="bph", persons=people.patient, epsilon=1.0, budget=dp.guarantee.LocalDP(3.0)
         )
 
     first = ask()
@@ -126,7 +126,11 @@ def test_session_replaces_rows_beyond_the_most_per_person(table, people):
         table, recipient="acme", budget=dp.PureDP(1.0), policy=dp.Policy(rules=(), data_set_budget=500.0)
     )
     released = session.release_records(
-        ["yes"] * len(people), column="pirads", persons=people.patient, epsilon=100.0, budget=dp.LocalDP(300.0)
+        ["yes"] * len(people),
+        column="pirads",
+        persons=people.patient,
+        epsilon=100.0,
+        budget=dp.guarantee.LocalDP(300.0),
     )
     assert set(released.values) == {"other"}
 
@@ -169,7 +173,9 @@ def test_first_rows_of_missing_persons_belong_to_nobody_and_never_raise():
 
 def test_records_count_at_most_the_declared_rows_of_a_person(session, people):
     with record() as trace:
-        session.release_records(people.age, column="age", epsilon=0.5, persons=people.patient, budget=dp.LocalDP(4.0))
+        session.release_records(
+            people.age, column="age", epsilon=0.5, persons=people.patient, budget=dp.guarantee.LocalDP(4.0)
+        )
     middle = (100 + 18) / 2  # what a record beyond the most counts as
     width = people.age.iloc[0] / trace.passed[0].exact[0]
     values = trace.passed[0].exact * width

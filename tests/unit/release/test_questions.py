@@ -88,7 +88,7 @@ def test_question_is_frozen():
     ],
 )
 def test_question_that_does_not_fit_is_refused_with_the_next_step(make, message, schema):
-    with pytest.raises((QuestionError, SchemaError, dp.ParameterError), match=message):
+    with pytest.raises((QuestionError, SchemaError, dp.errors.ParameterError), match=message):
         Facts.of(make(), schema)
 
 

@@ -86,7 +86,7 @@ def test_release_html_escapes_what_the_owner_wrote():
         question={"ask": "count", "of": "rows", "by": [{"column": "<script>alert(1)</script>"}]},
         values=(1, 2),
         guarantee=dp.PureDP(1.0),
-        cost=dp.Cost.pure(1, mechanism="laplace"),
+        cost=dp.budget.Cost.pure(1, mechanism="laplace"),
         mechanism="discrete Laplace",
         scale=1.0,
         sensitivity=1.0,

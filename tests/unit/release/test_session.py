@@ -181,7 +181,7 @@ def test_role_caps_and_labels_refuse_before_anything_is_paid(untouchable):
 
 
 def test_policy_that_closes_a_field_refuses_questions_and_filters_on_it(untouchable):
-    rule = dp.PolicyRule(
+    rule = dp.policy.PolicyRule(
         "third_party", "dp_high", fields=("age",), filters=("bph",), epsilon_per_question=0.5, budget=2.0
     )
     session = dp.Session(untouchable, recipient="acme", role="third_party", policy=dp.Policy(rules=(rule,)))

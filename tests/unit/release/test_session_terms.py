@@ -27,7 +27,7 @@ def test_bought_size_of_one_recipient_is_not_in_what_another_gets(table):
 def test_note_that_follows_from_a_bought_size_stays_with_its_buyer(people, schema):
     ledger = dp.MemoryLedger()
     with dp.load(people, schema) as table:
-        rule = dp.PolicyRule("third_party", "dp_high", fields=("*",), epsilon_per_question=0.5, budget=2.0)
+        rule = dp.policy.PolicyRule("third_party", "dp_high", fields=("*",), epsilon_per_question=0.5, budget=2.0)
         one = dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=dp.Policy(rules=(rule,)))
         capped = one.release(dp.Histogram("age", by="pirads"), noise_factor="high")
         assert any("would need epsilon" in note for note in capped.notes)
@@ -37,7 +37,7 @@ def test_note_that_follows_from_a_bought_size_stays_with_its_buyer(people, schem
 
 
 def _policy(budget: float, whole: float = 10.0) -> dp.Policy:
-    rule = dp.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.5, budget=budget)
+    rule = dp.policy.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.5, budget=budget)
     return dp.Policy(rules=(rule,), data_set_budget=whole)
 
 
@@ -122,7 +122,7 @@ def test_release_that_buys_the_number_of_rows_says_so(table):
 
 def test_stricter_terms_bind_single_records_too(table, people):
     ledger = dp.MemoryLedger()
-    given = {"column": "age", "persons": people.patient, "budget": dp.LocalDP(4.0)}
+    given = {"column": "age", "persons": people.patient, "budget": dp.guarantee.LocalDP(4.0)}
     loose = dp.Session(table, recipient="acme", budget=dp.PureDP(1.0), ledger=ledger)
     first = loose.release_records(people.age, epsilon=0.5, **given)
     policy = dp.Policy(rules=(), data_set_budget=1.5)
@@ -164,6 +164,6 @@ def test_session_without_a_role_takes_the_last_one_and_only_of_its_own_recipient
 def test_session_without_a_role_takes_todays_stricter_cap_of_the_role(table):
     ledger = dp.MemoryLedger()
     dp.Session(table, recipient="acme", role="third_party", ledger=ledger, policy=_policy(2.0))
-    rule = dp.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.2, budget=0.3)
+    rule = dp.policy.PolicyRule("third_party", "dp_high", fields=("age",), epsilon_per_question=0.2, budget=0.3)
     strict = dp.Session(table, recipient="acme", ledger=ledger, policy=dp.Policy(rules=(rule,), data_set_budget=9.0))
     assert strict.cap == 0.2 and strict.remaining.epsilon == 0.3

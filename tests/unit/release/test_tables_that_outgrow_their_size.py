@@ -129,7 +129,7 @@ def test_quantile_of_more_rows_than_64_bits_have_scores_for_is_right():
 
 def test_array_statistics_of_more_elements_than_64_bits_hold_are_right(monkeypatch):
     from pydplib.release import arrays
-    from pydplib.release.counting import Sums
+    from pydplib.release.array_values import Sums
 
     many = 2**40
     counted: list[int] = []

@@ -27,7 +27,7 @@ ARRAYS = {
 
 
 @pytest.fixture(scope="module")
-def pairs() -> Iterator[list[tuple[dp.Table, dp.Table]]]:
+def pairs() -> Iterator[list[tuple[dp.engine.Table, dp.engine.Table]]]:
     with ExitStack() as stack:
         yield [
             (

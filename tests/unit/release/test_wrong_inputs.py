@@ -53,7 +53,7 @@ SCHEMA = dp.Schema(COLUMNS, person="patient_id", max_rows_per_person=2, name="re
 AGES = [61.0, 67.0, 70.0] * 30
 
 
-def table() -> dp.Table:
+def table() -> dp.engine.Table:
     return dp.load(FRAME, SCHEMA)
 
 
@@ -175,7 +175,7 @@ LIBRARY: list[Wrong] = [
     ("budget text", lambda: session(budget="1"), ParameterError, "PureDP(epsilon)"),
     ("budget zero", lambda: session(budget=0), ParameterError, "epsilon"),
     ("budget a list", lambda: session(budget=[1]), ParameterError, "PureDP(epsilon)"),
-    ("budget local", lambda: session(budget=dp.LocalDP(1.0)), ParameterError, "PureDP(epsilon)"),
+    ("budget local", lambda: session(budget=dp.guarantee.LocalDP(1.0)), ParameterError, "PureDP(epsilon)"),
     ("ledger a number", lambda: session(ledger=7), ParameterError, "'ledger.db'"),
     ("ledger a frame", lambda: session(ledger=FRAME), ParameterError, "'ledger.db'"),
     ("ledger nowhere", lambda: session(ledger="no/such/folder/ledger.db"), LedgerError, "There is no folder"),

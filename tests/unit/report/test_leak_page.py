@@ -10,7 +10,8 @@ import pytest
 
 import pydplib as dp
 from pydplib.attack import leak_report
-from pydplib.attack._leak_tasks import Outcome, Task
+from pydplib.attack.kinds import LeakTask
+from pydplib.attack.leaks.tasks import Outcome
 from pydplib.plot import attacks as figures
 from pydplib.report.leak import EXPLAINED, leak_page
 
@@ -80,7 +81,7 @@ def test_page_names_attacks_that_were_not_finished(report):
     import dataclasses
 
     lost = dataclasses.replace(
-        report, outcomes=(*report.outcomes, Outcome(Task("temporal", "ill", ""), None, 0, "too slow"))
+        report, outcomes=(*report.outcomes, Outcome(LeakTask("temporal", "ill", ""), None, 0, "too slow"))
     )
     assert "too slow" in leak_page(lost).to_html()
     empty = dataclasses.replace(report, outcomes=())

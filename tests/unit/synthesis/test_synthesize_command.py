@@ -16,7 +16,7 @@ from pydplib.synthesis import disclosure_report, next_to_original
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    columns = ["patient_id", "pirads", "bph", "turp", "age"]
+    columns = ["patient_id", "pirads", "bph", "turp", "age", "pca_no_pirads"]
     dp.datasets.pirads(backend="pandas")[columns].to_csv("reports.csv", index=False)
     schema = dp.datasets.pirads_schema()
     kept = {name: schema.columns[name] for name in columns}
@@ -37,10 +37,18 @@ def test_rows_and_facts_are_written(folder, capsys):
     assert "rows of nobody" in said and "Wrote out.csv." in said
     with Path("out.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    made = dp.SyntheticTable.from_json(Path("facts.json").read_text(encoding="utf-8"))
-    assert len(rows) == len(made) and list(rows[0]) == ["pirads", "bph", "turp", "age"]
+    made = dp.synthesis.SyntheticTable.from_json(Path("facts.json").read_text(encoding="utf-8"))
+    assert len(rows) == len(made) and list(rows[0]) == ["pirads", "bph", "turp", "age", "pca_no_pirads"]
     assert run("--epsilon", "2", "-o", "out.csv") != 0  # exists
     assert run("--epsilon", "2", "-o", "out.xlsx") != 0
+
+
+def test_rows_keep_the_rules_of_a_template(folder):
+    assert run("--epsilon", "1", "--template", "pirads-paper", "-o", "out.csv") == 0
+    with Path("out.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert any(row["pirads"] for row in rows)
+    assert not any(row["pirads"] for row in rows if row["pca_no_pirads"] != "false")
 
 
 def test_a_paid_table_is_the_same_when_asked_again(folder, capsys):
@@ -60,6 +68,7 @@ def test_a_paid_table_is_the_same_when_asked_again(folder, capsys):
         (("--epsilon", "1", "--role", "owner"), "need --recipient"),
         (("--epsilon", "1", "--columns", "bhp"), "bhp"),
         (("--epsilon", "1", "--relation", "bph,trup"), "trup"),
+        (("--epsilon", "1", "--template", "pirads-papr"), "pirads-paper"),
     ],
 )
 def test_a_mistake_is_named(folder, capsys, words, why):
@@ -91,13 +100,13 @@ def test_reports_for_the_owner_compare_with_chance():
     # A table that is the data itself is found out: the control.
     leaked = disclosure_report(_copied(made, people), people, others=others)
     assert leaked.copies == 1.0 and leaked.membership > report.membership
-    with pytest.raises(dp.DataError):
+    with pytest.raises(dp.errors.DataError):
         disclosure_report(made, people.drop(columns=["bph"]))
 
 
-def _copied(made: dp.SyntheticTable, people: object) -> dp.SyntheticTable:
+def _copied(made: dp.synthesis.SyntheticTable, people: object) -> dp.synthesis.SyntheticTable:
     from pydplib.synthesis.disclosure import codes_of
 
-    leaked = dp.SyntheticTable.from_json(made.to_json())
+    leaked = dp.synthesis.SyntheticTable.from_json(made.to_json())
     leaked.__dict__["codes"] = codes_of(made.variables, people)
     return leaked

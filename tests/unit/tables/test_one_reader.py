@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import pydplib as dp
-from pydplib.cli.noise import command as noise
-from pydplib.cli.schema import propose
+from pydplib.cli.answers.noise import command as noise
+from pydplib.cli.answers.schema import propose
 from pydplib.tables import CsvOptions, open_tables
 from pydplib.tables.cells import day_text, decimals_of, number_text, truth_of
 
@@ -91,8 +91,7 @@ def test_load_counts_the_same_values(file: Path) -> None:
 
 
 def test_anonymize_and_verify_take_the_same_table_by_its_path(file: Path) -> None:
-    from pydplib.anonymity.frames import Frame
-    from pydplib.anonymity.spellings import SeenFrame
+    from pydplib.anonymity.tables.frames import Frame, SeenFrame
 
     for frame in (Frame(file), SeenFrame(file)):
         assert frame.columns == ["id", "psa", "visit", "bph", "point", "note"]
@@ -155,9 +154,9 @@ def test_a_damaged_gzip_is_said_in_plain_words(tmp_path: Path) -> None:
     raw = gzip.compress(b"")[:10] + b"\x07" + bytes(20)  # a block of a kind that there is not
     path = tmp_path / "a.csv.gz"
     path.write_bytes(raw)
-    with open_tables() as tables, pytest.raises(dp.DataError, match="cannot be read"):
+    with open_tables() as tables, pytest.raises(dp.errors.DataError, match="cannot be read"):
         tables.open(path)
-    with pytest.raises(dp.DataError, match="cannot be read"):
+    with pytest.raises(dp.errors.DataError, match="cannot be read"):
         dp.load(path, dp.Schema({"psa": dp.Number(0, 10)}))
 
 

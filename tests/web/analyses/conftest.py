@@ -60,11 +60,11 @@ def study(study_once: Any, db: None, settings_home: Path) -> Any:
 @pytest.fixture
 def partner(study: Any) -> Any:
     """Return a function that makes a member of another organisation, in a role."""
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
     def make(username: str = "tara", role: str = "third_party", organisation: str = "Acme") -> Any:
         user = make_partner(study.project, username, role=role, organisation=organisation)
-        return SimpleNamespace(user=user, place=Place(role))
+        return SimpleNamespace(user=user, place=Member.as_role(role))
 
     return make
 

@@ -17,14 +17,14 @@ from study_world import CANARY
 import pydplib as dp
 from pydplib.plot import figure_arrays
 from pydplib.release.axes import Axis
+from pydplib.release.formats import to_csv
 from pydplib.release.prices import Accuracy
 from pydplib.web.analyses.asking import ask, release_of, stored_payload
-from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.figures import figure_of, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.auditlog.models import Line
-from pydplib.web.doors import Place
 from pydplib.web.ledger import models as rows
+from pydplib.web.projects.models import Member
 
 QUESTIONS = [
     dp.Count(by="pirads"),
@@ -154,7 +154,7 @@ def test_sharing_opens_it_to_a_role_as_far_as_the_policy_lets_it_go(
 def test_too_exact_an_answer_is_not_shared_and_not_seen_by_noisier_roles(
     study: Any, partner: Any, sign_in: Any, owner: Any
 ) -> None:
-    made = ask(study.project, study.owner, Place("owner"), QUESTIONS[0], Accuracy(epsilon=0.9))
+    made = ask(study.project, study.owner, Member.as_role("owner"), QUESTIONS[0], Accuracy(epsilon=0.9))
     assert made.label == "dp_medium"
     page = owner.get(f"/analyses/{made.key}").content.decode()
     assert 'id="share-third_party" disabled' in page and 'id="share-collaborator">' in page

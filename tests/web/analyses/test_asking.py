@@ -110,7 +110,7 @@ def test_the_analysis_shows_released_values_alone(study: Any, partner: Any) -> N
 
 def test_identifiers_cannot_be_asked(study: Any, partner: Any) -> None:
     tara = partner()
-    with pytest.raises((PolicyError, dp.QuestionError)):
+    with pytest.raises((PolicyError, dp.errors.QuestionError)):
         ask(study.project, tara.user, tara.place, dp.Count(by="patient_id"), Accuracy(epsilon=0.2))
     assert not rows.Release.objects.exists()
 

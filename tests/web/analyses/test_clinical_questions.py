@@ -34,6 +34,47 @@ def test_page_shows_the_interval_for_the_population(tara: Any, pay: Any) -> None
     assert "population" in shown.lower()
 
 
+def test_table_one_is_asked_by_form_api_and_client_alike(tara: Any, pay: Any, study: Any) -> None:
+    from pydplib.web.api.tokens import make_token
+
+    asked = {"kind": "table one", "variables": ["age", "prostatitis"], "by1": "bph", "rule": "first"}
+    paid = pay(tara, **asked, order="last_modified", accuracy="epsilon", epsilon="0.5")
+    page = tara.get(paid.url).content.decode()
+    assert 'class="printed"' in page and "mean (SD)" in page and "chronic" in page  # the template's words, not codes
+    assert page.count("n ≈") == 2 and "2 tests" in page and "p (Holm)" in page
+    table = tara.get(f"{paid.url}/download/html")
+    assert table.status_code == 200 and b"<table style=" in table.content and b"chronic" in table.content
+    assert "attachment" in table["Content-Disposition"]
+    assert "Age (years)" in tara.get(f"{paid.url}/download/csv").content.decode()
+    token = make_token(tara.user, name="test", scopes=["read", "ask"], days=1, second_factor=False)[1]
+    project = connected(token).project(study.project.key)
+    stored = dp.Release.from_json(tara.get(f"{paid.url}/download/json").content)
+    again = project.ask(type(dp.clinic.TableOne(["age"])).from_dict(dict(stored.question)), epsilon=0.5)
+    assert again.printed.rows == stored.printed.rows  # the same entry of the ledger: nothing was charged
+    fine = dp.clinic.TableOne(["age"], bins={"age": 4}, per_person=dp.Person().first_row(order="last_modified"))
+    assert project.price(fine, epsilon=0.4).cost.epsilon == 0.4
+    assert "mean (SD)" in str(project.ask(fine, epsilon=0.4))
+
+
+def test_other_answers_are_no_printed_table(tara: Any, pay: Any) -> None:
+    paid = pay(tara, kind="count", by1="bph", accuracy="epsilon", epsilon="0.5")
+    assert tara.get(f"{paid.url}/download/html").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"), [("table-one", "table one"), ("survival", "survival"), ("compare", "trend")]
+)
+def test_pages_of_their_own_offer_what_they_are_for(entry: str, kind: str, tara: Any) -> None:
+    page = tara.get(f"/analyses/ask/{entry}").content.decode()
+    assert f'value="{kind}"' in page and 'value="mode"' not in page
+    assert (
+        f'action="/analyses/ask/{entry}"' in page
+        and f'href="/analyses/ask/{entry}"' in tara.get("/analyses").content.decode()
+    )
+    assert '<option value="first" selected>' in page  # papers count patients, each once
+    assert tara.get("/analyses/ask/nothing").status_code == 404
+
+
 def test_form_says_what_each_field_is_for(tara: Any) -> None:
     page = tara.get("/analyses/new", {"kind": "survival"}).content.decode()
     assert "Time to the event or the last contact" in page and "Which field says that the event happened?" in page

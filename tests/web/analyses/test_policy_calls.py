@@ -33,12 +33,12 @@ def test_price_and_payment_ask_the_policy_a_few_times_only(tara: Any) -> None:
 
 def test_one_question_to_the_policy_per_field_would_be_noticed(tara: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from pydplib.policy import may_flow
-    from pydplib.policy.flow import Source
+    from pydplib.policy.flow import FlowSource
     from pydplib.web.analyses import offering
 
-    def one_by_one(source: Source, *asked: Any, **more: Any) -> tuple[set[str], set[str]]:
+    def one_by_one(source: FlowSource, *asked: Any, **more: Any) -> tuple[set[str], set[str]]:
         def opens(**names: Any) -> bool:
-            return bool(may_flow(Source(source.project, identifiers=source.identifiers, **names), *asked, **more))
+            return bool(may_flow(FlowSource(source.project, identifiers=source.identifiers, **names), *asked, **more))
 
         return (
             {name for name in source.fields if opens(fields=[name])},

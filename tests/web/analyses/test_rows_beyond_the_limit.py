@@ -51,10 +51,9 @@ def test_histogram_of_rows_is_bought_once_with_the_publication_and_then_said(
     assert {spent[each.hospital.key] for each in (tara.user, other.user, owner.user)} == {50_000_000}
     assert [amount for recipient, amount in spent.items() if not recipient] == [50_000_000], "the data set pays once"
     from pydplib.web.analyses.sessions import open_session
-    from pydplib.web.doors import Place
 
     member = study.project.members.get(user=tara.user)
-    session, _ = open_session(study.project, tara.user, Place.of(member))
+    session, _ = open_session(study.project, tara.user, member)
     import pydplib as dp
 
     with session.table:
@@ -66,10 +65,9 @@ def test_data_sets_remainder_is_shown_to_owners_and_to_nobody_else(
     tara: Any, owner: Any, fresh: Snapshot, study: Any
 ) -> None:
     from pydplib.web.analyses.sessions import open_session
-    from pydplib.web.doors import Place
 
     publish(fresh, actor=study.owner)
     for client, shows in ((owner, True), (tara, False)):
         member = study.project.members.get(user=client.user)
-        session, _ = open_session(study.project, client.user, Place.of(member), preview=True)
+        session, _ = open_session(study.project, client.user, member, preview=True)
         assert session._purse.shows_whole is shows, client.user

@@ -23,13 +23,12 @@ from pydplib.web.analyses.offering import offer_for
 from pydplib.web.api.tokens import make_token
 from pydplib.web.auditlog.models import Line
 from pydplib.web.demo_examples import REPORTS
-from pydplib.web.doors import Place
 from pydplib.web.exports import running
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan as ExportPlan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.erasing import erase
-from pydplib.web.intake.models import Patient, Snapshot
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import (
     groups_of,
@@ -41,6 +40,8 @@ from pydplib.web.intake.snapshots import (
     snapshot_schema,
 )
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.patients.models import Patient
+from pydplib.web.projects.models import Member
 
 W = 2**16
 LESIONS = sum(len(report.get("lesion", ())) for report in REPORTS)
@@ -58,7 +59,7 @@ def desk(project: Any, member: Any) -> Any:
     project.refresh_from_db()
     snapshot = make_snapshot(project, actor=owner.user)
     publish(snapshot, actor=owner.user, size=4)
-    return SimpleNamespace(project=project, owner=owner, snapshot=snapshot, place=Place("owner"))
+    return SimpleNamespace(project=project, owner=owner, snapshot=snapshot, place=Member.as_role("owner"))
 
 
 def rows_of(snapshot: Snapshot) -> list[tuple[Any, ...]]:

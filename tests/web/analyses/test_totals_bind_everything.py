@@ -20,9 +20,9 @@ from pydplib.web.dashboards import planning
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.publishing import publish
 from pydplib.web.dashboards.showing import releases_for
-from pydplib.web.doors import Place
 from pydplib.web.ledger import models as rows
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.models import Member
 
 COLUMNS = ("pirads", "bph", "year", "prostatitis", "turp", "follow_up")
 
@@ -53,8 +53,8 @@ def put_up(study: Any, audience: str, *prices: float) -> Any:
 
 
 def open_board(study: Any, user: Any, role: str, board: Any) -> None:
-    found = releases_for(board.edition, Place(role))
-    receive(study.project, user, Place(role), found, agreed=10 * NANO, subject=board.key)
+    found = releases_for(board.edition, Member.as_role(role))
+    receive(study.project, user, Member.as_role(role), found, agreed=10 * NANO, subject=board.key)
 
 
 @pytest.mark.parametrize("role", ["third_party", "collaborator"])
@@ -64,9 +64,9 @@ def test_questions_shared_answers_and_dashboards_never_add_up_to_more_than_the_b
     study, total = defaults, DEFAULT_BUDGETS[role].total
     study.project.data_set_budget = 60
     study.project.save(update_fields=["data_set_budget"])
-    user, place = partner("tom", role=role, organisation="Other").user, Place(role)
+    user, place = partner("tom", role=role, organisation="Other").user, Member.as_role(role)
     each = total / 4
-    shared = ask(study.project, study.owner, Place("owner"), dp.Count(by="gleason"), Accuracy(epsilon=each))
+    shared = ask(study.project, study.owner, Member.as_role("owner"), dp.Count(by="gleason"), Accuracy(epsilon=each))
     share(study.owner, shared, [role])
     board = put_up(study, role, each, each)
     second = put_up(study, role, each * 0.9)
@@ -130,7 +130,7 @@ def test_what_an_organisation_cannot_pay_stays_closed_and_is_logged(defaults: An
 
 def test_question_that_was_received_is_free_and_one_that_was_asked_is_received(defaults: Any, partner: Any) -> None:
     tom = partner("tom", organisation="Other").user
-    board, place = put_up(defaults, "third_party", 0.5, 0.25), Place("third_party")
+    board, place = put_up(defaults, "third_party", 0.5, 0.25), Member.as_role("third_party")
     ask(defaults.project, tom, place, dp.Mode(COLUMNS[0]), Accuracy(epsilon=0.5))
     offer = offer_for(defaults.project, tom, place, releases_for(board.edition, place))
     assert offer is not None and offer.nano == 250_000_000
@@ -142,7 +142,7 @@ def test_question_that_was_received_is_free_and_one_that_was_asked_is_received(d
 def test_number_of_records_that_a_dashboard_bought_is_part_of_what_its_readers_pay(defaults: Any, partner: Any) -> None:
     from pydplib.web.dashboards.publishing import count_records
 
-    tom, place = partner("tom", organisation="Other").user, Place("third_party")
+    tom, place = partner("tom", organisation="Other").user, Member.as_role("third_party")
     made = planning.make_dashboard(defaults.owner, defaults.project, title="Board", audience="third_party")
     planning.add_question(defaults.owner, made, dp.Count(by="pirads"), title="", nano_epsilon=None)
     count_records(defaults.owner, made)
@@ -156,7 +156,9 @@ def test_shared_answer_is_received_once_and_stays_when_it_is_shared_no_more(
     defaults: Any, tara: Any, partner: Any, sign_in: Any
 ) -> None:
     other = partner("rita", organisation="Rival")
-    made = ask(defaults.project, other.user, Place("third_party"), dp.Count(by="pirads"), Accuracy(epsilon=0.5))
+    made = ask(
+        defaults.project, other.user, Member.as_role("third_party"), dp.Count(by="pirads"), Accuracy(epsilon=0.5)
+    )
     share(defaults.owner, made, ["third_party"])
     address = f"/analyses/{made.key}"
     assert "costs ε 0.5, once" in tara.get(address).content.decode()
@@ -194,7 +196,7 @@ def test_owners_and_their_previews_read_without_paying(defaults: Any, owner: Any
 
 
 def test_field_that_is_closed_to_a_reader_is_not_paid_for(defaults: Any, partner: Any) -> None:
-    board, place = put_up(defaults, "third_party", 0.5, 0.25), Place("third_party")
+    board, place = put_up(defaults, "third_party", 0.5, 0.25), Member.as_role("third_party")
     tom = partner("tom", organisation="Other").user
     defaults.project.rules.filter(audience="third_party").update(fields=[COLUMNS[1]])
     offer = offer_for(defaults.project, tom, place, releases_for(board.edition, place))
@@ -204,7 +206,7 @@ def test_field_that_is_closed_to_a_reader_is_not_paid_for(defaults: Any, partner
 def test_release_that_nobody_made_cannot_be_received(defaults: Any, partner: Any) -> None:
     tom = partner("tom", organisation="Other").user
     with pytest.raises(LedgerError):
-        receive(defaults.project, tom, Place("third_party"), ["0" * 64], agreed=NANO, subject="x")
+        receive(defaults.project, tom, Member.as_role("third_party"), ["0" * 64], agreed=NANO, subject="x")
 
 
 def test_program_receives_a_dashboard_and_a_shared_answer(defaults: Any, partner: Any) -> None:
@@ -214,7 +216,7 @@ def test_program_receives_a_dashboard_and_a_shared_answer(defaults: Any, partner
 
     tom = partner("tom", organisation="Other").user
     board = put_up(defaults, "third_party", 0.5, 0.25)
-    made = ask(defaults.project, defaults.owner, Place("owner"), dp.Count(by="gleason"), Accuracy(epsilon=0.5))
+    made = ask(defaults.project, defaults.owner, Member.as_role("owner"), dp.Count(by="gleason"), Accuracy(epsilon=0.5))
     share(defaults.owner, made, ["third_party"])
 
     def client(*scopes: str) -> Any:

@@ -25,7 +25,7 @@ def _world(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     from django.test import TestCase
     from django_otp.plugins.otp_totp.models import TOTPDevice
 
-    from pydplib.web.demo import _synthetic_rows
+    from pydplib.web.demo import synthetic_rows
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
@@ -44,7 +44,7 @@ def _world(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         "template": "pirads-paper",
     }
     project = create_project(owner, name="Prostate MRI", **facts)
-    accept_rows(project, project.templates.get(number=1), islice(_synthetic_rows(), 240), actor=owner)
+    accept_rows(project, project.templates.get(number=1), islice(synthetic_rows(), 240), actor=owner)
     publish(make_snapshot(project, actor=owner), actor=owner)
     people = {"owner": owner}
     for role in ROLES[1:]:

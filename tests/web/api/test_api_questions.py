@@ -245,7 +245,7 @@ def test_a_fault_is_said_without_a_word_about_it(world: Any, program: Any, monke
     monkeypatch.setattr(analyses, "quote", fail)
     answer = program("third_party").post(f"projects/{world.project.key}/price", body(dp.Count()))
     assert answer.status_code == 500 and "canary" not in answer.content.decode()
-    monkeypatch.setattr("pydplib.web.api.doors.tokens.use", fail)
+    monkeypatch.setattr("pydplib.web.api.permissions.tokens.use", fail)
     assert program("third_party").get("token").status_code == 500
 
 
@@ -319,7 +319,7 @@ def test_body_of_a_price_is_the_price_that_pages_and_clients_have(world: Any, pr
     from pydplib.release.prices import Accuracy
     from pydplib.web.analyses.pricing import quote
     from pydplib.web.api.values import PriceOut
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
     caller, user = program(who), world.people[who]
     asked = [
@@ -331,8 +331,8 @@ def test_body_of_a_price_is_the_price_that_pages_and_clients_have(world: Any, pr
     for question, noise in asked:
         body = {"question": question.to_dict(), **noise}
         told = caller.post(f"projects/{world.project.key}/price", body).json()
-        price = quote(world.project, user, Place(who), question, Accuracy(**noise))
-        assert told == price.to_dict() and dp.Price.from_dict(told) == price
+        price = quote(world.project, user, Member.as_role(who), question, Accuracy(**noise))
+        assert told == price.to_dict() and dp.release.Price.from_dict(told) == price
         assert set(told) == set(PriceOut.model_fields), "the OpenAPI document names every key"
         assert told["left"]["is_shared"] is False or who == "owner"
 

@@ -154,7 +154,7 @@ def test_the_token_decides_who_calls_even_beside_a_session(world: Any, sign_in: 
 
 
 def test_each_address_has_a_door_with_its_power() -> None:
-    from pydplib.web.doors import views
+    from pydplib.web.people.permissions import views
 
     doors = {route: view.door for route, view in views() if route.startswith("api/v1/")}
     assert doors["api/v1/projects/<str:key>/analyses"].kind == "token"
@@ -165,7 +165,7 @@ def test_each_address_has_a_door_with_its_power() -> None:
 def test_an_operation_without_entry_has_no_door_and_opens_nothing(rf_request: Any) -> None:
     from ninja import NinjaAPI, Router
 
-    from pydplib.web.api.doors import guarded_urls
+    from pydplib.web.api.permissions import guarded_urls
 
     router = Router()
 

@@ -97,7 +97,7 @@ def test_officer_runs_attacks_and_partner_finds_nothing(study: Any, partner: Any
 
 def test_run_on_what_a_partner_has_finds_weak_tables_and_holds_no_cell(study: Any, partner: Any) -> None:
     from pydplib.web.auditlog.models import Line
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
 
     tara = partner()
     ask(study, tara, 0.3)
@@ -159,7 +159,7 @@ def test_time_that_is_over_is_said_and_not_taken_for_safety(
 
 def test_table_whose_original_was_erased_is_said_to_be_open(study: Any, partner: Any) -> None:
     from pydplib.web.intake.erasing import erase
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
 
     tara = partner()
     hand_over(study, tara)

@@ -319,12 +319,12 @@ def test_a_killed_backup_leaves_nothing_that_an_erasure_the_next_backup_or_a_sta
     assert pydplib(home, "backup", str(target / "c"), url=url).returncode == 0
     assert leftovers_of(home, target) == []
     kill()
-    python(home, "import django; django.setup()\nfrom pydplib.web import starting; starting.tidy()", url=url)
+    python(home, "import django; django.setup()\nfrom pydplib.web import upkeep; upkeep.tidy()", url=url)
     assert leftovers_of(home, target) == []
 
 
 def test_a_backup_that_runs_keeps_its_folder_while_others_tidy(tmp_path: Path) -> None:
-    from pydplib.web.backups import leftovers
+    from pydplib.web import leftovers
 
     home = tmp_path / "home"
     home.mkdir()

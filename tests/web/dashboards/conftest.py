@@ -25,7 +25,7 @@ def _made_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     from django.conf import settings
     from django.test import TestCase
 
-    from pydplib.web.demo import _synthetic_rows
+    from pydplib.web.demo import synthetic_rows
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import Hospital, User
@@ -48,7 +48,7 @@ def _made_once(_database: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     keep_limits(project)
     planted = (
         {**row, "patient_id": f"{CANARY}-{number}", "physician_name": f"{CANARY}-DOCTOR"}
-        for number, row in enumerate(islice(_synthetic_rows(), 240))
+        for number, row in enumerate(islice(synthetic_rows(), 240))
     )
     accept_rows(project, project.templates.get(number=1), planted, actor=owner)
     publish(make_snapshot(project, actor=owner), actor=owner)
@@ -132,10 +132,10 @@ def received(study: Any) -> Any:
     """Return a function by which the organisation of an audience's member pays for a dashboard."""
     from pydplib.web.analyses.receiving import receive
     from pydplib.web.dashboards.showing import releases_for
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
     def pay(dashboard: Any) -> Any:
-        place, user = Place(dashboard.audience), study.people[dashboard.audience]
+        place, user = Member.as_role(dashboard.audience), study.people[dashboard.audience]
         found = releases_for(dashboard.edition, place)
         receive(study.project, user, place, found, agreed=10**10, subject=dashboard.key)
         return dashboard

@@ -29,7 +29,7 @@ NAMES = [
     ],
 )
 def test_ready_made_figures_follow_the_template(template: str, names: list[str], findings: int) -> None:
-    from pydplib.experiments.sound_figures import sound_figure
+    from pydplib.plot.recipes.sound import sound_figure
 
     schema = snapshot_schema(builtin(template), lineage="x")
     assert [choice.name for choice in planning.ready_made(schema)] == names

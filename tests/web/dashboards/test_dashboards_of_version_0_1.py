@@ -8,11 +8,11 @@ from typing import Any
 
 from django.apps import apps
 
-from pydplib.experiments.sound_figures import sound_figure
+from pydplib.plot.recipes.sound import sound_figure
 from pydplib.web.dashboards.models import Figure, Shown
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.showing import panels_of
-from pydplib.web.doors import Place
+from pydplib.web.projects.models import Member
 
 migration = import_module("pydplib.web.dashboards.migrations.0002_names_of_figures")
 OLD = tuple(migration.NAMES.values())
@@ -37,7 +37,7 @@ def test_an_edition_of_version_0_1_shows_the_same_pictures_after_the_upgrade(pub
 
 
 def panels(dashboard: Any) -> Any:
-    return panels_of(dashboard.edition, Place("third_party"))
+    return panels_of(dashboard.edition, Member.as_role("third_party"))
 
 
 def test_questions_of_a_users_own_keep_their_names(published: Any) -> None:

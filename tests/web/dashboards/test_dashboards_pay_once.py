@@ -193,9 +193,11 @@ def test_an_analysis_of_the_own_organisation_is_shared_at_its_price(planned: Any
     import pydplib as dp
     from pydplib.release.prices import Accuracy
     from pydplib.web.analyses.asking import ask
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
-    answered = ask(study.project, study.owner, Place("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.2), title="BPH")
+    answered = ask(
+        study.project, study.owner, Member.as_role("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.2), title="BPH"
+    )
     dashboard = planned(names=())
     planning.add_analysis(study.owner, dashboard, answered.key)
     whole = spent("")
@@ -211,9 +213,9 @@ def test_an_analysis_with_less_noise_than_the_policy_gives_is_refused(planned: A
     import pydplib as dp
     from pydplib.release.prices import Accuracy
     from pydplib.web.analyses.asking import ask
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
-    answered = ask(study.project, study.owner, Place("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.9))
+    answered = ask(study.project, study.owner, Member.as_role("owner"), dp.Count(by="bph"), Accuracy(epsilon=0.9))
     dashboard = planned(names=())
     planning.add_analysis(study.owner, dashboard, answered.key)
     bill = bill_for(dashboard)

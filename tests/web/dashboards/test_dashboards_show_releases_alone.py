@@ -255,11 +255,11 @@ def test_a_question_of_ones_own_is_shown_in_the_words_of_the_template(
 ) -> None:
     import pydplib as dp
     from pydplib.web.dashboards.showing import panels_of
-    from pydplib.web.doors import Place
+    from pydplib.web.projects.models import Member
 
     dashboard = planned(names=())
     planning.add_question(study.owner, dashboard, dp.Count(by="prostatitis"), title="", nano_epsilon=200_000_000)
     publish(study.owner, dashboard, agreed=bill_for(dashboard).nano)
-    (panel,) = panels_of(received(dashboard).edition, Place("third_party"))
+    (panel,) = panels_of(received(dashboard).edition, Member.as_role("third_party"))
     assert "chronic" in [row[0] for row in panel.rows] and "chr" not in [row[0] for row in panel.rows]
     assert "chronic" in browser("third_party").get(f"/dashboards/{dashboard.key}").content.decode()

@@ -18,7 +18,7 @@ GALLERY_ADDRESSES = "pydplib_tests_gallery_addresses"
 def gallery() -> Page:
     from django.test import RequestFactory
 
-    from pydplib.web.design.gallery import gallery
+    from pydplib.web.gallery import gallery
 
     response = gallery(RequestFactory().get("/design"))
     return Page(response.content.decode())
@@ -32,8 +32,7 @@ def gallery_server() -> Iterator[str]:
     from django.urls import path
     from waitress.server import create_server
 
-    from pydplib.web import urls
-    from pydplib.web.design import gallery
+    from pydplib.web import gallery, urls
 
     addresses: Any = types.ModuleType(GALLERY_ADDRESSES)
     addresses.urlpatterns = [

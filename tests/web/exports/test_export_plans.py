@@ -26,7 +26,7 @@ def draft(study: Any, **fields: str) -> Any:
 
 def test_fields_keep_the_declared_order_on_every_database(study: Any) -> None:
     from pydplib.schema import Schema
-    from pydplib.web.exports.planning import Plan, fields_offered
+    from pydplib.web.exports.planning import ExportPlan, fields_offered
     from pydplib.web.exports.results import level_rows
 
     export = draft(study)
@@ -34,7 +34,7 @@ def test_fields_keep_the_declared_order_on_every_database(study: Any) -> None:
     schema = Schema.from_json(export.snapshot.schema)
     declared = list(fields_offered(schema))
     assert declared != sorted(declared, key=lambda name: (len(name), name)), "else the test could not fail"
-    assert list(Plan.from_dict(export.plan).fields) == declared
+    assert list(ExportPlan.from_dict(export.plan).fields) == declared
     made = make_export(study.project, study.owner)
     assert made.columns == [name for name in declared if name in FEW]
     levels = level_rows(made.result, {name: name for name in schema.columns})
@@ -89,14 +89,14 @@ def test_treatment_below_the_label_is_refused(study: Any, field: str, treatment:
 
     from pydplib.errors import ParameterError
     from pydplib.schema import Schema
-    from pydplib.web.exports.planning import Plan, check_plan
+    from pydplib.web.exports.planning import ExportPlan, check_plan
 
     export = draft(study)
     given = {name: FEW.get(name, "drop") for name, _ in export.plan["fields"]}
     answer = study.client.post(f"/anonymize/{export.key}/fields", given | {field: treatment})
     export.refresh_from_db()
     assert answer.status_code == (302 if field == "patient_id" else 422)
-    plan = Plan.from_dict(export.plan)
+    plan = ExportPlan.from_dict(export.plan)
     assert plan.fields.get(field) == FEW.get(field)
     with pytest.raises(ParameterError):
         check_plan(replace(plan, fields={**plan.fields, field: treatment}), Schema.from_json(export.snapshot.schema))
@@ -122,7 +122,7 @@ def test_half_a_model_is_refused_in_words(study: Any, values: dict[str, str], wo
 
 
 def test_all_models_can_be_asked_for(study: Any) -> None:
-    from pydplib.web.exports.planning import Plan
+    from pydplib.web.exports.planning import ExportPlan
 
     export = draft(study)
     given = {
@@ -131,7 +131,7 @@ def test_all_models_can_be_asked_for(study: Any) -> None:
     }  # fmt: skip
     assert study.client.post(f"/anonymize/{export.key}/models", given).status_code == 302
     export.refresh_from_db()
-    names = [str(model) for model in Plan.from_dict(export.plan).rules]
+    names = [str(model) for model in ExportPlan.from_dict(export.plan).rules]
     assert names == [
         "3-anonymity", "recursive (3, 2)-diversity", "0.5-closeness (ordered)", "(0.9, 3)-anonymity",
         "5-likeness (basic beta)", "9-disclosure privacy (log2)",
@@ -142,15 +142,15 @@ def test_all_models_can_be_asked_for(study: Any) -> None:
 
 def test_the_proposal_keeps_fields_with_few_values_mixed_and_says_why(study: Any) -> None:
     from pydplib.schema import Schema
-    from pydplib.web.exports.planning import Plan, propose
+    from pydplib.web.exports.planning import ExportPlan, propose
 
     plan = propose(Schema.from_json(study.project.snapshots.first().schema))
     assert {"pirads", "therapy"} < set(plan.watched) and not {"bph", "turp"} & set(plan.watched)
     assert {"bph", "turp"} < set(plan.named("sensitive")), "they are protected all the same: never a way to find people"
-    assert Plan.from_dict(plan.to_dict()) == plan
+    assert ExportPlan.from_dict(plan.to_dict()) == plan
     assert "year" in plan.with_fields({**plan.fields, "year": "sensitive"}).watched, "what the owner adds counts"
     older = {name: value for name, value in plan.to_dict().items() if name != "mixed"}
-    assert Plan.from_dict(older).watched == plan.named("sensitive"), "plans of before speak of all of them"
+    assert ExportPlan.from_dict(older).watched == plan.named("sensitive"), "plans of before speak of all of them"
     page = study.client.get(f"/anonymize/{draft(study).key}/models").content.decode()
     assert 'value="pirads" ' in page and "a rare yes must then be in every group" in page
 
@@ -304,7 +304,7 @@ def test_erased_person_stops_an_export_that_was_not_released(study: Any) -> None
     from pydplib.errors import DataError
     from pydplib.web.exports.releasing import release
     from pydplib.web.intake.erasing import erase
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
 
     open_to(study.project, "third_party")
     export = make_export(study.project, study.owner)

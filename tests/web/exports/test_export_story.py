@@ -113,7 +113,7 @@ def test_parquet_holds_the_same_rows_as_the_csv(study: Any, partner: Any) -> Non
 
 def test_snapshot_order_and_pseudonyms_are_not_in_the_files(study: Any) -> None:
     from pydplib.web.exports import storing
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
 
     export = make_export(study.project, study.owner)
     again = make_export(study.project, study.owner, title="Again")

@@ -202,7 +202,7 @@ from pydplib.web.attacks.starting import start_run
 from pydplib.web.dashboards import planning
 from pydplib.web.dashboards.pricing import bill_for
 from pydplib.web.dashboards.publishing import publish as publish_board
-from pydplib.web.doors import Place
+from pydplib.web.projects.models import Member
 from pydplib.web.exports import running
 from pydplib.web.intake import quality, snapshots
 from pydplib.web.people.models import User
@@ -215,7 +215,7 @@ def step(name, act):
     seen[name] = [each.look() for each in opened[before:]]
     return made
 step("publish", lambda: snapshots.publish(snapshots.make_snapshot(project, actor=owner), actor=owner))
-answered = step("ask", lambda: ask(project, owner, Place("owner"), dp.Mean("age"), Accuracy(epsilon=0.2)))
+answered = step("ask", lambda: ask(project, owner, Member.as_role("owner"), dp.Mean("age"), Accuracy(epsilon=0.2)))
 step("original", lambda: look_at_original(owner, answered))
 attacking.BACKGROUND = running.BACKGROUND = False
 step("export", lambda: make_export(project, owner))

@@ -9,8 +9,9 @@ import pytest
 
 from pydplib.capture import Condition, Question, Template, builtin
 from pydplib.web.auditlog.models import Line
-from pydplib.web.intake.models import Patient, SnapshotSchedule
+from pydplib.web.intake.models import SnapshotSchedule
 from pydplib.web.intake.quality import measure
+from pydplib.web.patients.models import Patient
 from pydplib.web.projects.models import Rule
 from pydplib.web.reporting.models import Report
 

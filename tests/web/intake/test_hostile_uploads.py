@@ -11,8 +11,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from imported_files import agreed
 
 from pydplib.errors import DataError
-from pydplib.web.intake import uploads
-from pydplib.web.intake.models import ImportBatch, Patient
+from pydplib.web import uploads
+from pydplib.web.intake.models import ImportBatch
+from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report
 
 SECRET = "ZZCANARY-7731"

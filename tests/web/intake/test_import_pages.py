@@ -11,10 +11,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from imported_files import agreed
 
 from pydplib.capture import builtin, response_to_fhir
+from pydplib.web import uploads
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake import uploads
-from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient
+from pydplib.web.intake.models import ImportBatch, ImportRow
+from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.reporting.models import Report, ReportVersion
 
 CANARY = "ZZCANARY-7731"

@@ -15,8 +15,10 @@ from pydplib.capture import builtin
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
 from pydplib.web import jobs
-from pydplib.web.intake import accepting, checking, erasing, recording, snapshots, uploads
-from pydplib.web.intake.models import Identifier, ImportBatch, Patient, Snapshot
+from pydplib.web.intake import accepting, checking, erasing, recording, snapshots
+from pydplib.web import uploads
+from pydplib.web.intake.models import ImportBatch, Snapshot
+from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion

@@ -10,11 +10,12 @@ from pydplib.capture import builtin
 from pydplib.errors import DataError
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake.models import Identifier, Patient
-from pydplib.web.intake.pseudonyms import clean, find_patient, patient_for, patients_for
-from pydplib.web.intake.recording import accept_rows, row_values
+from pydplib.web.intake.recording import accept_rows
+from pydplib.web.patients.models import Identifier, Patient
+from pydplib.web.patients.pseudonyms import clean, find_patient, patient_for, patients_for
 from pydplib.web.projects.models import Project, project_key
 from pydplib.web.reporting.models import Report, ReportVersion
+from pydplib.web.reporting.templating import row_values
 
 pytestmark = pytest.mark.usefixtures("db")
 

@@ -11,7 +11,7 @@ from pydplib.web.auditlog.models import Line
 from pydplib.web.design.values import short_id
 from pydplib.web.intake.access import access_report
 from pydplib.web.intake.erasing import look_up
-from pydplib.web.intake.models import Patient
+from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report
 
 

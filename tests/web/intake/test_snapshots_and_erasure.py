@@ -13,8 +13,9 @@ from pydplib.web.auditlog.verification import verify
 from pydplib.web.intake import snapshots
 from pydplib.web.intake.erasing import erase, look_up, overdue, purge, set_consent
 from pydplib.web.intake.housekeeping import publish_scheduled, tidy
-from pydplib.web.intake.models import Identifier, Patient, Snapshot, SnapshotSchedule
+from pydplib.web.intake.models import Snapshot, SnapshotSchedule
 from pydplib.web.intake.snapshots import load_snapshot, make_snapshot, publish, published_snapshot, snapshot_schema
+from pydplib.web.patients.models import Identifier, Patient
 from pydplib.web.reporting.models import Report, ReportVersion
 
 CANARY = "ZZCANARY-7731"
@@ -206,7 +207,7 @@ def test_schema_of_a_snapshot_is_of_the_template_alone(project, version) -> None
 
 
 def test_server_tidies_again_and_again_and_outlives_a_fault(monkeypatch) -> None:
-    from pydplib.web import starting
+    from pydplib.web import upkeep
 
     calls: list[int] = []
 
@@ -215,8 +216,8 @@ def test_server_tidies_again_and_again_and_outlives_a_fault(monkeypatch) -> None
         if len(calls) == 1:
             raise OSError(CANARY)
 
-    monkeypatch.setattr(starting, "tidy", work)
-    ended = starting.tidy_by_the_hour(seconds=0.01)
+    monkeypatch.setattr(upkeep, "tidy", work)
+    ended = upkeep.tidy_by_the_hour(seconds=0.01)
     for _ in range(500):
         if len(calls) > 2:
             break

@@ -11,10 +11,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from pydplib.capture import Template, builtin
-from pydplib.capture.files import from_json
+from pydplib.capture.template import from_json
 from pydplib.datasets import pirads
 from pydplib.datasets._schema import PAPER_NAMES
-from pydplib.web.intake import uploads
+from pydplib.web import uploads
 from pydplib.web.intake.models import ImportBatch
 from pydplib.web.reporting.models import Report, TemplateVersion
 

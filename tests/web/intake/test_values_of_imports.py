@@ -10,14 +10,15 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from imported_files import agreed
 
+from pydplib.web import uploads
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake import uploads
 from pydplib.web.intake.accepting import accept_batch
 from pydplib.web.intake.checking import tally
 from pydplib.web.intake.erasing import erase
-from pydplib.web.intake.models import ImportBatch, ImportMemory, Patient
+from pydplib.web.intake.models import ImportBatch, ImportMemory
 from pydplib.web.intake.snapshots import make_snapshot
+from pydplib.web.patients.models import Patient
 from pydplib.web.reporting.models import Report
 
 HEAD = ["Pat.-Nr.", "Befunddatum", "Alter", "Jahr", "Karzinom ohne PI-RADS", "PI-RADS", "Prostatitis", "Verlauf"]
@@ -287,6 +288,44 @@ def test_erased_person_stays_left_out_when_values_are_replaced_and_is_in_no_file
     assert (batch.good, batch.bad) == (5, 1)
     accept_batch(batch)
     assert Patient.objects.count() == 5
+
+
+@pytest.mark.parametrize("most", [0, 2000])
+@pytest.mark.parametrize("matched", [True, False])
+def test_erased_person_is_emptied_in_the_file_too_listed_or_not(
+    owner: Any, project: Any, monkeypatch: pytest.MonkeyPatch, most: int, matched: bool
+) -> None:
+    """Beyond the rows that are kept for a decision, a row is in the file alone: there it must go as well."""
+    from pydplib.web.intake import checking
+
+    said = {"prostatitis": {old: "=" + new for old, new in GERMAN.items()}}
+    accept(owner, replace(owner, dry_run(owner, upload(owner, german(1))), **said))
+    monkeypatch.setattr(checking, "MOST_PROBLEM_ROWS", most)
+    rows = [[*cells[:6], "n", cells[7]] for cells in german(6)]
+    rows[0][1] = "02.07.2018"  # another day: nothing is wrong with it
+    rows.append([*rows[0][:1], "nonsense", *rows[0][2:]])
+    batch = upload(owner, rows)
+    if matched:
+        batch = dry_run(owner, batch)
+        assert (batch.good, batch.bad) == (6, 1)
+    else:
+        batch.mapping = ["" if name == "patient_id" else name for name in batch.mapping]
+        batch.save()
+    held = uploads.path_of(batch.key)
+    assert held.read_text().count("H-0,") == 2
+    erase(Patient.objects.get(), actor=owner.user)
+    assert "H-0" not in held.read_text() and held.read_text().count("\n") == 8, "rows keep their places"
+    assert not [path for path in held.parent.glob(f"{batch.key}.*") if b"H-0" in path.read_bytes()]
+    batch.refresh_from_db()
+    if not matched:
+        batch.mapping = ["patient_id", *batch.mapping[1:]]
+        batch = dry_run(owner, batch)
+    assert (batch.good, batch.bad) == (5, 2)
+    text = b"".join(owner.get(f"/import/{batch.key}/left-out.csv").streaming_content).decode()
+    assert "H-0" not in text and "H-1" not in text
+    accept(owner, batch)
+    assert batch.good == 5 and Patient.objects.count() == 5
+    assert not Report.objects.filter(patient__identifiers__value="H-0").exists()
 
 
 def test_radiologist_takes_back_the_own_import_and_no_other(owner: Any, member: Any) -> None:

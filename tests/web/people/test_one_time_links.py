@@ -43,7 +43,7 @@ def test_setup_works_once_and_only_on_an_empty_server(client, make_user) -> None
     values = {"hospital": "X", "username": "eve", "password": NEW, "again": NEW}
     assert client.post("/setup", values).status_code == 403
     from pydplib.web.people.models import User
-    from pydplib.web.starting import setup_token
+    from pydplib.web.upkeep import setup_token
 
     assert not User.objects.filter(username="eve").exists()
     assert setup_token() is None
@@ -56,7 +56,7 @@ def test_setup_without_the_link_is_not_there(client) -> None:
 
 def test_new_setup_link_replaces_the_former(client, db) -> None:
     from pydplib.web.people.links import link_path
-    from pydplib.web.starting import setup_token
+    from pydplib.web.upkeep import setup_token
 
     first, second = setup_token(), setup_token()
     assert client.get(link_path(first)).status_code == 404

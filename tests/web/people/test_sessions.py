@@ -87,8 +87,8 @@ def test_revoked_role_works_no_more_on_the_next_request(member, project) -> None
     from django.http import Http404, HttpResponse
 
     from pydplib.errors import PolicyError
-    from pydplib.web.doors import door
     from pydplib.web.projects.models import Member, Project
+    from pydplib.web.projects.permissions import door
 
     client = member("owner")
     guarded = door("edit_policy", of=Project)(lambda request: HttpResponse("in"))

@@ -8,7 +8,6 @@ import pytest
 
 from pydplib.errors import PolicyError
 from pydplib.policy import LABELS, ROLES, Output, is_within
-from pydplib.web.doors import Place
 from pydplib.web.projects.access import access_of
 from pydplib.web.projects.door import check_flow_for, flow_for
 from pydplib.web.projects.models import Member
@@ -18,7 +17,7 @@ from pydplib.web.projects.models import Member
 @pytest.mark.parametrize("label", LABELS)
 def test_each_role_gets_its_label_and_no_more(project, template, role: str, label: str) -> None:
     output = Output(label, epsilon=0.1 if label.startswith("dp_") else None)
-    decision = flow_for(project, Place(role), output, purpose="research", fields=["age"])
+    decision = flow_for(project, Member.as_role(role), output, purpose="research", fields=["age"])
     allowed = project.rules.get(audience=role)
     opens = label == "public" or allowed.fields == ["*"]
     assert bool(decision) == (is_within(label, allowed.label) and opens), decision.reason
@@ -33,13 +32,15 @@ def test_each_role_gets_its_label_and_no_more(project, template, role: str, labe
     ],
 )
 def test_identifiers_and_strange_fields_are_denied_without_echo(project, template, fields, words) -> None:
-    decision = flow_for(project, Place("collaborator"), Output("dp_medium", epsilon=0.1), purpose="x", fields=fields)
+    decision = flow_for(
+        project, Member.as_role("collaborator"), Output("dp_medium", epsilon=0.1), purpose="x", fields=fields
+    )
     assert not decision and words in decision.reason
     assert "Mustermann" not in decision.reason
 
 
 def test_without_a_template_no_field_flows(project) -> None:
-    assert not flow_for(project, Place("owner"), "raw", purpose="x", fields=["age"])
+    assert not flow_for(project, Member.as_role("owner"), "raw", purpose="x", fields=["age"])
 
 
 def test_fields_filters_purpose_and_expiry_of_the_row_count(project, template) -> None:
@@ -50,7 +51,7 @@ def test_fields_filters_purpose_and_expiry_of_the_row_count(project, template) -
 
     def allowed(**change: object) -> bool:
         output = Output("dp_high", epsilon=0.5)
-        return bool(flow_for(project, Place("third_party"), output, **{**ask, **change}))  # type: ignore[arg-type]
+        return bool(flow_for(project, Member.as_role("third_party"), output, **{**ask, **change}))  # type: ignore[arg-type]
 
     assert allowed()
     assert not allowed(fields=["pirads"])
@@ -87,7 +88,7 @@ def test_the_page_of_access_says_what_the_door_says(project, template) -> None:
     row = project.rules.get(audience="collaborator")
     row.fields, row.filters = ["age"], []
     row.save()
-    access = access_of(project, Place("collaborator"))
+    access = access_of(project, Member.as_role("collaborator"))
     answers = {
         item.field.name: (item.raw.allow, item.statistics.allow, item.conditions.allow) for item in access.fields
     }

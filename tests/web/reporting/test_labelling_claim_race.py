@@ -14,7 +14,7 @@ sys.path.insert(0, sys.argv[1])
 from django.db import connections
 from reporting_world import make_world
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.doors import Place
+from pydplib.web.projects.models import Member
 from pydplib.web.reporting import labelling
 from pydplib.web.reporting.free_texts import NewText
 from pydplib.web.reporting.models import FreeText, Reading
@@ -31,7 +31,7 @@ def read(user):
     start.wait()
     try:
         for _ in range(ROUNDS):
-            reading = labelling.claim_next(project, user, Place("radiologist", "radiology"))
+            reading = labelling.claim_next(project, user, Member.as_role("radiologist", department="radiology"))
             if reading is None:
                 return
             got.append([user.username, reading.text_id, reading.number])

@@ -41,7 +41,7 @@ def test_a_report_is_begun_filled_in_and_signed_through_the_pages(reader, answer
 
 def test_an_unknown_number_says_new_patient_before_anything_is_written(reader, write, answers) -> None:
     from pydplib.web.auditlog.models import Line
-    from pydplib.web.intake.models import Patient
+    from pydplib.web.patients.models import Patient
 
     write(reader, answers, patient="SYN-R-001")
     asked = reader.post("/reports/new", {"identifier": "SYN-R-0O1"})

@@ -11,7 +11,7 @@ from report_forms import as_fields, post
 
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.verification import verify
-from pydplib.web.intake.models import Patient
+from pydplib.web.patients.models import Patient
 from pydplib.web.reporting import signing
 from pydplib.web.reporting.models import Correction, Report, ReportVersion
 

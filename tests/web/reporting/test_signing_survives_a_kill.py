@@ -23,7 +23,7 @@ from pydplib.web.reporting import labelling, signing
 from pydplib.web.reporting.drafting import correction_of, save_draft, start_report
 from pydplib.web.reporting.free_texts import NewText
 from pydplib.web.reporting.models import Correction, FreeText, Reading, Report, ReportVersion
-from pydplib.web.doors import Place
+from pydplib.web.projects.models import Member
 
 world = make_world()
 project, rita, olga = world["project"], world["rita0"], world["olga"]
@@ -79,7 +79,7 @@ def corrected():
 
 def taken():
     labelling.add_texts(project, [NewText("B 2", "No lesion.")], readers=1, actor=olga)
-    reading = labelling.claim_next(project, rita, Place("radiologist", "radiology"))
+    reading = labelling.claim_next(project, rita, Member.as_role("radiologist", department="radiology"))
     save_draft(reading, dict(COMPLETE), revision=0, by=rita)
     return reading
 

@@ -126,7 +126,7 @@ def test_tidying_deletes_what_is_over_and_keeps_the_rest(db, monkeypatch) -> Non
     from axes.models import AccessAttempt
     from django.utils import timezone
 
-    from pydplib.web import starting
+    from pydplib.web import upkeep
     from pydplib.web.people import links, rate_limits
     from pydplib.web.people.models import OneTimeLink, TryCount
 
@@ -136,9 +136,9 @@ def test_tidying_deletes_what_is_over_and_keeps_the_rest(db, monkeypatch) -> Non
     for name in ("fresh", "old"):
         AccessAttempt.objects.create(username=name, failures_since_start=1)
     AccessAttempt.objects.filter(username="old").update(attempt_time=now - dt.timedelta(days=2))
-    starting.tidy()
+    upkeep.tidy()
     assert (OneTimeLink.objects.count(), TryCount.objects.count()) == (1, 1)
     assert AccessAttempt.objects.get().username == "fresh"
     monkeypatch.setattr(timezone, "now", lambda: now + dt.timedelta(days=3))
-    starting.tidy()
+    upkeep.tidy()
     assert not OneTimeLink.objects.exists() and not TryCount.objects.exists() and not AccessAttempt.objects.exists()

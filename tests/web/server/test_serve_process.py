@@ -284,3 +284,16 @@ def test_server_on_postgresql_sets_up_and_answers(serve_at, tmp_path) -> None:
         assert json.loads(served.ask("/healthz").body) == {"status": "ok"}
         assert served.end() == 0
     assert database.url not in "\n".join(served.lines)
+
+
+def test_pages_name_static_files_that_browsers_keep_for_a_year(demo) -> None:
+    page = demo.ask("/login").body.decode()
+    names = sorted(set(re.findall(r'(/static/[^"#]+)', page)))
+    assert len(names) > 10
+    for name in names:
+        assert re.search(r"\.[0-9a-f]{12}\.\w+$", name), name
+        answer = demo.ask(name, headers={"Accept-Encoding": "gzip"})
+        assert answer.status == 200 and "immutable" in (answer.header("Cache-Control") or ""), name
+        assert name.endswith(".woff2") or answer.header("Content-Encoding") == "gzip", name
+        assert "Accept-Encoding" in (answer.header("Vary") or "") or name.endswith(".woff2")
+    assert demo.ask("/login", headers={"Accept-Encoding": "gzip"}).header("Content-Encoding") is None, "pages are not"

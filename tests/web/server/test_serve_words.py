@@ -68,7 +68,8 @@ def test_help_names_every_option() -> None:
 
 
 def test_demo_folder_with_its_mark_is_emptied(tmp_path: Path) -> None:
-    from pydplib.web.demo import MARK, clear
+    from pydplib.web.startup import MARK
+    from pydplib.web.startup import clear_demonstration as clear
 
     clear(tmp_path)
     (tmp_path / "pydplib.sqlite3").write_text("old")

@@ -7,8 +7,9 @@ from typing import Any
 
 from pydplib.capture.fhir import _names as names
 from pydplib.capture.fhir._names import Version
-from pydplib.capture.lint import check_template
-from pydplib.capture.model import Check, Code, Computed, Condition, Group, Item, Option, Question, Template
+from pydplib.capture.linter import check_template
+from pydplib.capture.model import Check, Code, Computed, Condition, Group, Item, Option, Question
+from pydplib.capture.template import Template
 
 
 def questionnaire_to_fhir(template: Template, *, version: Version) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydplib.capture.fhir import _names as names
-from pydplib.capture.fhir._conditions import Pending, attach_conditions
-from pydplib.capture.fhir._items import ItemReader
-from pydplib.capture.fhir._names import Note
-from pydplib.capture.fhir._read import (
+from pydplib.capture.fhir._items import ItemReader, Pending, attach_conditions
+from pydplib.capture.fhir._names import (
+    Note,
     Notes,
     extensions_of,
     is_table,
@@ -22,10 +21,10 @@ from pydplib.capture.fhir._read import (
     text_of,
     value_of,
 )
-from pydplib.capture.lint import lint
-from pydplib.capture.model import Template
-from pydplib.capture.problems import Problem, errors_of
+from pydplib.capture.linter import lint
+from pydplib.capture.model import Problem, errors_of
 from pydplib.capture.structure import MOST_LEVELS
+from pydplib.capture.template import Template
 from pydplib.errors import TemplateError
 
 _KEPT = {

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydplib.capture.evaluate import Answers, evaluate
+from pydplib.capture.evaluation import Answers, evaluate
 from pydplib.capture.fhir import _names as names
-from pydplib.capture.fhir._conditions import find_by_coding
-from pydplib.capture.fhir._names import Note, Version
-from pydplib.capture.fhir._read import Notes, extensions_of, is_table, tables, tail, text_of, value_of
-from pydplib.capture.model import Group, Item, Question, Template
-from pydplib.capture.problems import Path, Problem, errors_of, shorten
+from pydplib.capture.fhir._items import find_by_coding
+from pydplib.capture.fhir._names import Note, Notes, Version, extensions_of, is_table, tables, tail, text_of, value_of
+from pydplib.capture.model import Group, Item, Path, Problem, Question, errors_of, shorten
 from pydplib.capture.structure import MOST_LEVELS
+from pydplib.capture.template import Template
 from pydplib.errors import DataError, ParameterError, did_you_mean
 
 STATUSES = ("in-progress", "completed", "amended", "entered-in-error", "stopped")
@@ -138,7 +137,7 @@ def response_from_fhir(template: Template, resource: object) -> ImportedResponse
     """
     if not is_table(resource) or resource.get("resourceType") != "QuestionnaireResponse":
         raise DataError("This is not a FHIR QuestionnaireResponse: its resourceType says otherwise.")
-    reader = _Reader(template)
+    reader = _ResponseReader(template)
     reader.check_head(resource)
     answers: Answers = {}
     reader.read(resource.get("item"), answers, (), ())
@@ -152,7 +151,7 @@ def response_from_fhir(template: Template, resource: object) -> ImportedResponse
 
 
 @dataclass
-class _Reader:
+class _ResponseReader:
     """One response being read."""
 
     template: Template

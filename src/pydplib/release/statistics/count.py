@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.engine import Bins, Bound, Condition, ExactTable, Measure
+from pydplib.engine import Bins, Bound, ExactTable, Measure, RowCondition
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.noise.tap import add_laplace
 from pydplib.release.statistics.noise import (
@@ -91,7 +91,10 @@ class CountNoise(Noise):
         return Noisy(values, low, high, np.full(shown.shape, margin), self.simultaneous(confidence), raw=shown)
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float]:
-        """Return the sum of all cells and its standard deviation."""
+        """Return the sum of all cells and its standard deviation; of several tables, by what one person may add."""
+        if noisy.counts is not None:  # values are computed from these
+            spread = self.reach()[0] * math.sqrt(2 * max(noisy.counts.size, 1))
+            return float(noisy.counts.sum()) / self.rows, spread / self.rows
         counts = noisy.values if noisy.raw is None else noisy.raw
         return float(counts.sum()), self.reach()[0] * math.sqrt(2 * max(counts.size, 1))
 
@@ -179,7 +182,7 @@ class Count(Counting):
         return f"Count({', '.join([*own, *self._shared_reprs()])})"
 
     @classmethod
-    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[Condition]) -> Question:
+    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[RowCondition]) -> Question:
         return cls(**plain, by=by, where=where)
 
     def canonical(self, schema: Schema) -> dict[str, Any]:
@@ -207,7 +210,7 @@ class Count(Counting):
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question from the fields of a form."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydplib.engine import Bins, Condition, OneRow
+from pydplib.engine import Bins, OneRow, RowCondition
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.statistics.count import Counting
 from pydplib.release.statistics.question import By, Conditions, Question, Words, statistic, to_bins, to_groups
@@ -108,7 +108,7 @@ class Crosstab(Counting):
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the table of the first field and the others."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pydplib.engine import Bins, Condition
+from pydplib.engine import Bins, RowCondition
 from pydplib.errors import QuestionError
 from pydplib.release.grids import number_column
 from pydplib.release.statistics.count import Counting
@@ -87,7 +87,7 @@ class Binned(OfColumn):
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question with the bins that were typed in."""

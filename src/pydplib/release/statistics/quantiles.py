@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.budget.units import exact
-from pydplib.engine import Bins, Condition, ExactTable, Measure
+from pydplib.engine import Bins, ExactTable, Measure, RowCondition
 from pydplib.engine.plan import WHOLE_LIMIT
 from pydplib.noise.tap import add_laplace, flip_and_choose
 from pydplib.release.axes import Axis
@@ -471,7 +471,7 @@ class Quantiles(OfRanks):
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question of a box plot: five quantiles."""

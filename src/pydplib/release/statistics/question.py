@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, T
 import numpy as np
 from numpy.typing import NDArray
 
-from pydplib.engine import Bins, Bound, Condition, ExactTable, Measure, OneRow, public_keys
+from pydplib.engine import Bins, Bound, ExactTable, Measure, OneRow, Plan, RowCondition, public_keys
 from pydplib.engine.conditions import canonical_conditions
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release.axes import Axis
@@ -27,23 +27,25 @@ from pydplib.schema import Column, Schema, rows_words
 
 if TYPE_CHECKING:
     from pydplib.release.facts import Facts
+    from pydplib.release.release import Release
 
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any] | None
 """Groups: a column, several, or column -> its public keys (a list, ``Bins``, None for unknown keys)."""
 
-Conditions: TypeAlias = Condition | Iterable[Condition]
+Conditions: TypeAlias = RowCondition | Iterable[RowCondition]
 """One condition or several, all of which must hold."""
 
 ROW_IS_PERSON = "each row counts as one person"
 """What a release counts where the schema names no person column."""
 
-Picture: TypeAlias = Literal["bars", "points", "boxes", "choices", "curves", "forest", "roc"]
+Picture: TypeAlias = Literal["bars", "points", "boxes", "choices", "curves", "forest", "roc", "table"]
 """How a statistic is drawn: bars (colours for tables), points with intervals, boxes, the values that were chosen;
-survival curves, a forest plot or a ROC curve.
+survival curves, a forest plot, a ROC curve or a printed table.
 """
 
-PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges"]
-"""What a part of a question holds: one of several words, a number, a whole number, quantiles, edges of bins."""
+PartKind: TypeAlias = Literal["choice", "number", "whole", "shares", "edges", "columns"]
+"""What a part holds: one of several words, a number, a whole number, quantiles, edges of bins, columns with their keys.
+"""
 
 MOST_BINS = 10_000
 """The most bins of one histogram."""
@@ -109,11 +111,40 @@ class Words(Protocol):
     def by(self) -> dict[str, Any]:
         """Take the groups, if there are any."""
 
-    def where(self) -> list[Condition]:
+    def where(self) -> list[RowCondition]:
         """Take the conditions, if there are any."""
 
     def fail(self, message: str) -> Any:
         """Raise ``QuestionError``, pointing at the next word."""
+
+
+class Printed(Protocol):
+    """A release as journals print it: a table of words."""
+
+    @property
+    def head(self) -> list[str]:
+        """The words over the columns."""
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The table, line by line."""
+
+    @property
+    def caption(self) -> str:
+        """What is guaranteed, and what it cost."""
+
+    @property
+    def text_lines(self) -> list[str]:
+        """The table as lines of text."""
+
+    def to_csv(self) -> str:
+        """Return the table as CSV."""
+
+    def to_html(self) -> str:
+        """Return the table as HTML that can be pasted into a word processor."""
+
+    def to_page(self, title: str = ...) -> str:
+        """Return the table as a whole HTML document."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +192,7 @@ class Question:
         for name in ("where", "after"):
             given = getattr(self, name)
             conditions = tuple(given if isinstance(given, Iterable) else (given,))
-            if not all(isinstance(condition, Condition) for condition in conditions):
+            if not all(isinstance(condition, RowCondition) for condition in conditions):
                 raise QuestionError(f"{name}= takes conditions such as [dp.Where('age').between(60, 70)].")
             object.__setattr__(self, name, conditions)
         if self.per_person is not None and not isinstance(self.per_person, OneRow):
@@ -173,22 +204,22 @@ class Question:
         return cast(tuple[tuple[str, Any], ...], self.by)
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[RowCondition, ...]:
         """The conditions on rows, all of which must hold."""
-        return cast(tuple[Condition, ...], self.where)
+        return cast(tuple[RowCondition, ...], self.where)
 
     @property
-    def conditions_after(self) -> tuple[Condition, ...]:
+    def conditions_after(self) -> tuple[RowCondition, ...]:
         """The conditions on the one row of each person, all of which must hold."""
-        return cast(tuple[Condition, ...], self.after)
+        return cast(tuple[RowCondition, ...], self.after)
 
-    def split_conditions(self, schema: Schema) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+    def split_conditions(self, schema: Schema) -> tuple[tuple[RowCondition, ...], tuple[RowCondition, ...]]:
         """Return the conditions on rows and those on each person's one row, each in its one spelling.
 
         A condition on what is told of each person is one on persons, wherever it is written.
         """
         steps = {*schema.steps}
-        rows: list[Condition] = []
+        rows: list[RowCondition] = []
         persons = list(self.conditions_after)
         for condition in self.conditions:
             told = steps.intersection(condition.columns)
@@ -257,7 +288,7 @@ class Question:
         """Return the question as plain values."""
         plain: dict[str, Any] = {"ask": self.ask, **self._own()}
         if self.by:
-            plain["by"] = [_group_dict(name, keys) for name, keys in self.pairs]
+            plain["by"] = [group_dict(name, keys) for name, keys in self.pairs]
         if self.where:
             plain["where"] = [condition.to_dict() for condition in self.conditions]
         if self.per_person is not None:
@@ -285,8 +316,8 @@ class Question:
                 raise QuestionError(f"The part '{part}' of a question is a list of entries.")
         if not all("column" in entry for entry in plain.get("by", ())):
             raise QuestionError("A group of a question has the entry column.")
-        by = {entry["column"]: _group_from(entry) for entry in plain.pop("by", ())}
-        where, after = ([Condition.from_dict(entry) for entry in plain.pop(part, ())] for part in ("where", "after"))
+        by = {entry["column"]: group_from(entry) for entry in plain.pop("by", ())}
+        where, after = ([RowCondition.from_dict(entry) for entry in plain.pop(part, ())] for part in ("where", "after"))
         rule = plain.pop("per_person", None)
         try:
             question = known[kind]._from_plain(plain, by, where)
@@ -295,7 +326,7 @@ class Question:
             raise QuestionError(f"The question '{kind}' has an unknown or a missing part.") from None
 
     @classmethod
-    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[Condition]) -> Question:
+    def _from_plain(cls, plain: dict[str, Any], by: dict[str, Any], where: list[RowCondition]) -> Question:
         """Build this kind of question from the plain values of its own parts."""
         if plain.get("of") is not None:
             plain["column"] = plain["of"]
@@ -307,7 +338,7 @@ class Question:
         plain: dict[str, Any] = {"ask": self.ask, **self._own()}
         groups = self.groups(schema)
         if groups:
-            plain["by"] = [_group_dict(name, keys) for name, keys in groups.items()]
+            plain["by"] = [group_dict(name, keys) for name, keys in groups.items()]
         where, after = self.split_conditions(schema)
         if where:
             plain["where"] = [condition.to_dict() for condition in where]
@@ -375,7 +406,7 @@ class Question:
         column: str | None,
         groups: Mapping[str, Any],
         edges: Mapping[str, Bins],
-        where: Iterable[Condition],
+        where: Iterable[RowCondition],
         own: Mapping[str, Any],
     ) -> Question:
         """Build the question from the fields of a form.
@@ -389,6 +420,21 @@ class Question:
         """
         build: Callable[..., Question] = cls
         return build(column, by=groups, where=where, **own)
+
+    @property
+    def cut_columns(self) -> tuple[tuple[str, Any], ...]:
+        """The columns that a form asks bins for, with their keys."""
+        return self.pairs
+
+    @classmethod
+    def print_release(cls, release: Release, names: Mapping[str, Mapping[Any, str]] | None = None) -> Printed | None:
+        """Return a release as journals print it, where its statistic has such a form.
+
+        Args:
+            release: What was released.
+            names: Column -> key -> its words for readers, where a key is a code.
+        """
+        return None
 
     def to_form(self) -> tuple[list[tuple[str, Any]], list[str]]:
         """Return the question's own fields of a form as (field, value), and its groups in order."""
@@ -463,6 +509,10 @@ class Question:
         return f"{rows_words(bound.max_rows)} per person {verb} in full", True
 
     # -- noise -----------------------------------------------------------------------------------
+
+    def plans(self, facts: Facts, plan: Plan) -> tuple[Plan, ...]:
+        """Return what the engine is asked: the plan itself, or the tables of counts that the answer is made of."""
+        return (plan,)
 
     def measures(self, facts: Facts, epsilon: Fraction) -> tuple[Measure, ...]:
         """Return what the engine counts: whole numbers per group, on a grid that epsilon has room for."""
@@ -778,7 +828,8 @@ def fill_keys(schema: Schema, name: str, keys: Any) -> Any:
     return public_keys(schema, name)
 
 
-def _group_dict(name: str, keys: Any) -> dict[str, Any]:
+def group_dict(name: str, keys: Any) -> dict[str, Any]:
+    """Return a column with its keys as plain values."""
     entry: dict[str, Any] = {"column": name}
     if isinstance(keys, Bins):
         entry["edges"] = [one_spelling(edge) for edge in keys.edges]
@@ -789,7 +840,8 @@ def _group_dict(name: str, keys: Any) -> dict[str, Any]:
     return entry
 
 
-def _group_from(entry: Mapping[str, Any]) -> Any:
+def group_from(entry: Mapping[str, Any]) -> Any:
+    """Return the keys of a column from plain values."""
     if entry.get("unknown"):
         return None
     if "edges" in entry:

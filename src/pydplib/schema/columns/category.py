@@ -19,7 +19,7 @@ from pydplib.schema.columns.base import (
     plain_value,
     same_scalar,
 )
-from pydplib.schema.formulas import Step
+from pydplib.schema.formulas import FormulaStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Category(Column):
     ordered: bool = False
     label: Label = "quasi"
     title: str = ""
-    derived: str | Step = ""
+    derived: str | FormulaStep = ""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Category(Column):
         ordered: bool = False,
         label: Label = "quasi",
         title: str = "",
-        derived: str | Step = "",
+        derived: str | FormulaStep = "",
     ) -> None:
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise SchemaError("Category needs a list of its public values, e.g. Category(['y', 'n']).")

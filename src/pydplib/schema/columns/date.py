@@ -12,7 +12,7 @@ from pydplib.errors import QuestionError, SchemaError
 from pydplib.schema.cells import DayCell, Scalar, Storage
 from pydplib.schema.columns.base import Label, Spelling, plain_value
 from pydplib.schema.columns.ranged import Ranged
-from pydplib.schema.formulas import Step
+from pydplib.schema.formulas import FormulaStep
 
 
 def day_number(day: dt.date | str) -> int:
@@ -52,7 +52,7 @@ class Date(Ranged):
     high: dt.date
     label: Label = "quasi"
     title: str = ""
-    derived: str | Step = ""
+    derived: str | FormulaStep = ""
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):

@@ -9,7 +9,7 @@ from typing import Any
 from pydplib.errors import QuestionError
 from pydplib.schema.cells import CodeCell, Scalar, Storage
 from pydplib.schema.columns.base import Column, Label, Operator, Spelling
-from pydplib.schema.formulas import Step
+from pydplib.schema.formulas import FormulaStep
 from pydplib.tables.cells import truth_of
 
 
@@ -32,7 +32,7 @@ class Flag(Column):
 
     label: Label = "quasi"
     title: str = ""
-    derived: str | Step = ""
+    derived: str | FormulaStep = ""
 
     def __post_init__(self) -> None:
         self._check_words("title")

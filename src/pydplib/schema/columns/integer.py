@@ -10,7 +10,7 @@ from pydplib.errors import SchemaError
 from pydplib.schema.cells import NumberCell, Scalar, Storage
 from pydplib.schema.columns.base import Label
 from pydplib.schema.columns.ranged import Numeric
-from pydplib.schema.formulas import Step
+from pydplib.schema.formulas import FormulaStep
 
 MOST_KEYS = 50
 """Whole numbers up to so far apart are groups of their own; wider columns are grouped by bins."""
@@ -35,7 +35,7 @@ class Integer(Numeric):
     unit: str = ""
     label: Label = "quasi"
     title: str = ""
-    derived: str | Step = ""
+    derived: str | FormulaStep = ""
 
     def __post_init__(self) -> None:
         self._set_plain("low", "high")

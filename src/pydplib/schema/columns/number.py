@@ -10,7 +10,7 @@ from pydplib.errors import SchemaError
 from pydplib.schema.cells import NumberCell, Storage
 from pydplib.schema.columns.base import Label, is_finite
 from pydplib.schema.columns.ranged import Numeric
-from pydplib.schema.formulas import Step
+from pydplib.schema.formulas import FormulaStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Number(Numeric):
     step: float | None = None
     label: Label = "quasi"
     title: str = ""
-    derived: str | Step = ""
+    derived: str | FormulaStep = ""
 
     def __post_init__(self) -> None:
         self._set_plain("low", "high", "step")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
 
 
-class AnalysesConfig(AppConfig):
+class AnalysesConfig(PlatformApp):
     """Registers the app under the short label ``analyses``."""
 
     name = "pydplib.web.analyses"
     label = "analyses"
+    registers: ClassVar = ("signing", "sizing")

@@ -232,7 +232,7 @@ def keep(
     receipt = Receipt.of(
         release,
         payload,
-        data=_data_words(project, snapshot),
+        data=data_words(project, snapshot),
         template=f"{template.id} {template.version}",
         issued=timezone.now().isoformat(timespec="seconds"),
     )
@@ -270,21 +270,20 @@ def part_name(question: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_json(dict(question)).encode()).hexdigest()
 
 
-def public_receipt_of(analysis: Analysis) -> Receipt:
-    """Return a receipt of an analysis's release that is the same whoever asked, however often, and whenever.
+def public_receipt_of(analysis: Any) -> Receipt:
+    """Return a receipt of an analysis or a synthetic table that is the same whoever asked, however often, and whenever.
 
     Several organisations may have paid for one release. What anybody can look up by its key must not tell one of them
     that another was there before: no time, the names of today, the key of today.
     """
     project, kept = analysis.project, Receipt.from_json(analysis.receipt)
     snapshot = Snapshot.objects.filter(project=project, key=analysis.snapshot).first()
-    data = (
-        kept.data if snapshot is None else _data_words(project, snapshot)
-    )  # an erased one lives on in what was signed
+    data = kept.data if snapshot is None else data_words(project, snapshot)  # an erased one lives on in what was signed
     return sign(replace(kept, data=data, issued=""), project.hospital)
 
 
-def _data_words(project: Any, snapshot: Snapshot) -> str:
+def data_words(project: Any, snapshot: Snapshot) -> str:
+    """Return what a receipt says about the data: project, snapshot, table."""
     table = f", {snapshot.table_title}" if snapshot.group else ""
     return f"{project.name}, snapshot {snapshot.number}{table}"
 

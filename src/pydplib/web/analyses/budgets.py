@@ -52,7 +52,7 @@ def recipient_names() -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class BudgetState:
     """A budget as it stands.
 
     Args:
@@ -146,7 +146,7 @@ class Booking:
     refused: bool
 
 
-def own_purse(project: Any, user: Any, place: Any) -> Purse | None:
+def own_purse(project: Any, user: Any, place: Any) -> BudgetState | None:
     """Return the budget of the user's organisation; none for roles that ask nothing."""
     if not can_use(place.role, "ask"):
         return None
@@ -163,15 +163,15 @@ def own_purse(project: Any, user: Any, place: Any) -> Purse | None:
     for account in ledger.accounts(lineage=project.key, recipient=name):
         if account.limit.relation == "add_remove":
             return _purse(user.hospital.name, account, limit_today(account, own), entries)
-    return Purse(user.hospital.name, 0.0, own.epsilon)
+    return BudgetState(user.hospital.name, 0.0, own.epsilon)
 
 
-def all_purses(project: Any) -> tuple[list[Purse], Purse]:
+def all_purses(project: Any) -> tuple[list[BudgetState], BudgetState]:
     """Return the budgets of all recipients, and the data set's; for owners and officers alone."""
     ledger, policy = DatabaseLedger(), project.policy
     entries = ledger.entries(lineage=project.key)
     names = recipient_names()
-    whole = Purse("All recipients together", 0.0, project.data_set_budget)
+    whole = BudgetState("All recipients together", 0.0, project.data_set_budget)
     found = []
     for account in ledger.accounts(lineage=project.key):
         if account.limit.relation != "add_remove":
@@ -202,15 +202,17 @@ def limit_of(project: Any, policy: Policy, account: Account) -> Limit:
     return max(limits, key=lambda limit: limit.nano_epsilon, default=account.limit)
 
 
-def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) -> Purse:
+def _purse(name: str, account: Account, limit: Limit, entries: Iterable[Entry]) -> BudgetState:
     paid = [entry for entry in entries if entry.kind in ("debit", "share")]
     last = dt.datetime.fromisoformat(paid[-1].time) if paid else None
     state: State = account.state
     used, total = spent(state, limit) / NANO, limit.nano_epsilon / NANO
-    return Purse(name, used, total, len(paid), last, (state, limit))
+    return BudgetState(name, used, total, len(paid), last, (state, limit))
 
 
-def forecast(project: Any, purse: Purse, *, recipient: str | None = None, now: dt.datetime | None = None) -> Forecast:
+def forecast(
+    project: Any, purse: BudgetState, *, recipient: str | None = None, now: dt.datetime | None = None
+) -> Forecast:
     """Return how long a budget lasts at the pace of the last 30 days, and how many usual questions it pays.
 
     Args:

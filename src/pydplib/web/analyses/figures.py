@@ -18,6 +18,7 @@ from pydplib.release.axes import Axis
 from pydplib.release.findings import ends_text, show
 from pydplib.release.statistics import STATISTICS
 from pydplib.release.statistics.noise import confidence_words
+from pydplib.release.statistics.question import Printed
 from pydplib.release.words import show_margin, show_number, small_groups
 from pydplib.web.analyses.questions import UNITS
 
@@ -37,6 +38,17 @@ def in_words(release: Release, template: Template) -> Release:
         ('chronic', 'no')
     """
     return replace(release, axes=tuple(_named(axis, _titles(axis.name, template)) for axis in release.axes))
+
+
+def printed_of(release: Release, template: Template) -> Printed | None:
+    """Return a release as journals print it, in the template's words; None where its statistic has no such form."""
+    kind = STATISTICS.get(release.statistic)
+    if kind is None:
+        return None
+    names = {
+        str(entry["column"]): _titles(entry["column"], template) for entry in release.question.get("variables", ())
+    }
+    return kind.print_release(in_words(release, template), names)
 
 
 def _titles(name: str, template: Template) -> dict[Any, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.conf import settings
 
-from pydplib.engine import Bins, Condition, OneRow
+from pydplib.engine import Bins, OneRow, RowCondition
 from pydplib.engine.persons import can_order
 from pydplib.errors import PydplibError
 from pydplib.release import Question
@@ -58,6 +59,7 @@ class QuestionForm(forms.Form):
     Args:
         data: The fields, as a ``QueryDict``.
         offer: What may be asked.
+        kinds: The statistics that are offered, the usual one first; by default all.
     """
 
     use_required_attribute = False  # a choice may be changed while another is still open
@@ -68,15 +70,19 @@ class QuestionForm(forms.Form):
         widget=forms.RadioSelect(attrs={"class": "pills", **_CHOICE}),
     )
 
-    def __init__(self, data: Any, *, offer: Offer) -> None:
+    def __init__(self, data: Any, *, offer: Offer, kinds: Sequence[str] = ()) -> None:
         self.offer = offer
         self.gaps: list[str] = []
         self.titles = offer.titles
         values = data.copy()
-        known = offered_statistics()
+        every = offered_statistics()
+        known = {ask: every[ask] for ask in kinds} if kinds else every
         if values.get("kind") not in known:
-            values["kind"] = "count"
+            values["kind"] = kinds[0] if kinds else "count"
         super().__init__(values)
+        self.has_one_kind = len(kinds) == 1
+        if kinds:
+            self.fields["kind"].choices = [choice for choice in kind_choices() if choice[0] in known]  # type: ignore[attr-defined]
         self.shape = known[self.data["kind"]]
         self.fields["kind"].help_text = self.shape.hint
         self._add_table()
@@ -110,6 +116,9 @@ class QuestionForm(forms.Form):
             choices, default = list(part.choices.items()), "" if part.required else part.default
             self._choose(part.form, part.label, choices, required=True, radio=True, default=default)
             return
+        if part.kind == "columns":
+            self._add_columns(part)
+            return
         number = forms.IntegerField if part.kind == "whole" else forms.FloatField
         self.fields[part.form] = number(
             label=part.label,
@@ -120,6 +129,24 @@ class QuestionForm(forms.Form):
             help_text=part.help,
         )
 
+    def _add_columns(self, part: Part) -> None:
+        """Add a choice of several fields; one that is not open any more is dropped."""
+        fitting = [name for name, column in self.offer.fields.items() if column.holds_numbers or not column.is_binned]
+        known = self._named(fitting)
+        self.data.setlist(part.form, [name for name in self.data.getlist(part.form) if name in dict(known)])
+        self.fields[part.form] = forms.MultipleChoiceField(
+            label=part.label,
+            choices=known,
+            widget=forms.CheckboxSelectMultiple(attrs={"class": "pills", **_CHOICE}),
+            error_messages={"required": "Choose at least one field."},
+            help_text=part.help,
+        )
+
+    def _several(self) -> list[str]:
+        """Return the fields that are chosen where a statistic takes several."""
+        chosen = [self.data.getlist(part.form) for part in own_parts(self.shape) if part.kind == "columns"]
+        return [name for names in chosen for name in names]
+
     def _add_groups(self) -> None:
         own = self.data.get("field") if "field" in self.fields else None
         table, labels = self.shape.needs_group, self.shape.group_labels
@@ -128,7 +155,7 @@ class QuestionForm(forms.Form):
             if place > 1 and not chosen:
                 return  # the second group is asked for once there is a first one
             name = f"by{place}"
-            fitting = [other for other in self.offer.fields if other not in (own, *chosen)]
+            fitting = [other for other in self.offer.fields if other not in (own, *self._several(), *chosen)]
             none = ("", "Choose a field" if table and place == 1 else "All together" if place == 1 else "Nothing else")
             self._choose(name, labels[place - 1], [none, *self._named(fitting)], required=table and place == 1)
             if self.data.get(name):
@@ -155,7 +182,7 @@ class QuestionForm(forms.Form):
     def _grouped(self) -> list[str]:
         groups = [self.data.get(f"by{place}", "") for place in (1, 2) if f"by{place}" in self.fields]
         own = [self.data.get("field", "")] if self.shape.is_binned else []
-        return [name for name in (*own, *groups) if name]
+        return [name for name in (*own, *self._several(), *groups) if name]
 
     # -- of which records ------------------------------------------------------------------------
 
@@ -281,7 +308,8 @@ class QuestionForm(forms.Form):
         )
 
     def _named(self, names: Any) -> list[tuple[str, str]]:
-        return [(name, self.titles[name]) for name in names]
+        steps = self.offer.schema.steps
+        return [(name, self.titles[name] + (" (of each person)" if name in steps else "")) for name in names]
 
     # -- what comes of it ------------------------------------------------------------------------
 
@@ -295,6 +323,7 @@ class QuestionForm(forms.Form):
         places = [str(place) for place in range(1, MOST_CONDITIONS + 1)]
         where = [found for place in places if (found := self._condition_of(place)) is not None]
         after = self._condition_of(AFTER)
+        self._check_one_record(values)
         if self.errors:
             return values
         rule: Any = values.get("rule")
@@ -323,6 +352,19 @@ class QuestionForm(forms.Form):
             self.noise = Accuracy(noise_factor=accuracy)
         return values
 
+    def _check_one_record(self, values: dict[str, Any]) -> None:
+        """Ask which record counts where one value of each person meets a field of records."""
+        named = [values.get(name) for name in ("field", "by1", "by2")]
+        told = [name for name in named if name]
+        steps = [name for name in told if name in self.offer.schema.steps]
+        others = [name for name in told if name not in steps]
+        if steps and others and "rule" in self.fields and not values.get("rule"):
+            self.add_error(
+                "rule",
+                f"{self.titles[steps[0]]} is one value of each person, and {self.titles[others[0]]} may differ between "
+                "the records of one person: choose which record counts.",
+            )
+
     def _bins_of(self, name: str) -> Bins | None:
         key = f"bins_{name}"
         if key not in self.fields:
@@ -333,7 +375,7 @@ class QuestionForm(forms.Form):
             self.add_error(key, str(error))
             return None
 
-    def _condition_of(self, place: str) -> Condition | None:
+    def _condition_of(self, place: str) -> RowCondition | None:
         name, op = self.cleaned_data.get(f"where{place}"), self.cleaned_data.get(f"op{place}")
         if not name or not op or any(key in self.errors for key in self._condition_keys(place)):
             return None
@@ -357,16 +399,26 @@ class QuestionForm(forms.Form):
         for name in list(self.errors):
             if name in self.fields and not any(value.strip() for value in self.data.getlist(name)):
                 del self.errors[name]
-                self.gaps.append(str(self[name].label))
+                self.gaps.append(str(self[name].label).rstrip("?: "))
 
     # -- parts of the page -----------------------------------------------------------------------
 
     @property
     def subject_fields(self) -> list[Any]:
-        """What and of which field, by which group, which bins."""
-        own = [part.form for part in own_parts(self.shape)]
-        names = [n for n in self.fields if n in ("table", "field", "by1", "by2", *own) or n.startswith("bins_")]
-        return [self[name] for name in names]
+        """What and of which field, by which group."""
+        own = [part.form for part in own_parts(self.shape) if part.kind != "columns"]
+        return [self[name] for name in self.fields if name in ("table", "field", "by1", "by2", *own)]
+
+    @property
+    def several_fields(self) -> list[Any]:
+        """Choices of several fields."""
+        own = [part.form for part in own_parts(self.shape) if part.kind == "columns"]
+        return [self[name] for name in self.fields if name in own]
+
+    @property
+    def bin_fields(self) -> list[Any]:
+        """Which bins."""
+        return [self[name] for name in self.fields if name.startswith("bins_")]
 
     @property
     def condition_rows(self) -> list[list[Any]]:

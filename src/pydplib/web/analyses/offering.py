@@ -12,11 +12,11 @@ from pydplib.errors import PolicyError
 from pydplib.policy import (
     NOISE_FACTORS,
     ROLES,
-    Audience,
     Decision,
+    FlowAudience,
+    FlowSource,
     NoiseFactor,
     Output,
-    Source,
     may_flow,
     open_names,
 )
@@ -106,8 +106,8 @@ def decision_on(
 
 def _flow(
     project: Any, place: Any, schema: Schema, fields: Iterable[str], filters: Iterable[str]
-) -> tuple[Source, Audience, Output, str]:
+) -> tuple[FlowSource, FlowAudience, Output, str]:
     """Return what would flow to somebody: an answer with the most noise, so that no cap closes it."""
-    source = Source.of(schema, project=project.key, fields=fields, filters=filters)
-    audience, output = Audience(place.role, tuple(place.groups)), Output("dp_high", epsilon=_SMALL)
+    source = FlowSource.of(schema, project=project.key, fields=fields, filters=filters)
+    audience, output = FlowAudience(place.role, tuple(place.groups)), Output("dp_high", epsilon=_SMALL)
     return source, audience, output, project.purpose

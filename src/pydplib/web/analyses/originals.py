@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pydplib.engine.load import load
 from pydplib.errors import DataError
+from pydplib.policy import OWNER
 from pydplib.release import Question
 from pydplib.release.facts import Facts
 from pydplib.schema import Schema
@@ -37,7 +38,7 @@ def look_at_original(user: Any, analysis: Analysis) -> NDArray[np.float64]:
         pass
     ledger = DatabaseLedger()
     ledger.enter_look(
-        lineage=analysis.project.key, recipient=recipient_of(user), role="owner", note=f"analysis {analysis.key}"
+        lineage=analysis.project.key, recipient=recipient_of(user), role=OWNER, note=f"analysis {analysis.key}"
     )
     record(user, "analysis.original", analysis.key, project=analysis.project)
     question = question_of(analysis)
@@ -45,7 +46,7 @@ def look_at_original(user: Any, analysis: Analysis) -> NDArray[np.float64]:
     purchase = Facts.of(question, schema).at(_ANY)
     try:
         with load(folder() / snapshot.file, schema) as table, np.errstate(invalid="ignore", divide="ignore"):
-            return question.exact(purchase.facts, purchase.noise, table.aggregate(purchase.plan))
+            return question.exact(purchase.facts, purchase.noise, purchase.count(table))
     except DataError:
         raise
     except Exception:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pydplib.engine import Bins, Condition, OneRow
+from pydplib.engine import Bins, OneRow, RowCondition
 from pydplib.engine.conditions import AnyOf
 from pydplib.errors import QuestionError, did_you_mean
 from pydplib.release import Question
@@ -125,7 +125,7 @@ def values_of(column: Column) -> list[tuple[str, Any, str]]:
     return [(str(place), value, column.write(value)) for place, value in enumerate(column.choices)]
 
 
-def make_condition(name: str, column: Column, operator: str, values: Sequence[Any]) -> Condition:
+def make_condition(name: str, column: Column, operator: str, values: Sequence[Any]) -> RowCondition:
     """Return one condition; the operator must be one that the column takes."""
     if operator not in operators_for(column):
         raise QuestionError(f"Unknown condition.{did_you_mean(operator, operators_for(column))}")
@@ -135,7 +135,7 @@ def make_condition(name: str, column: Column, operator: str, values: Sequence[An
         raise QuestionError("Give both ends." if operator == "between" else "Give the value.")
     if operator == "between" and column.code(values[0]) > column.code(values[1]):
         raise QuestionError("The first number must not be above the second.")
-    return Condition(name, operator, tuple(values))  # type: ignore[arg-type]
+    return RowCondition(name, operator, tuple(values))  # type: ignore[arg-type]
 
 
 def build_question(
@@ -144,11 +144,11 @@ def build_question(
     field: str | None = None,
     by: Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
-    where: Sequence[Condition] = (),
+    where: Sequence[RowCondition] = (),
     own: Mapping[str, Any] | None = None,
     any_of: bool = False,
     per_person: OneRow | None = None,
-    after: Sequence[Condition] = (),
+    after: Sequence[RowCondition] = (),
 ) -> Question:
     """Return a question of ``pydplib.release`` from the parts of the form.
 
@@ -217,12 +217,12 @@ def params_of(question: Question, columns: Mapping[str, Column]) -> list[tuple[s
     own, groups = question.to_form()
     found = [("kind", question.ask), *((name, show_key(value)) for name, value in own)]
     found += [(f"by{place}", name) for place, name in enumerate(groups, start=1)]
-    for name, keys in question.pairs:
+    for name, keys in question.cut_columns:
         if isinstance(keys, Bins):
             found.append((f"bins_{name}", edges_text(keys.edges)))
     if getattr(question, "edges", None):
         found.append((f"bins_{question.measured[0]}", edges_text(question.edges)))  # type: ignore[attr-defined]
-    conditions: Sequence[Condition] = question.conditions
+    conditions: Sequence[RowCondition] = question.conditions
     if len(conditions) == 1 and isinstance(conditions[0], AnyOf):
         conditions = conditions[0].parts
         found.append(("match", "any"))
@@ -239,7 +239,7 @@ AFTER = "_after"
 """What the fields of the condition on each person's one record end with."""
 
 
-def _condition_params(place: str, condition: Condition, columns: Mapping[str, Column]) -> list[tuple[str, str]]:
+def _condition_params(place: str, condition: RowCondition, columns: Mapping[str, Column]) -> list[tuple[str, str]]:
     """Return one condition as the fields of the form."""
     if isinstance(condition, AnyOf):  # next to other conditions: the form has no fields for that
         return []
@@ -262,17 +262,20 @@ def title_of(question: Mapping[str, Any], titles: Mapping[str, str]) -> str:
         return f"{len(question['questions'])} tables together: " + "; ".join(
             title_of(one, titles) for one in question["questions"]
         )
+    if ask == "synthesize":
+        names = [entry["column"] for entry in question["columns"]]
+        return f"Synthetic table of {', '.join(titles.get(name, name) for name in names)}"
     groups = [titles.get(entry["column"], entry["column"]) for entry in question.get("by", ())]
     if ask in STATISTICS:
         words = STATISTICS[ask].headline(question, titles, groups)
     else:
         words = f"{ask.capitalize()} of {titles.get(question.get('of', ''), question.get('of', ''))}"
         words += " by " + " and ".join(groups) if groups else ""
-    where = [condition_words(Condition.from_dict(entry), titles) for entry in question.get("where", ())]
+    where = [condition_words(RowCondition.from_dict(entry), titles) for entry in question.get("where", ())]
     words = f"{words}, where {' and '.join(where)}" if where else words
     if question.get("per_person"):
         words += f", {rule_words(OneRow.from_dict(question['per_person']), titles)}"
-    after = [condition_words(Condition.from_dict(entry), titles) for entry in question.get("after", ())]
+    after = [condition_words(RowCondition.from_dict(entry), titles) for entry in question.get("after", ())]
     return f"{words}, if {' and '.join(after)}" if after else words
 
 
@@ -288,11 +291,11 @@ def rule_words(rule: OneRow, titles: Mapping[str, str]) -> str:
     return f"of each person the record {how}"
 
 
-def condition_words(condition: Condition, titles: Mapping[str, str]) -> str:
+def condition_words(condition: RowCondition, titles: Mapping[str, str]) -> str:
     """Return a condition as a reader's words.
 
     Examples:
-        >>> condition_words(Condition("age", "between", (60, 70)), {"age": "Age"})
+        >>> condition_words(RowCondition("age", "between", (60, 70)), {"age": "Age"})
         'Age is between 60 and 70'
     """
     if isinstance(condition, AnyOf):

@@ -24,7 +24,7 @@ from pydplib.web.ledger.database import DatabaseLedger
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class SharedOffer:
     """What an organisation would pay for answers that are there.
 
     Args:
@@ -51,7 +51,7 @@ class Offer:
         return max(0.0, self.quote.bar.total - self.quote.bar.spent)
 
 
-def offer_for(project: Any, user: Any, place: Any, digests: Iterable[str]) -> Offer | None:
+def offer_for(project: Any, user: Any, place: Any, digests: Iterable[str]) -> SharedOffer | None:
     """Return what a user's organisation would pay to receive releases; none if it has paid for all, or pays nothing.
 
     Args:
@@ -70,7 +70,7 @@ def offer_for(project: Any, user: Any, place: Any, digests: Iterable[str]) -> Of
         return None
     session, _ = open_session(project, user, place, preview=True)
     costs = ledger.costs(unpaid)
-    return Offer(unpaid, session.quote(*(costs[digest] for digest in unpaid)))
+    return SharedOffer(unpaid, session.quote(*(costs[digest] for digest in unpaid)))
 
 
 def receive(project: Any, user: Any, place: Any, digests: Iterable[str], *, agreed: int, subject: str) -> None:

@@ -14,17 +14,18 @@ from django.utils import timezone
 
 from pydplib.budget.units import show_nano
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import ROLES, Audience, Decision, Output, Source, may_flow
+from pydplib.policy import PARTNER_ROLES, Decision, FlowAudience, FlowSource, Output, may_flow
 from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.projects.models import Member
+from pydplib.web.projects.words import DASHBOARD
 
-AUDIENCES = tuple(name for name, role in ROLES.items() if "ask" in role.powers and name != "owner")
+AUDIENCES = PARTNER_ROLES
 """Whom an owner can show an analysis to: the roles that get statistics."""
 
 
@@ -57,8 +58,8 @@ def decision_for(
     question = question_of(analysis)
     facts = schema or Schema.from_json(snapshot_of(analysis).schema)
     project = analysis.project
-    source = Source.of(facts, project=project.key, fields=question.fields, filters=question.filters)
-    audience = Audience(place.role, tuple(place.groups))
+    source = FlowSource.of(facts, project=project.key, fields=question.fields, filters=question.filters)
+    audience = FlowAudience(place.role, tuple(place.groups))
     epsilon = _SMALL if own else analysis.nano_epsilon / 10**9
     output = Output(analysis.label, epsilon=epsilon)  # type: ignore[arg-type]
     rules = project.policy if policy is None else policy
@@ -110,6 +111,12 @@ def visible(project: Any, user: Any, place: Any) -> QuerySet[Analysis]:
 
 _SIGN = Concat("label", Value("|"), "scope", Value("|"), "snapshot", output_field=CharField())
 """What all answers have in common about which the policy says the same, up to a cap on epsilon."""
+
+
+def asked_and_of_dashboards(analyses: QuerySet[Analysis]) -> tuple[QuerySet[Analysis], QuerySet[Analysis]]:
+    """Return the analyses that people asked for, and those that dashboards paid for."""
+    of_boards = {"recipient__startswith": DASHBOARD}
+    return analyses.exclude(**of_boards), analyses.filter(**of_boards)
 
 
 class _Facts(dict[str, Schema]):
@@ -198,7 +205,7 @@ def check_concerns(request: Any) -> Analysis:
 
 def audiences_for(analysis: Analysis) -> list[tuple[str, Decision]]:
     """Return each role that gets statistics, with the door's answer for this analysis."""
-    return [(role, decision_for(analysis, Place(role))) for role in AUDIENCES]
+    return [(role, decision_for(analysis, Member.as_role(role))) for role in AUDIENCES]
 
 
 def share(actor: Any, analysis: Analysis, roles: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ def asked_snapshot(project: Any, table: str = "") -> Snapshot:
 
 
 def open_session(
-    project: Any, user: Any, place: Any, *, preview: bool = False, table: str = ""
+    project: Any, user: Any, place: Any, *, preview: bool = False, table: str = "", snapshot: Snapshot | None = None
 ) -> tuple[Session, Snapshot]:
     """Return a session of the user's organisation on the project's published snapshot.
 
@@ -56,12 +56,13 @@ def open_session(
         place: The user's place in the project: role and groups as they are now.
         preview: Prices only: nothing is opened and nothing is spent.
         table: The repeating group that is asked; empty for reports. All tables have the project's one budget.
+        snapshot: The snapshot, where something was agreed on one that is not the published one any more.
 
     Raises:
         PolicyError: If the owner has published nothing yet, or the role may not ask.
         PausedLedgerError: The ledger is not known to be right.
     """
-    snapshot = asked_snapshot(project, table)
+    snapshot = snapshot or asked_snapshot(project, table)
     ledger = RaisedLedger() if preview else DatabaseLedger()
     ledger.check_sound()  # a price would be a promise
     session = Session(
@@ -75,7 +76,7 @@ def open_session(
         groups=tuple(place.groups),
         size_epsilon=snapshot.size_epsilon,
         limit_epsilon=snapshot.limit_epsilon,
-        show_data_set=place.role == "owner",  # it depends on what others asked
+        show_data_set=place.can("read_all_ledgers"),  # it depends on what others asked
         preview=preview,
     )
     if session.lineage != project.key:

@@ -16,10 +16,13 @@ from django.conf import settings
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import IssuerKey, Receipt, key_id, new_signing_key, public_key_text
+from pydplib.web import hooks
 from pydplib.web.private_files import write_once
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+    from pydplib.web.people.models import Hospital
 
 _FILE = re.compile(r"(?:(?P<issuer>[0-9a-f]{16})-)?(?P<number>[0-9]{6,9})\.key", re.ASCII)
 
@@ -67,6 +70,13 @@ def published_keys(issuer_id: str | None = None) -> list[PublishedKey]:
             found.append(PublishedKey(_read(path).public_key(), issuer, bool(issuer) and issuer not in seen))
         seen.add(issuer)
     return found
+
+
+@hooks.hospital_page.register
+def hospital_facts(hospital: Hospital) -> dict[str, object]:
+    """Return the public key that signs for an organisation, for the page of the hospital."""
+    key = next((each for each in published_keys(hospital.key) if each.current), None)
+    return {"receipt_key": key.to_dict() if key else None}
 
 
 def issuer_keys() -> list[IssuerKey]:

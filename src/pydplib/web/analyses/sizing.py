@@ -7,14 +7,16 @@ from typing import Any
 
 from pydplib.errors import BudgetError, PolicyError
 from pydplib.policy import can_use
+from pydplib.web import hooks
 from pydplib.web.analyses.sessions import open_session, recipient_of
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class SizesBought:
     """How many organisations have paid for the number, of how many."""
 
     paid: int
@@ -26,7 +28,7 @@ class Bought:
         return self.all - self.paid
 
 
-def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
+def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> SizesBought:
     """Let every organisation that may ask pay for the noisy numbers that the owner chose, at the owner's epsilon.
 
     The number of records makes prices; the histogram of rows per person lets answers say what the limit leaves out.
@@ -38,7 +40,7 @@ def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
     paid = 0
     for member in first.values():
         try:
-            session, asked = open_session(project, member.user, Place.of(member))
+            session, asked = open_session(project, member.user, member)
             if asked.pk != snapshot.pk:  # another one was published meanwhile
                 continue
             with session.table:
@@ -52,4 +54,10 @@ def buy_sizes(project: Any, snapshot: Snapshot, *, actor: Any) -> Bought:
     epsilons = {"epsilon": snapshot.size_epsilon, "limit_epsilon": snapshot.limit_epsilon}
     said = {name: epsilon for name, epsilon in epsilons.items() if epsilon is not None}
     record(actor, "snapshot.count", snapshot.key, project=project, organisations=paid, **said)
-    return Bought(paid, len(first))
+    return SizesBought(paid, len(first))
+
+
+@hooks.snapshot_published.register
+def buy_for_everybody(project: Project, snapshot: Snapshot, actor: User) -> int:
+    """Let the organisations pay for the numbers of a new snapshot; return how many could not."""
+    return buy_sizes(project, snapshot, actor=actor).refused

@@ -9,6 +9,7 @@ from pydplib.web.analyses import views_analyses, views_ask, views_budget, views_
 urlpatterns = [
     path("analyses", views_analyses.analyses, name="analyses"),
     path("analyses/new", views_ask.analysis_new, name="analysis_new"),
+    path("analyses/ask/<str:entry>", views_ask.analysis_entry, name="analysis_entry"),
     path("analyses/plan", views_plan.study_plan, name="study_plan"),
     path("analyses/<str:key>", views_analyses.analysis, name="analysis"),
     path("analyses/<str:key>/download/<str:kind>", views_analyses.analysis_download, name="analysis_download"),

@@ -15,17 +15,27 @@ from pydplib.budget.units import show_nano
 from pydplib.plot import heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
+from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
 from pydplib.web.analyses.asking import answer_bytes, release_of
 from pydplib.web.analyses.budgets import recipient_names
-from pydplib.web.analyses.exporting import to_csv
-from pydplib.web.analyses.figures import figure_of, headline_of, in_words, rest_words, sampling_words, table_of
+from pydplib.web.analyses.entries import ENTRIES
+from pydplib.web.analyses.figures import (
+    figure_of,
+    headline_of,
+    in_words,
+    printed_of,
+    rest_words,
+    sampling_words,
+    table_of,
+)
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.offering import of_table, titles_of
 from pydplib.web.analyses.originals import look_at_original
 from pydplib.web.analyses.questions import params_of, title_of
 from pydplib.web.analyses.receiving import offer_for, receive_analysis
 from pydplib.web.analyses.seeing import (
+    asked_and_of_dashboards,
     audiences_for,
     check_concerns,
     check_see,
@@ -39,9 +49,10 @@ from pydplib.web.analyses.seeing import (
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record
 from pydplib.web.design.forms import seen
-from pydplib.web.doors import door
+from pydplib.web.design.values import table_cells
 from pydplib.web.intake.snapshots import published_snapshot, published_tables
-from pydplib.web.projects.words import DASHBOARD, plain
+from pydplib.web.projects.permissions import door
+from pydplib.web.projects.words import plain
 
 
 @door("ask")
@@ -51,9 +62,7 @@ def analyses(request: HttpRequest) -> HttpResponse:
 
     Answers that dashboards paid for have a list of their own: there are many, and nobody asked for one of them alone.
     """
-    found = visible(request.project, request.user, request.member)
-    of_boards = found.filter(recipient__startswith=DASHBOARD)
-    asked = found.exclude(recipient__startswith=DASHBOARD)
+    asked, of_boards = asked_and_of_dashboards(visible(request.project, request.user, request.member))
     boards = request.GET.get("of") == "dashboards"
     page = Paginator(of_boards if boards else asked, 25).get_page(request.GET.get("page"))
     tables = published_tables(request.project)
@@ -66,6 +75,7 @@ def analyses(request: HttpRequest) -> HttpResponse:
         "entries": [_entry(item, request, current, titles, names) for item in page.object_list],
         "sees_all": request.member.can("read_all_ledgers"),
         "published": bool(tables),
+        "ways": list(ENTRIES.items()),
         "boards": boards,
         "tabs": [
             {"label": "Questions", "url": "?", "active": not boards, "count": asked.count()},
@@ -108,11 +118,17 @@ def analysis_receive(request: HttpRequest) -> HttpResponse:
 @door("ask", of=Analysis)
 @require_safe
 def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
-    """Give out released values as CSV or JSON, or the signed receipt."""
+    """Give out released values as CSV or JSON, a printed table as HTML, or the signed receipt."""
     item = check_see(request)
-    if kind == "csv":
-        content: str | bytes = to_csv(release_of(item))
-        content_type = "text/csv; charset=utf-8"
+    release = release_of(item)
+    printed = printed_of(release, snapshot_of(item).template.template)
+    content: str | bytes
+    if kind == "csv" and printed is not None:
+        content, content_type = printed.to_csv(), TABLE_FORMATS[kind].media_type
+    elif kind in TABLE_FORMATS:
+        content, content_type = TABLE_FORMATS[kind].write(release, "\r\n"), TABLE_FORMATS[kind].media_type
+    elif kind == "html" and printed is not None:
+        content, content_type = printed.to_page(item.title or item.words), "text/html; charset=utf-8"
     elif kind == "json":
         content, content_type = answer_bytes(item), "application/json"
     elif kind == "receipt" and item.receipt:
@@ -150,17 +166,20 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     words = of_table(snapshot, title_of(dict(release.question), titles))
     shown = in_words(release, snapshot.template.template)
     columns, rows = table_of(shown, original=original)
+    printed = printed_of(release, snapshot.template.template) if original is None else None
     figure = figure_of(shown, title=words, original=original)
     figure = figure.with_words(caption=" ".join((figure.words[1], rest_words(shown))).strip())
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     values: dict[str, Any] = {
         "project": item.project,
         "item": item,
+        "formats": TABLE_FORMATS.values(),
         "words": words,
         "title": item.title or words,
         "release": release,
         "headline": headline_of(release),
         "figure": figure,
+        "printed": None if printed is None else table_cells(printed.head, printed.rows),
         "columns": columns,
         "rows": rows,
         "unfolded": len(rows) <= 24,

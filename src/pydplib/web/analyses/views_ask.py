@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, EngineError, PolicyError, PydplibError, QuestionError
 from pydplib.release import Price
 from pydplib.web.analyses.asking import ask
+from pydplib.web.analyses.entries import ENTRIES, person_defaults
 from pydplib.web.analyses.forms import QuestionForm
 from pydplib.web.analyses.offering import Offer, of_table, offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import title_of
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_tables
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.requesting import binding_row
 from pydplib.web.projects.words import plain
 
@@ -37,6 +39,31 @@ def analysis_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _pay(request, offer)
     return render(request, "analyses/new.html", _shown(request, QuestionForm(request.GET, offer=offer)))
+
+
+@door("ask")
+@require_safe
+def analysis_entry(request: HttpRequest, entry: str) -> HttpResponse:
+    """Ask for what papers print: the question form with the statistics of one kind, and fitting defaults."""
+    page = ENTRIES.get(entry)
+    if page is None:
+        raise Http404
+    address = reverse("analysis_entry", args=[entry])
+    frame = {
+        "heading": page.title,
+        "lead": page.lead,
+        "action": address,
+        "breadcrumb": [("Analyses", f"/analyses?project={request.project.key}"), (page.title, "")],
+    }
+    try:
+        offer = offer_for(request.project, request.member, _table(request))
+    except PolicyError as refusal:
+        return render(request, "analyses/new.html", {**_frame(request), **frame, "closed": plain(str(refusal))})
+    data = request.GET.copy()
+    for name, value in person_defaults(offer).items() if "accuracy" not in data else ():
+        data.setdefault(name, value)
+    form = QuestionForm(data, offer=offer, kinds=page.kinds)
+    return render(request, "analyses/new.html", {**_shown(request, form), **frame})
 
 
 def _pay(request: HttpRequest, offer: Offer) -> HttpResponse:

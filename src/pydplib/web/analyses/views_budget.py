@@ -18,12 +18,12 @@ from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_pur
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.analyses.views_ask import more_url
-from pydplib.web.auditlog.reading import lines_of, show
+from pydplib.web.auditlog.reading import LineFilter, lines_of, narrow, show
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.housekeeping import verify_ledger
+from pydplib.web.projects.permissions import door
 
 REFUSALS = 20
 
@@ -88,7 +88,7 @@ def _all(request: HttpRequest) -> dict[str, Any]:
     project = request.project
     purses, whole = all_purses(project)
     page = Paginator(Bookings(project, titles=_titles(project)), 25)
-    refused = lines_of([project.key]).filter(action__in=("analysis.refuse", "flow.refuse")).order_by("-number")
+    refused = narrow(lines_of([project.key]), LineFilter(actions=("analysis.refuse", "flow.refuse")))
     return {
         "purses": purses,
         "whole": whole,

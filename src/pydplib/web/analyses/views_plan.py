@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from pydplib.clinic import StudyPlan, plan
 from pydplib.errors import ParameterError
-from pydplib.web.doors import door
+from pydplib.web.projects.permissions import door
 
 _KINDS = [
     ("proportion", "One share"),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-import re
 from typing import Any
 
 from django import forms
@@ -15,30 +13,47 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt
-from pydplib.web.analyses.asking import part_name, public_receipt_of
-from pydplib.web.analyses.models import Analysis
+from pydplib.web.analyses.public_receipts import is_key, is_paid, name_today, receipt_of
 from pydplib.web.analyses.signing import issuer_keys, keys_document
-from pydplib.web.doors import public
-from pydplib.web.ledger import models as rows
-from pydplib.web.people.models import Hospital
+from pydplib.web.people.permissions import public
+
+MOST_TEXT = 20_000
+"""Letters of a receipt."""
 
 
 class ReceiptForm(forms.Form):
     """A receipt to verify."""
 
+    file = forms.FileField(
+        required=False, label="The receipt's file", widget=forms.ClearableFileInput(attrs={"accept": ".json"})
+    )
     receipt = forms.CharField(
-        label="The receipt",
-        max_length=20_000,
+        required=False,
+        label="Or its text",
+        max_length=MOST_TEXT,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off"}),
         help_text="The whole text of the file, from the first brace to the last.",
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Take the text, or that of the file."""
+        values: dict[str, Any] = super().clean() or {}
+        file = values.get("file")
+        if file and not values.get("receipt"):
+            if file.size > MOST_TEXT:
+                self.add_error("file", "A receipt is a short text. Is this the right file?")
+            else:
+                values["receipt"] = file.read().decode("utf-8", "replace")
+        if not values.get("receipt") and not self.errors:
+            self.add_error("receipt", "Choose the file of a receipt, or paste its text.")
+        return values
 
 
 @public
 @require_http_methods(["GET", "HEAD", "POST"])
 def receipts(request: HttpRequest) -> HttpResponse:
     """Verify a pasted receipt by this server's keys; nothing of it is kept."""
-    form = ReceiptForm(request.POST or None)
+    form = ReceiptForm(request.POST or None, request.FILES or None)
     values: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:
@@ -46,8 +61,8 @@ def receipts(request: HttpRequest) -> HttpResponse:
         except ReceiptError as error:
             form.add_error("receipt", str(error))
         else:
-            values |= {"receipt": receipt, "facts": facts_of(receipt), "paid": _is_paid(receipt.release)}
-            values["today"] = _name_today(receipt)
+            values |= {"receipt": receipt, "facts": facts_of(receipt), "paid": is_paid(receipt.release)}
+            values["today"] = name_today(receipt)
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "analyses/receipts.html", values, status=status)
 
@@ -58,8 +73,8 @@ def receipt(request: HttpRequest, digest: str) -> HttpResponse:
     """Say whether a release of this key was paid and signed here."""
     found = receipt_of(digest)
     values = {
-        "digest": digest if _is_key(digest) else "",
-        "paid": _is_paid(digest),
+        "digest": digest if is_key(digest) else "",
+        "paid": is_paid(digest),
         "receipt": found,
         "facts": facts_of(found) if found else [],
     }
@@ -102,39 +117,3 @@ def _moment(issued: str) -> str:
         return date_format(dt.datetime.fromisoformat(issued).astimezone(dt.UTC), "j F Y, H:i") + " UTC"
     except (ValueError, OverflowError):
         return issued
-
-
-def _is_key(digest: str) -> bool:
-    return re.fullmatch(r"[0-9a-f]{64}", digest) is not None
-
-
-def _is_paid(digest: str) -> bool:
-    return _is_key(digest) and rows.Payment.objects.filter(release_id=digest, release__payload__isnull=False).exists()
-
-
-def receipt_of(digest: str) -> Receipt | None:
-    """Return a signed receipt of a release for anybody who knows its key; it tells nothing about who asked, or when."""
-    if not _is_key(digest):
-        return None
-    kept = Analysis.objects.filter(digest=digest).exclude(receipt="").select_related("project__hospital")
-    found = kept.filter(part=_first_part(digest)).order_by("id").first()
-    if found is None:
-        return None
-    try:
-        Receipt.from_json(found.receipt).verify(issuer_keys())
-        return public_receipt_of(found)
-    except ReceiptError:
-        return None
-
-
-def _first_part(digest: str) -> str:
-    """Return one question of tables that were bought together: the same whoever paid for them, and asked them what."""
-    asked = rows.Release.objects.filter(digest=digest).values_list("question", flat=True).first()
-    question = json.loads(asked or "{}")
-    return min(map(part_name, question["questions"])) if question.get("ask") == "tables" else ""
-
-
-def _name_today(receipt: Receipt) -> str:
-    """Return what the issuer is called today, where that is not what the receipt says."""
-    found = Hospital.objects.filter(key=receipt.issuer_id).first() if receipt.is_issuer_checked else None
-    return found.name if found is not None and found.name != receipt.issuer else ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
 
 
-class ApiConfig(AppConfig):
+class ApiConfig(PlatformApp):
     """Registers the app under the short label ``api``."""
 
     name = "pydplib.web.api"
     label = "api"
+    registers: ClassVar = ("tokens",)

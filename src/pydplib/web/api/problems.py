@@ -13,7 +13,6 @@ from pydplib.errors import BudgetError, PydplibError
 from pydplib.web import room
 from pydplib.web.api.tokens import NoToken, TooOften
 from pydplib.web.ledger.pausing import FOR_OTHERS, PausedLedgerError
-from pydplib.web.middleware import FAULT
 
 _log = logging.getLogger("pydplib.web.api")
 
@@ -60,7 +59,7 @@ def answer(request: HttpRequest, exception: Exception) -> HttpResponse:
     status = exception.http_status if isinstance(exception, PydplibError) else 500
     route = request.resolver_match.route if request.resolver_match else ""
     _log.error("%s at %s", type(exception).__name__, route)
-    return problem(status, FAULT, kind=type(exception).__name__ if isinstance(exception, PydplibError) else "")
+    return problem(status, room.FAULT, kind=type(exception).__name__ if isinstance(exception, PydplibError) else "")
 
 
 def _kind(error: PydplibError) -> str:

@@ -34,12 +34,18 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Group(Strict):
+class GroupIn(Strict):
     """Groups of the answer: a column, with public keys or bins where they are not the declared ones."""
 
     column: Name
     keys: Annotated[list[Value], Field(min_length=1, max_length=200)] | None = None
     edges: Edges | None = None
+
+
+class VariableIn(GroupIn):
+    """A variable of Table 1: a column, with a number of even bins where they are not the declared ones."""
+
+    bins: Annotated[int, Field(ge=1, le=200)] | None = None
 
 
 class ConditionIn(Strict):
@@ -69,8 +75,8 @@ class OneRowIn(Strict):
     person: Name | None = None
 
 
-class _Asked(Strict):
-    by: Annotated[list[Group], Field(max_length=3)] = Field(default_factory=list)
+class _QuestionIn(Strict):
+    by: Annotated[list[GroupIn], Field(max_length=3)] = Field(default_factory=list)
     where: Conditions = Field(default_factory=list)
     per_person: OneRowIn | None = None
     after: Conditions = Field(default_factory=list)
@@ -81,6 +87,7 @@ _TYPES: dict[str, Any] = {
     "whole": Annotated[int, Field(ge=1, le=10_000)],
     "shares": Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=20)],
     "edges": Edges,
+    "columns": Annotated[list[VariableIn], Field(min_length=1, max_length=40)],
 }
 
 
@@ -94,7 +101,7 @@ def model_of(kind: Any) -> type[BaseModel]:
         'age'
     """
     least, most = kind.api_groups
-    groups = Annotated[list[Group], Field(min_length=least, max_length=most)]
+    groups = Annotated[list[GroupIn], Field(min_length=least, max_length=most)]
     parts: dict[str, Any] = {"ask": (Literal[kind.ask], ...)}
     parts["by"] = (groups, ...) if least else (groups, Field(default_factory=list))
     if issubclass(kind, OfColumn):
@@ -103,7 +110,7 @@ def model_of(kind: Any) -> type[BaseModel]:
         found = Literal[tuple(part.choices)] if part.kind == "choice" else _TYPES[part.kind]
         parts[part.name] = (found | None, None) if part.default is None else (found, part.default)
     words = (kind.__doc__ or "").strip().splitlines()[0]
-    return create_model(f"{kind.__name__}In", __base__=_Asked, __doc__=words, **parts)
+    return create_model(f"{kind.__name__}In", __base__=_QuestionIn, __doc__=words, **parts)
 
 
 @cache
@@ -138,7 +145,7 @@ class AskIn(Strict):
     noise_factor: Literal["low", "medium", "high"] | None = None
     margin: Annotated[float, Field(gt=0, le=1e12)] | None = None
     confidence: Annotated[float, Field(ge=0.5, le=0.9999)] = 0.95
-    table: Annotated[str, Field(max_length=80, description="A repeating group, e.g. lesion; empty for reports.")] = ""
+    table: Annotated[str, Field(max_length=80, description="A table next to the reports, e.g. lesion.")] = ""
 
 
 class PayIn(AskIn):

@@ -14,6 +14,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
+from pydplib.web import hooks
 from pydplib.web.api.models import ApiToken
 from pydplib.web.auditlog.writing import record, recorded
 from pydplib.web.people import second_factor as factor
@@ -97,6 +98,12 @@ def revoke(token: ApiToken) -> None:
             log.add("token.revoke", token.key)
 
 
+def token_of(user: User, key: str) -> ApiToken | None:
+    """Return one of a user's own tokens."""
+    return ApiToken.objects.filter(user=user, key=key).select_related("user__hospital").first()
+
+
+@hooks.user_disabled.register
 def revoke_all(user: Any, log: Any) -> int:
     """End every token of a user, inside the transaction of the change that asks for it; returns how many.
 

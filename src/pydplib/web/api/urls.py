@@ -6,7 +6,7 @@ from django.urls import path
 
 from pydplib.web.api import views
 from pydplib.web.api.api import api
-from pydplib.web.api.doors import guarded_urls
+from pydplib.web.api.permissions import guarded_urls
 
 urlpatterns = [
     path("account/tokens", views.tokens, name="api_tokens"),

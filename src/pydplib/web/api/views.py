@@ -9,10 +9,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pydplib.web.api import problems
 from pydplib.web.api import tokens as work
+from pydplib.web.api.api import openapi_document
 from pydplib.web.api.forms import TokenForm
 from pydplib.web.api.models import ApiToken
-from pydplib.web.doors import has_second_factor, public, signed_in
 from pydplib.web.people import second_factor as factor
+from pydplib.web.people.permissions import has_second_factor, public, signed_in
 
 _ACCOUNT = ("Account", "/account")
 
@@ -50,7 +51,7 @@ def new_token(request: HttpRequest) -> HttpResponse:
 @signed_in
 def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
     """End one of the user's own tokens."""
-    token = ApiToken.objects.filter(user=request.user, key=key).select_related("user__hospital").first()
+    token = work.token_of(request.user, key)
     if token is None:
         raise Http404
     if request.method != "POST":
@@ -63,8 +64,6 @@ def revoke_token(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
     """Show the OpenAPI document: what can be called, and nothing about any data."""
-    from pydplib.web.api.api import openapi_document
-
     return JsonResponse(openapi_document())
 
 

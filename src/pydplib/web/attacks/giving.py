@@ -11,12 +11,13 @@ from pydplib.attack import most_advantage, most_success, surer
 from pydplib.budget.rules import spent
 from pydplib.budget.units import ATTO, NANO
 from pydplib.errors import PolicyError
-from pydplib.policy import ROLES
+from pydplib.policy import NEW_MEMBER, ROLES, roles_with
 from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.releasing import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
 from pydplib.web.projects.words import audience_words
+from pydplib.web.synthetic.models import SyntheticPurchase
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,12 @@ class Given:
         subject: An organisation's key, or ``"audience:role"``.
         name: Its words.
         roles: The roles of its members.
-        epsilon: The loss of all statistics that it has received: own questions, shared answers and dashboards.
+        epsilon: The loss of all that it has received with a guarantee: own questions, shared answers, dashboards,
+            synthetic tables.
         delta: The chance by which the guarantee may fail, over all of it.
         questions: How many answers it has paid for.
         exports: The anonymized tables of which it has a copy.
+        synthetic: The synthetic tables that it has bought; their loss is part of epsilon.
         unproven: How many other outputs it has that carry no guarantee.
         whole: Whether this is what its whole budget would buy, not what it was given.
         allowed: Epsilon that the policy allows it by its budget; none if unknown.
@@ -43,6 +46,7 @@ class Given:
     delta: float = 0.0
     questions: int = 0
     exports: tuple[Export, ...] = ()
+    synthetic: tuple[SyntheticPurchase, ...] = ()
     unproven: int = 0
     whole: bool = False
     allowed: float | None = None
@@ -70,8 +74,8 @@ class Given:
     @property
     def least_trusted(self) -> str:
         """The role by which it is judged: the one of its members' roles that may learn least."""
-        order = ("third_party", "collaborator", "owner")
-        return next((role for role in order if role in self.roles), "third_party")
+        least_trusted_first = reversed(roles_with("ask"))
+        return next((role for role in least_trusted_first if role in self.roles), NEW_MEMBER)
 
 
 def given_to_all(project: Any) -> list[Given]:
@@ -98,8 +102,9 @@ def given_to(project: Any, key: str) -> Given:
     hospital = Hospital.objects.filter(key=key).first()
     budget = _budget_of(project, members)
     # One condition on one copy: owners who have a copy as well must not hide this organisation's.
-    copies = Download.objects.filter(recipient=key).exclude(role="owner")
+    copies = Download.objects.filter(recipient=key).exclude(role__in=roles_with("edit_policy"))
     exports = Export.objects.filter(project=project, pk__in=copies.values("export"))
+    synthetic = SyntheticPurchase.objects.filter(project=project, recipient=key)
     return Given(
         subject=key,
         name=hospital.name if hospital else key,
@@ -108,6 +113,7 @@ def given_to(project: Any, key: str) -> Given:
         delta=sum(account.limit.atto_delta for account in accounts) / ATTO,
         questions=len(paid),
         exports=tuple(exports.select_related("snapshot", "project").order_by("released", "id")),
+        synthetic=tuple(synthetic.exclude(state=SyntheticPurchase.State.PAYING).order_by("made", "id")),
         unproven=sum(not note.startswith("export ") for note in notes),
         allowed=None if budget is None else min(project.data_set_budget, budget),
     )
@@ -149,7 +155,7 @@ def if_all_is_spent(project: Any) -> list[Given]:
             )
         )
     together = Given(
-        f"{AUDIENCE}*", "All recipients together", ("third_party",), epsilon=project.data_set_budget, whole=True,
+        f"{AUDIENCE}*", "All recipients together", (NEW_MEMBER,), epsilon=project.data_set_budget, whole=True,
         delta=project.delta, allowed=project.data_set_budget,
     )  # fmt: skip
     return [*found, together]

@@ -7,10 +7,11 @@ from typing import Any
 
 from pydplib.attack import AUDIENCES, LeakReport, leak_report
 from pydplib.errors import PydplibError
+from pydplib.policy import NEW_MEMBER
 from pydplib.schema import Schema
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.exports.running import read_rows
 
 _KEPT = ("column", "pieces", "attacker", "maximum", "smallest_class", "gained")
@@ -31,7 +32,7 @@ def attack_export(
     Raises:
         DataError: The original or the table is gone.
     """
-    plan, schema = Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
+    plan, schema = ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
     original, released = read_rows(export, plan, schema), storing.load_table(export)
     quasi, sensitive = list(plan.named("quasi")), list(plan.named("sensitive"))
     words: dict[str, Any] = {
@@ -40,7 +41,7 @@ def attack_export(
         "insensitive": list(plan.named("keep")),
         "person": schema.person if plan.rows == "all" else None,
         "hierarchies": plan.hierarchies_for(schema, bands=False),
-        "audiences": [AUDIENCES[role if role in AUDIENCES else "third_party"]],
+        "audiences": [AUDIENCES[role if role in AUDIENCES else NEW_MEMBER]],
         "time_limit": seconds,
         "progress": lambda done, total, name: tell(round(100 * done / max(total, 1)), str(name)),
     }

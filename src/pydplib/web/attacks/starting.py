@@ -12,9 +12,15 @@ from pydplib.web.attacks.giving import subject_of
 from pydplib.web.attacks.models import AttackRun
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.jobs import STALE
+from pydplib.web.projects.models import Project
 
 MOST_AT_ONCE = 2
 """How many runs of a project may go on at once: each takes a core for minutes, and everybody else waits."""
+
+
+def runs_of(project: Project, most: int = 30) -> list[AttackRun]:
+    """Return the latest runs of a project."""
+    return list(AttackRun.objects.filter(project=project).select_related("by")[:most])
 
 
 def start_run(actor: Any, project: Any, *, subject: str, data: str, minutes: int) -> AttackRun:

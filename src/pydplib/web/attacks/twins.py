@@ -22,7 +22,7 @@ MOST_ATTRIBUTES = 120
 def attributes_of(schema: Schema) -> list[tuple[str, Any]]:
     """Return yes/no attributes by the public schema: one per declared value of every field but the person's."""
     found: list[tuple[str, Any]] = []
-    for name, column in schema.columns.items():
+    for name, column in schema.stored.items():
         if name != schema.person:
             found += [(name, value) for value in column.choices if value is not False]  # of yes or no, yes
     return found[:MOST_ATTRIBUTES]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from django.apps import apps
 from django.db.models import Q
 from django.utils.text import Truncator
 
@@ -21,7 +20,7 @@ PROJECT, HOSPITAL = "project", "hospital"
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class LineFilter:
     """What to show.
 
     Args:
@@ -29,6 +28,7 @@ class Filter:
         actor: One user name, or all.
         since: The first day, in UTC.
         until: The last day, in UTC.
+        actions: Several actions, or all.
         about: Keys of one object, all of which count: a patient with their reports; or the beginning of a key or name.
     """
 
@@ -37,6 +37,7 @@ class Filter:
     about: tuple[str, ...] = ()
     since: dt.date | None = None
     until: dt.date | None = None
+    actions: tuple[str, ...] = ()
 
 
 def lines_of(projects: Collection[str], *, hospital: str = "") -> Any:
@@ -56,10 +57,12 @@ def naming(keys: Collection[str]) -> Q:
     return about
 
 
-def narrow(lines: Any, wanted: Filter) -> Any:
+def narrow(lines: Any, wanted: LineFilter) -> Any:
     """Return the lines that fit a filter, newest first."""
     if wanted.action:
         lines = lines.filter(action=wanted.action)
+    if wanted.actions:
+        lines = lines.filter(action__in=wanted.actions)
     if wanted.actor:
         lines = lines.filter(actor__iexact=wanted.actor)
     if wanted.about:
@@ -72,7 +75,7 @@ def narrow(lines: Any, wanted: Filter) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownLine:
     """A line for readers.
 
     Args:
@@ -94,29 +97,22 @@ class Shown:
     refused: bool
 
 
-_KEY = re.compile("[0-9a-f]{16}")
+KEY = re.compile("[0-9a-f]{16}")
+"""What a random key looks like."""
+
 _LONGEST = 200
 """How many characters of the details a reader sees; the exports have them all."""
-_THINGS = {
-    "analysis": ("analyses.Analysis", "/analyses/{}", "ask"),
-    "import": ("intake.ImportBatch", "/import/{}", "import_records"),
-    "export": ("exports.Export", "/anonymize/{}", "ask"),
-    "attack": ("attacks.AttackRun", "/attacks/{}", "read_log"),
-    "dashboard": ("dashboards.Dashboard", "/dashboards/{}", "ask"),
-    "request": ("projects.AccessRequest", "/requests/{}", "read_log"),
-}
-"""First word of an action -> the model of its subject, where that is shown, and who may look there."""
 
 
-def show(line: Line, urls: Mapping[str, str] = MappingProxyType({})) -> Shown:
+def show(line: Line, urls: Mapping[str, str] = MappingProxyType({})) -> ShownLine:
     """Return a line in words.
 
     Args:
         line: The line.
         urls: Key -> where its object is shown, see ``urls_of``.
     """
-    is_key = bool(_KEY.fullmatch(line.subject))
-    return Shown(
+    is_key = bool(KEY.fullmatch(line.subject))
+    return ShownLine(
         number=line.number,
         time=dt.datetime.fromisoformat(line.time),
         actor=line.actor,
@@ -130,42 +126,14 @@ def show(line: Line, urls: Mapping[str, str] = MappingProxyType({})) -> Shown:
     )
 
 
-def _named(facts: Mapping[str, Any]) -> list[str]:
+def keys_named(facts: Mapping[str, Any]) -> list[str]:
     """Return the keys of patients and reports among the details, as many as a reader sees."""
     lists = [facts.get(name) for name in ("patients", "reports")]
-    return [key for each in lists if isinstance(each, list) for key in each[:NAMED] if _KEY.fullmatch(str(key))]
+    return [key for each in lists if isinstance(each, list) for key in each[:NAMED] if KEY.fullmatch(str(key))]
 
 
 def _linked(facts: Mapping[str, Any], urls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    found = {short_id(key): urls[key] for key in _named(facts) if key in urls}
+    found = {short_id(key): urls[key] for key in keys_named(facts) if key in urls}
     for piece in re.split(r"\b([0-9a-f]{8})\b", Truncator(facts_words(facts)).chars(_LONGEST)):
         if piece:
             yield piece, found.get(piece, "")
-
-
-def urls_of(lines: Collection[Line], project: Any, place: Any) -> dict[str, str]:
-    """Return key -> address for what lines of a project are about, as far as it is still there and the reader's to see.
-
-    A patient leads to the page with the access report. So does a report for those who may not read reports.
-    """
-    from pydplib.web.intake.models import Patient
-    from pydplib.web.reporting.models import Report
-
-    keys = {line.subject for line in lines if _KEY.fullmatch(line.subject)}
-    keys.update(key for line in lines for key in _named(line.facts))
-    found: dict[str, str] = {}
-    for thing, (model, address, power) in _THINGS.items():
-        mine = {line.subject for line in lines if line.action.startswith(f"{thing}.")} & keys
-        if mine and place.can(power):
-            held = apps.get_model(model)._default_manager.filter(project=project, key__in=mine)
-            found |= {key: address.format(key) for key in held.values_list("key", flat=True)}
-    if place.can("erase"):
-        for key in Patient.objects.filter(project=project, key__in=keys).values_list("key", flat=True):
-            found[key] = f"/privacy-rights/patients/{key}"
-    reports = Report.objects.filter(project=project, key__in=keys).values_list("key", "patient__key")
-    for key, patient in reports:
-        if place.can("capture"):
-            found[key] = f"/reports/{key}"
-        elif place.can("erase") and patient:
-            found[key] = f"/privacy-rights/patients/{patient}"
-    return found

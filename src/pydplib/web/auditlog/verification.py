@@ -9,7 +9,7 @@ from pydplib.web.auditlog.models import Head, Line
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ChainVerdict:
     """Whether the log is whole.
 
     Args:
@@ -26,7 +26,7 @@ class Verdict:
         return self.problem is None
 
 
-def verify(*, expected: tuple[int, str] | None = None) -> Verdict:
+def verify(*, expected: tuple[int, str] | None = None) -> ChainVerdict:
     """Check every line against the one before, the last one against the head, and a head noted earlier.
 
     Args:
@@ -38,21 +38,27 @@ def verify(*, expected: tuple[int, str] | None = None) -> Verdict:
     for line in Line.objects.order_by("number").iterator(chunk_size=2000):
         count += 1
         if line.number != count:
-            return Verdict(count, f"Line {count} is missing: found {line.number} in its place.", previous)
+            return ChainVerdict(count, f"Line {count} is missing: found {line.number} in its place.", previous)
         if line.previous != previous or line.hash != line.seal():
-            return Verdict(count, f"Line {count} does not fit the chain: it or the one before was changed.", previous)
+            return ChainVerdict(
+                count, f"Line {count} does not fit the chain: it or the one before was changed.", previous
+            )
         previous = line.hash
         if count == before.number and line.hash != before.hash:
-            return Verdict(count, f"Line {count} does not fit the head of the log: one of them was changed.", previous)
+            return ChainVerdict(
+                count, f"Line {count} does not fit the head of the log: one of them was changed.", previous
+            )
         if expected and expected[0] == count and expected[1] != line.hash:
-            return Verdict(count, f"The log was rewritten: line {count} is not the one that was noted.", previous)
+            return ChainVerdict(count, f"The log was rewritten: line {count} is not the one that was noted.", previous)
     if count < before.number:
-        return Verdict(
+        return ChainVerdict(
             count, f"Lines are missing at the end: {before.number} were written, {count} are here.", previous
         )
     after = Head.objects.get(id=1)
     if after.number < count or (after.number == count and after.hash != previous):
-        return Verdict(count, f"The head of the log counts {after.number} lines, but {count} are here.", previous)
+        return ChainVerdict(count, f"The head of the log counts {after.number} lines, but {count} are here.", previous)
     if expected and expected[0] > count:
-        return Verdict(count, f"The log was rolled back: line {expected[0]} was noted, it ends at {count}.", previous)
-    return Verdict(count, None, previous)
+        return ChainVerdict(
+            count, f"The log was rolled back: line {expected[0]} was noted, it ends at {count}.", previous
+        )
+    return ChainVerdict(count, None, previous)

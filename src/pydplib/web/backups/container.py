@@ -61,7 +61,7 @@ def make_key(passphrase: str, salt: bytes) -> bytes:
     return Scrypt(salt=salt, length=32, **_SCRYPT).derive(passphrase.encode())
 
 
-class _Writer(io.RawIOBase):
+class _ContainerWriter(io.RawIOBase):
     """Takes a stream and writes it in chunks, each with its length, sealed if there is a sealer."""
 
     def __init__(self, file: IO[bytes], sealer: Sealer | None) -> None:
@@ -86,8 +86,8 @@ class _Writer(io.RawIOBase):
         self.number += 1
 
 
-class _Reader(io.RawIOBase):
-    """Gives back the stream of a ``_Writer``."""
+class _ContainerReader(io.RawIOBase):
+    """Gives back the stream of a ``_ContainerWriter``."""
 
     def __init__(self, file: IO[bytes], sealer: Sealer | None) -> None:
         self.file, self.sealer, self.number, self.rest, self.ended = file, sealer, 0, b"", False
@@ -138,7 +138,7 @@ def write_container(path: Path, passphrase: str | None) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(first)
-            writer = _Writer(file, sealer)
+            writer = _ContainerWriter(file, sealer)
             yield writer  # type: ignore[misc]
             writer.finish()
             file.flush()
@@ -171,7 +171,7 @@ def read_container(path: Path, passphrase: str | None) -> Iterator[IO[bytes]]:
             except (KeyError, ValueError, TypeError):
                 raise DataError("The backup is damaged.") from None
             sealer = Sealer(make_key(passphrase, salt), prefix, first)
-        yield io.BufferedReader(_Reader(file, sealer), CHUNK)
+        yield io.BufferedReader(_ContainerReader(file, sealer), CHUNK)
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -21,6 +21,7 @@ from pydplib.web.backups.container import read_container
 from pydplib.web.backups.databases import restore_postgres
 from pydplib.web.backups.saving import EXPORTED, MANIFEST, POSTGRES, SQLITE
 from pydplib.web.configuration import Configuration, postgres_database
+from pydplib.web.startup import only_server, start_django
 
 _NAME = re.compile(
     rf"{SQLITE}|{POSTGRES}|{MANIFEST}|keys/(?:receipts/)?[a-z0-9_-]+\.key|snapshots/[0-9a-f]+\.parquet|exports/{EXPORTED}"
@@ -84,8 +85,6 @@ def restore(
         force: Replace what is there.
         step: Called with what is done next.
     """
-    from pydplib.web.starting import only_server, start_django
-
     home = configuration.home
     check_free(home, force=force)
     step("Unpacking and checking the sums")

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from pydplib._version import __version__
 from pydplib.errors import EngineError, ParameterError
-from pydplib.web.backups import leftovers
+from pydplib.web import leftovers
 from pydplib.web.backups.container import draft_of, write_container
 from pydplib.web.backups.databases import copy_sqlite, dump_postgres
 from pydplib.web.configuration import Configuration, postgres_database

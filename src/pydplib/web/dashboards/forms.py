@@ -66,7 +66,7 @@ class PickForm(forms.Form):
             self.fields["paper"].help_text = "Noisy records without a guarantee; shown with a warning."
 
 
-class QuestionForm(forms.Form):
+class FigureQuestionForm(forms.Form):
     """A question of the owner's own."""
 
     kind = forms.ChoiceField(label="What", choices=kind_choices)

@@ -11,8 +11,8 @@ from django.db.models import Max
 
 from pydplib.budget.units import MOST_EPSILON, NANO, floor_units
 from pydplib.errors import ParameterError
-from pydplib.experiments.catalogue import CATALOGUE
-from pydplib.experiments.sound_figures import SOUND_FIGURES
+from pydplib.plot.catalogue import CATALOGUE
+from pydplib.plot.recipes.sound import SOUND_FIGURES
 from pydplib.policy import ROLES, Output, label_of_noise_factor
 from pydplib.release import Question
 from pydplib.schema import Schema
@@ -21,11 +21,11 @@ from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.seeing import question_of
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
 from pydplib.web.projects.door import flow_for
 from pydplib.web.projects.fields import current_template
+from pydplib.web.projects.models import Member
 
 PAPER_FIELDS = {name: spec.fields for name, spec in CATALOGUE.items() if spec.query_type != 4}
 """The figures in paper mode, and the columns that each reads."""
@@ -34,7 +34,7 @@ MOST_FIGURES = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FigureChoice:
     """A figure that can be put on a dashboard."""
 
     name: str
@@ -57,11 +57,11 @@ def schema_of(project: Any) -> Schema | None:
     return None if template is None else snapshot_schema(template, lineage=project.key)
 
 
-def ready_made(schema: Schema | None) -> list[Choice]:
+def ready_made(schema: Schema | None) -> list[FigureChoice]:
     """Return the ready-made figures whose fields the schema has."""
     if schema is None:
         return []
-    return [Choice(f.name, f.label, f.title, f.hint) for f in SOUND_FIGURES.values() if f.ask(schema)]
+    return [FigureChoice(f.name, f.label, f.title, f.hint) for f in SOUND_FIGURES.values() if f.ask(schema)]
 
 
 def paper_output(audience: str) -> Output:
@@ -71,7 +71,17 @@ def paper_output(audience: str) -> Output:
     return Output(label_of_noise_factor(factor), paper_mode=True)
 
 
-def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[Choice]:
+def ready_names(dashboard: Dashboard) -> set[str]:
+    """Return the ready-made figures that are on a dashboard."""
+    return set(dashboard.figures.filter(kind=Kind.READY).values_list("name", flat=True))
+
+
+def last_number(dashboard: Dashboard) -> int:
+    """Return the number of the newest edition; 0 if nothing was published."""
+    return dashboard.editions.aggregate(last=Max("number"))["last"] or 0
+
+
+def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[FigureChoice]:
     """Return the paper-mode figures that the owner has switched on for an audience: none by default.
 
     The paper shows some figures at high noise only: audiences with less noise are not offered these.
@@ -83,10 +93,10 @@ def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[Choic
     for name, fields in PAPER_FIELDS.items():
         spec = CATALOGUE[name]
         opened = set(fields) <= set(schema.columns) and flow_for(
-            project, Place(audience), paper_output(audience), purpose=project.purpose, fields=fields
+            project, Member.as_role(audience), paper_output(audience), purpose=project.purpose, fields=fields
         )
         if opened and factor.name in spec.levels:
-            found.append(Choice(name, spec.label, f"{spec.title}, paper mode", "No guarantee."))
+            found.append(FigureChoice(name, spec.label, f"{spec.title}, paper mode", "No guarantee."))
     return found
 
 

@@ -14,9 +14,9 @@ from pydplib.budget.ledger import Quote
 from pydplib.budget.rules import Limit, State
 from pydplib.budget.units import ATTO, NANO, ceil_units, show_nano
 from pydplib.errors import PolicyError, PydplibError, QuestionError
-from pydplib.experiments.catalogue import CATALOGUE
-from pydplib.experiments.sound_figures import SOUND_FIGURES
 from pydplib.guarantee import ApproxDP
+from pydplib.plot.catalogue import CATALOGUE
+from pydplib.plot.recipes.sound import SOUND_FIGURES
 from pydplib.policy import ROLES
 from pydplib.release import Price, Question, Session
 from pydplib.release.accounts import find_account
@@ -28,11 +28,11 @@ from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.sessions import follow_policy, public_facts
 from pydplib.web.dashboards.models import Dashboard, Figure, Kind
 from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
-from pydplib.web.doors import Place
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.door import flow_for
+from pydplib.web.projects.models import Member
 from pydplib.web.projects.words import plain
 
 OWNER_SIZE = Fraction(1, 10)
@@ -67,7 +67,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BillLine:
     """One figure of the plan with its price.
 
     Args:
@@ -131,7 +131,7 @@ class Bill:
     """
 
     snapshot: Snapshot
-    lines: tuple[Line, ...]
+    lines: tuple[BillLine, ...]
     size: int | None
     own: Quote
     whole: Quote
@@ -292,7 +292,7 @@ def _can_be_shared(figure: Figure, session: Session) -> bool:
     )
 
 
-def _page(lines: Sequence[Line], session: Session) -> Page | None:
+def _page(lines: Sequence[BillLine], session: Session) -> Page | None:
     """Return the tables of all figures as one workload, if that costs less than one by one; from public facts."""
     schema = session.table.schema
     counted = [line for line in lines if _can_be_shared(line.figure, session)]
@@ -319,22 +319,22 @@ def _questions(figure: Figure, schema: Schema) -> tuple[tuple[Question, Accuracy
         return ()
 
 
-def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str], needs_size: bool) -> Line:
+def _line(dashboard: Dashboard, figure: Figure, session: Session, seen: set[str], needs_size: bool) -> BillLine:
     schema = session.table.schema
     facts: dict[str, Any] = {"figure": figure, "title": title_for(figure, schema), "label": label_for(figure)}
     if figure.kind == Kind.PAPER:
-        return Line(**facts, problem=_paper_problem(dashboard, figure, schema))
+        return BillLine(**facts, problem=_paper_problem(dashboard, figure, schema))
     try:
         asked = asked_by(figure, schema)
         if not asked:
-            return Line(**facts, problem=f"{facts['title']}: the snapshot has not its fields.")
+            return BillLine(**facts, problem=f"{facts['title']}: the snapshot has not its fields.")
         if needs_size:
             for question, noise in asked if session.cap is not None else ():
                 session.price(question, **noise.options())  # whether the policy opens it can be told already
-            return Line(**facts, prices=None)
-        return Line(**facts, prices=tuple(_new_prices(asked, session, seen)))
+            return BillLine(**facts, prices=None)
+        return BillLine(**facts, prices=tuple(_new_prices(asked, session, seen)))
     except PydplibError as error:
-        return Line(**facts, problem=f"{facts['title']}: {plain(str(error))}")
+        return BillLine(**facts, problem=f"{facts['title']}: {plain(str(error))}")
 
 
 def _new_prices(asked: Any, session: Session, seen: set[str]) -> Iterator[Price]:
@@ -349,7 +349,7 @@ def _paper_problem(dashboard: Dashboard, figure: Figure, schema: Schema) -> str:
     fields = PAPER_FIELDS[figure.name]
     if not set(fields) <= set(schema.columns):
         return f"{title_for(figure, schema)}: the snapshot has not its fields."
-    place = Place(dashboard.audience)
+    place = Member.as_role(dashboard.audience)
     decision = flow_for(
         dashboard.project, place, paper_output(dashboard.audience), purpose=dashboard.project.purpose, fields=fields
     )

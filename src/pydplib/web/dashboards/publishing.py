@@ -16,7 +16,7 @@ from pydplib._duckdb_files import sql_name
 from pydplib.budget.keys import canonical_json
 from pydplib.budget.units import NANO
 from pydplib.errors import BudgetError, ParameterError, PolicyError
-from pydplib.experiments.figures import paper_figure
+from pydplib.plot.recipes.paper import paper_figure
 from pydplib.policy import ROLES
 from pydplib.release import Release, Session
 from pydplib.schema import Schema

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib import plot
-from pydplib.experiments.sound_figures import SOUND_FIGURES, guarantee_of
+from pydplib.plot.recipes.sound import SOUND_FIGURES, guarantee_of
 from pydplib.policy import ROLES
 from pydplib.release import Release
 from pydplib.schema import Schema
@@ -17,7 +17,7 @@ from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.figures import figure_of, in_words, rest_words, table_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.originals import look_at_original
-from pydplib.web.analyses.receiving import Offer, offer_for
+from pydplib.web.analyses.receiving import SharedOffer, offer_for
 from pydplib.web.analyses.seeing import decision_for
 from pydplib.web.auditlog.writing import record
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
@@ -25,7 +25,7 @@ from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.pricing import label_for
 from pydplib.web.ledger.models import Payment
 from pydplib.web.projects.door import decide
-from pydplib.web.projects.fields import current_template, fields_of
+from pydplib.web.projects.fields import project_fields
 from pydplib.web.projects.words import plain
 
 
@@ -93,7 +93,7 @@ def releases_for(edition: Edition, place: Any) -> set[str]:
     return found | set(bought.exclude(release__in=shown.values("digest")).values_list("release_id", flat=True))
 
 
-def offer_of(edition: Edition, user: Any, place: Any) -> Offer | None:
+def offer_of(edition: Edition, user: Any, place: Any) -> SharedOffer | None:
     """Return what a reader's organisation would pay for the figures that it has not received; none for nothing."""
     return offer_for(edition.dashboard.project, user, place, releases_for(edition, place))
 
@@ -111,7 +111,7 @@ def panels_of(edition: Edition, place: Any, *, waiting: Iterable[str] = (), orig
     keys = {key for item in shown for key in item.answers}
     answers = {item.key: item for item in Analysis.objects.filter(key__in=keys).select_related("project")}
     project, schema = edition.dashboard.project, Schema.from_json(edition.snapshot.schema)
-    policy, known = project.policy, fields_of(current_template(project))
+    policy, known = project.policy, project_fields(project)
     exact: dict[str, Any] = {}
     if originals_for is not None:
         record(originals_for, "dashboard.originals", edition.dashboard.key, project=project)

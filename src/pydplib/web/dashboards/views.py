@@ -16,8 +16,8 @@ from pydplib.web.dashboards.models import Dashboard
 from pydplib.web.dashboards.pricing import noise_words
 from pydplib.web.dashboards.showing import audience_title, can_view, offer_of, panels_of, releases_for, visible
 from pydplib.web.design.forms import seen
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.projects.permissions import door
 
 
 @door("ask")

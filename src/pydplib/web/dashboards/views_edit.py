@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -15,15 +14,15 @@ from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.questions import title_of
 from pydplib.web.analyses.seeing import question_of
 from pydplib.web.dashboards import planning
-from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, PickForm, PriceForm, QuestionForm, WordsForm
-from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
+from pydplib.web.dashboards.forms import BudgetForm, DashboardForm, FigureQuestionForm, PickForm, PriceForm, WordsForm
+from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure
 from pydplib.web.dashboards.pricing import bill_for, noise_words, title_for
 from pydplib.web.dashboards.publishing import count_records, publish
 from pydplib.web.dashboards.showing import audience_title
 from pydplib.web.design.forms import seen
-from pydplib.web.doors import door
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.projects.changing import noting_refusals
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.requesting import propose_budget
 from pydplib.web.projects.ruling import is_raise, lower_dashboard_budget
 from pydplib.web.projects.words import DASHBOARD
@@ -88,7 +87,7 @@ def question(request: HttpRequest) -> HttpResponse:
     schema = planning.schema_of(item.project)
     if schema is None:
         raise ParameterError("The project has no template yet: choose one first.")
-    form = QuestionForm(request.POST, schema=schema)
+    form = FigureQuestionForm(request.POST, schema=schema)
     if not form.is_valid():
         return render(request, "dashboards/edit.html", _plan(request, asks=form), status=422)
     planning.add_question(request.user, item, form.cleaned_data["question"], title=form.cleaned_data["title"])
@@ -203,12 +202,12 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
         "project": item.project,
         "item": item,
         "edition": item.edition,
-        "last_number": item.editions.aggregate(last=Max("number"))["last"] or 0,
+        "last_number": planning.last_number(item),
         "audience": audience_title(item),
         "noise": noise_words(item.audience),
         "words": words or WordsForm(initial={"title": item.title, "intro": item.intro}),
         "picks": picks or _pick_form(item),
-        "asks": asks or (QuestionForm(schema=schema) if schema is not None else None),
+        "asks": asks or (FigureQuestionForm(schema=schema) if schema is not None else None),
         "figures": list(item.figures.all()),
         "breadcrumb": [
             ("Dashboards", f"/dashboards?project={item.project.key}"),
@@ -227,7 +226,7 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
 def _pick_form(item: Dashboard, data: Any = None) -> PickForm:
     project = item.project
     schema = planning.schema_of(project)
-    there = set(item.figures.filter(kind=Kind.READY).values_list("name", flat=True))
+    there = planning.ready_names(item)
     titles = {} if schema is None else titles_of(schema)
     own = planning.own_analyses(project, published_snapshot(project))
     return PickForm(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from pydplib.policy import ROLES
+
 Tone: TypeAlias = Literal["neutral", "info", "good", "warning", "danger"]
 
 
@@ -30,11 +32,7 @@ class Badge:
 BADGES: Mapping[str, Badge] = MappingProxyType(
     {
         # Roles.
-        "owner": Badge("Data owner", "info", "key-round"),
-        "collaborator": Badge("Collaborator", "good", "handshake"),
-        "third_party": Badge("Third party", "warning", "building-2"),
-        "radiologist": Badge("Radiologist", "info", "stethoscope"),
-        "data_protection_officer": Badge("Data protection officer", "neutral", "shield-check"),
+        **{role.name: Badge(role.title, role.tone, role.icon) for role in ROLES.values()},
         # How much an output gives away.
         "raw": Badge("Raw", "danger", "lock-open", "Rows of people, as they were recorded."),
         "k_anonymous": Badge("k-anonymous", "warning", "users", "Nobody can be narrowed down to fewer than k people."),

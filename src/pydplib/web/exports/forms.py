@@ -11,7 +11,7 @@ from pydplib.anonymity import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity,
 from pydplib.anonymity.models import Model
 from pydplib.errors import ParameterError
 from pydplib.schema import Schema
-from pydplib.web.exports.planning import MINUTES, ROWS, TREATMENTS, Plan, fields_offered
+from pydplib.web.exports.planning import MINUTES, ROWS, TREATMENTS, ExportPlan, fields_offered
 
 SOURCES = [
     ("published", "The published snapshot: what partners' analyses run on"),
@@ -46,7 +46,7 @@ class NewExportForm(forms.Form):
 class FieldsForm(forms.Form):
     """One choice per field: what becomes of it."""
 
-    def __init__(self, *args: Any, schema: Schema, plan: Plan, **more: Any) -> None:
+    def __init__(self, *args: Any, schema: Schema, plan: ExportPlan, **more: Any) -> None:
         super().__init__(*args, **more)
         for name, allowed in fields_offered(schema).items():
             self.fields[name] = forms.ChoiceField(
@@ -145,13 +145,13 @@ class ModelsForm(forms.Form):
         help_text="Then the best so far is taken, and it is said how far from the best possible it can be.",
     )
 
-    def __init__(self, *args: Any, plan: Plan, titles: Mapping[str, str], **more: Any) -> None:
+    def __init__(self, *args: Any, plan: ExportPlan, titles: Mapping[str, str], **more: Any) -> None:
         super().__init__(*args, **more)
         mixed: Any = self.fields["mixed"]
         mixed.choices = [(name, titles.get(name, name)) for name in plan.named("sensitive")]
 
     @classmethod
-    def of(cls, plan: Plan, titles: Mapping[str, str]) -> ModelsForm:
+    def of(cls, plan: ExportPlan, titles: Mapping[str, str]) -> ModelsForm:
         """Return the form as the plan has it."""
         values: dict[str, Any] = {
             "suppression": 100 * plan.suppression,

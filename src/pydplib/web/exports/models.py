@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from pydplib.policy import roles_with
 from pydplib.web.jobs import Work
 from pydplib.web.people.models import new_key
 
@@ -50,6 +51,10 @@ class Export(Work):
     def has_left(self) -> bool:
         """Whether somebody may have it."""
         return self.released is not None
+
+    def partner_copies(self) -> models.QuerySet[Download]:
+        """Return the copies that others than the owners have."""
+        return self.downloads.exclude(role__in=roles_with("edit_policy"))
 
 
 class Download(models.Model):

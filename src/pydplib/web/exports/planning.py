@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pydplib.anonymity import Hierarchy, Intervals, KAnonymity, LDiversity
-from pydplib.anonymity.automatic import hierarchy_of
-from pydplib.anonymity.models import Model
-from pydplib.anonymity.recipe import model_from_dict
+from pydplib.anonymity.hierarchies.base import hierarchy_of
+from pydplib.anonymity.models import Model, model_from_dict
 from pydplib.errors import ParameterError
 from pydplib.schema import Column, Schema
 
@@ -47,7 +46,7 @@ MOST_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ExportPlan:
     """Everything that ``anonymize`` is told.
 
     Args:
@@ -91,7 +90,7 @@ class Plan:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Plan:
+    def from_dict(cls, values: Mapping[str, Any]) -> ExportPlan:
         """Read a plan."""
         mixed = values.get("mixed")
         read = {
@@ -143,7 +142,7 @@ class Plan:
         trees = {name: self.hierarchy(name, schema) for name in self.named("quasi")}
         return {name: _in_bands(tree) if bands else tree for name, tree in trees.items()}
 
-    def with_fields(self, fields: Mapping[str, str]) -> Plan:
+    def with_fields(self, fields: Mapping[str, str]) -> ExportPlan:
         """Return the plan with other treatments; hierarchies of fields that need none are forgotten.
 
         A field that the owner protects beyond its label is one to keep mixed, until the owner says otherwise.
@@ -165,16 +164,16 @@ def _in_bands(tree: Hierarchy) -> Hierarchy:
 def fields_offered(schema: Schema) -> dict[str, tuple[str, ...]]:
     """Return every field that may leave at all, with the treatments that its label allows.
 
-    Identifiers, free text and the person's own column never leave.
+    Identifiers, free text, computed columns and the person's own column never leave.
     """
     return {
         name: ALLOWED[column.label]
-        for name, column in schema.columns.items()
+        for name, column in schema.stored.items()
         if name != schema.person and column.label in ALLOWED and column.can_be_asked
     }
 
 
-def propose(schema: Schema) -> Plan:
+def propose(schema: Schema) -> ExportPlan:
     """Return the plan that the template's labels suggest.
 
     Kept mixed are protected fields with few values, three or more. A yes that few people have could be mixed into
@@ -183,7 +182,7 @@ def propose(schema: Schema) -> Plan:
     """
     fields = {name: allowed[0] for name, allowed in fields_offered(schema).items()}
     few = tuple(n for n, given in fields.items() if given == "sensitive" and _has_few_values(schema.columns[n]))
-    return Plan(fields=fields, mixed=few or None)
+    return ExportPlan(fields=fields, mixed=few or None)
 
 
 def _has_few_values(column: Column) -> bool:
@@ -192,7 +191,7 @@ def _has_few_values(column: Column) -> bool:
     return 3 <= len(values) <= MOST_FEW and not set(values) <= {"yes", "no", "unknown"}
 
 
-def check_plan(plan: Plan, schema: Schema) -> None:
+def check_plan(plan: ExportPlan, schema: Schema) -> None:
     """Raise ``ParameterError`` where a plan cannot be carried out or asks for less than a label does."""
     offered = fields_offered(schema)
     for name, treatment in plan.fields.items():

@@ -10,17 +10,17 @@ from django.http import Http404
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError, PolicyError
-from pydplib.policy import GROUP, NEW_MEMBER, ROLES, Decision, OutputLabel
+from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, Decision, OutputLabel, roles_with
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import Place
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Download, Export
-from pydplib.web.exports.planning import Plan
+from pydplib.web.exports.planning import ExportPlan
 from pydplib.web.exports.running import earlier_exports
 from pydplib.web.ledger.database import DatabaseLedger
+from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.door import check_flow_for, flow_for
-from pydplib.web.projects.models import Project
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import audience_words, plain
 
 LABEL: OutputLabel = "k_anonymous"
@@ -48,16 +48,16 @@ class AudienceChoice:
     people: int
 
 
-def place_for(audience: str) -> Place:
+def place_for(audience: str) -> Member:
     """Return the place in which the policy is asked about an audience; of a group, the least of its members."""
     if audience.startswith(GROUP):
-        return Place(NEW_MEMBER, groups=(audience.removeprefix(GROUP),))
-    return Place(audience)
+        return Member.as_role(NEW_MEMBER, groups=(audience.removeprefix(GROUP),))
+    return Member.as_role(audience)
 
 
 def audiences_of(project: Any) -> list[str]:
     """Return whom an export could be released to: roles that ask, and groups that the policy names."""
-    roles = [name for name, role in ROLES.items() if "ask" in role.powers and name != "owner"]
+    roles = list(PARTNER_ROLES)
     groups = [rule.audience for rule in project.policy.rules if rule.audience.startswith(GROUP)]
     return roles + sorted(set(groups))
 
@@ -138,7 +138,10 @@ def release(actor: Any, export: Export, audiences: Iterable[str]) -> None:
         if not kept.update(state=_State.RELEASED, audiences=chosen, released=export.released or now):
             raise ParameterError("This export is not ready to be released. Look again.")
         log.add(
-            "export.release", export.key, audiences=chosen, models=[str(m) for m in Plan.from_dict(export.plan).rules]
+            "export.release",
+            export.key,
+            audiences=chosen,
+            models=[str(m) for m in ExportPlan.from_dict(export.plan).rules],
         )
     export.refresh_from_db()
 
@@ -165,7 +168,7 @@ def _enter(export: Export, *, recipient: str, role: str) -> None:
     entries = ledger.entries(lineage=export.project.key, recipient=recipient.lower())
     if any(entry.kind == "no_dp" and entry.details.get("note") == note for entry in entries):
         return
-    mechanism = "anonymize: " + ", ".join(str(model) for model in Plan.from_dict(export.plan).rules)
+    mechanism = "anonymize: " + ", ".join(str(model) for model in ExportPlan.from_dict(export.plan).rules)
     ledger.enter_no_dp(
         lineage=export.project.key, recipient=recipient, role=role, mechanism=mechanism[:200].strip(), note=note
     )
@@ -203,9 +206,31 @@ def withdraw(actor: Any, export: Export, *, reason: str) -> None:
         kept = Export.objects.filter(pk=export.pk, state=_State.RELEASED)
         if not kept.update(state=_State.WITHDRAWN, withdrawn=timezone.now(), reason=reason[:400]):
             raise ParameterError("Only an export that is released can be withdrawn.")
-        copies = export.downloads.exclude(role="owner").values("user").distinct().count()
+        copies = export.partner_copies().values("user").distinct().count()
         log.add("export.withdraw", export.key, copies=copies)
     export.refresh_from_db()
+
+
+def holders(export: Export) -> int:
+    """Return how many people other than the owners have a copy."""
+    return export.partner_copies().values("user").distinct().count()
+
+
+def copies_of(export: Export, user: User) -> list[Download]:
+    """Return a user's own copies."""
+    return list(export.downloads.filter(user=user))
+
+
+def named_holders(export: Export) -> list[tuple[Download, str]]:
+    """Return every copy with the name of the organisation that has it."""
+    names = dict(Hospital.objects.values_list("key", "name"))
+    return [(copy, names.get(copy.recipient, copy.recipient)) for copy in export.downloads.select_related("user")]
+
+
+def taken_by(user: User, key: str) -> Export | None:
+    """Return an export of which a user has a copy, whether or not they are still in the project."""
+    copy = Download.objects.filter(export__key=key, user=user).select_related("export__project__hospital").first()
+    return None if copy is None else copy.export
 
 
 def confirm_deleted(user: Any, export: Export) -> int:
@@ -220,6 +245,6 @@ def confirm_deleted(user: Any, export: Export) -> int:
 
 def recalls_for(user: Any) -> list[Export]:
     """Return the withdrawn exports of which somebody still has a copy, for the home page; left members are told too."""
-    mine = Download.objects.filter(user=user, deleted__isnull=True).exclude(role="owner")
+    mine = Download.objects.filter(user=user, deleted__isnull=True).exclude(role__in=roles_with("edit_policy"))
     found = Export.objects.filter(state=_State.WITHDRAWN, pk__in=mine.values("export"))
     return list(found.select_related("project"))

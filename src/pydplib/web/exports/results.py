@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pydplib.anonymity import AnonymizationResult, Loss, Risk
-from pydplib.anonymity.risks import risk_of_sizes
+from pydplib.anonymity.assessment.risks import risk_of_sizes
 from pydplib.plot import Figure
 from pydplib.plot import anonymity as figures
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan
+from pydplib.web.exports.planning import ExportPlan
 
 
 def to_numbers(result: AnonymizationResult, earlier: Sequence[Export], heights: Mapping[str, int]) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def statement_rows(numbers: Mapping[str, Any], titles: Mapping[str, str], *, own
 
 def certificate_of(export: Export) -> dict[str, Any]:
     """Return the certificate as a file for those who get the export: it speaks of the output alone."""
-    numbers, plan = export.result, Plan.from_dict(export.plan)
+    numbers, plan = export.result, ExportPlan.from_dict(export.plan)
     return {
         "pydplib": "anonymization certificate 1",
         "title": export.title,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydplib._duckdb_files import sql_name
@@ -14,15 +15,39 @@ from pydplib.web import jobs
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.exports import storing
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan, check_plan
+from pydplib.web.exports.planning import ExportPlan, check_plan, propose
 from pydplib.web.exports.results import to_numbers
+from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.pinned import select_rows
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 
 BACKGROUND = True
 """Whether the search runs in a thread of its own; tests let the page wait for it."""
 
 _GRACE = 120.0
 _State: Any = Export.State
+
+
+def begin(actor: User, project: Project, pinned: Snapshot, title: str, rows: str) -> Export:
+    """Begin an export of a snapshot, with the plan that its schema proposes."""
+    plan = replace(propose(Schema.from_json(pinned.schema)), rows=rows)
+    with recorded(actor, project=project) as log:
+        made = Export.objects.create(project=project, snapshot=pinned, by=actor, title=title, plan=plan.to_dict())
+        log.add("export.plan", made.key, snapshot=pinned.key, rows=plan.rows)
+    return made
+
+
+def store_plan(actor: User, export: Export, plan: ExportPlan) -> None:
+    """Store a changed plan; an export that was made already is a draft again, and its files go with the next run."""
+    if plan.to_dict() == export.plan:
+        return
+    with recorded(actor, project=export.project) as log:
+        kept = Export.objects.filter(pk=export.pk, state__in=(_State.DRAFT, _State.READY))
+        if not kept.update(plan=plan.to_dict(), state=_State.DRAFT, problem=""):
+            raise ParameterError("This export is being made or was released: its plan cannot be changed any more.")
+        log.add("export.plan", export.key, fields=dict(plan.fields), models=[str(model) for model in plan.rules])
+    export.refresh_from_db()
 
 
 def start(export: Export) -> None:
@@ -60,7 +85,7 @@ def _make(export: Export, claim: jobs.Claim) -> None:
     before = export.file
     claim.save(progress=None, progress_words="Reading the data", file="", sha256={}, result={}, columns=[])
     storing.remove(before)
-    plan, schema = Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
+    plan, schema = ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
     check_plan(plan, schema)
     limit = 60.0 * plan.minutes
     with claim.beating(most=limit + _GRACE):
@@ -92,7 +117,7 @@ def _make(export: Export, claim: jobs.Claim) -> None:
 
 
 def _search(
-    table: Any, plan: Plan, schema: Schema, earlier: list[Export], limit: float, tell: Any
+    table: Any, plan: ExportPlan, schema: Schema, earlier: list[Export], limit: float, tell: Any
 ) -> tuple[AnonymizationResult, dict[str, int]]:
     """Return the anonymized table and how many levels each field could have gone up.
 
@@ -125,7 +150,7 @@ def _search(
         return search(plan.hierarchies_for(schema, bands=False), left)
 
 
-def read_rows(export: Export, plan: Plan, schema: Schema) -> Any:
+def read_rows(export: Export, plan: ExportPlan, schema: Schema) -> Any:
     """Return the rows that are exported, under pseudonyms that the output will not have (PyArrow)."""
     person = str(schema.person)
     latest_of = person if plan.rows == "latest" else None
@@ -141,11 +166,11 @@ def earlier_exports(export: Export) -> list[Export]:
     return [
         each
         for each in found.order_by("released", "id")
-        if each.state == _State.RELEASED or each.downloads.exclude(role="owner").exists()
+        if each.state == _State.RELEASED or each.partner_copies().exists()
     ]
 
 
-def check_earlier(plan: Plan, earlier: list[Export]) -> None:
+def check_earlier(plan: ExportPlan, earlier: list[Export]) -> None:
     """Raise ``ParameterError`` with the reason where an export cannot hold together with earlier ones."""
     if not earlier:
         return
@@ -163,7 +188,7 @@ def check_earlier(plan: Plan, earlier: list[Export]) -> None:
         )
     watched = sorted(plan.named("sensitive"))
     for each in earlier:
-        before = sorted(Plan.from_dict(each.plan).named("sensitive"))
+        before = sorted(ExportPlan.from_dict(each.plan).named("sensitive"))
         if before != watched:
             raise ParameterError(
                 f"The earlier export '{each.title}' protects other fields ({', '.join(before) or 'none'}). What both "

@@ -12,7 +12,7 @@ from typing import Any
 from pydplib.anonymity import Dates, Hierarchy, Intervals, TableHierarchy
 from pydplib.errors import HierarchyError
 from pydplib.schema import Column, Schema
-from pydplib.web.exports.planning import Plan
+from pydplib.web.exports.planning import ExportPlan
 
 MOST_BYTES = 300_000
 MOST_ROWS = 5_000
@@ -23,7 +23,7 @@ SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTree:
     """A hierarchy on the page.
 
     Args:
@@ -49,7 +49,7 @@ class Shown:
     open_top: bool
 
 
-def show(plan: Plan, name: str, schema: Schema) -> Shown:
+def show(plan: ExportPlan, name: str, schema: Schema) -> ShownTree:
     """Return the hierarchy of a field as the page shows it. It comes from the schema or the owner, never from data."""
     tree, column = plan.hierarchy(name, schema), schema.columns[name]
     kind, text, leaves = "table", "", list(column.samples)
@@ -63,7 +63,7 @@ def show(plan: Plan, name: str, schema: Schema) -> Shown:
     some = leaves[::step][:SHOWN]
     rows = tuple(tuple(_cell(label) for label in tree.labels(leaf)) for leaf in some)
     tops = {row[-1] for row in rows}
-    return Shown(
+    return ShownTree(
         name,
         column.title or name,
         kind,

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door, signed_in
 from pydplib.web.exports import releasing, results, running, storing
 from pydplib.web.exports.forms import WithdrawForm
-from pydplib.web.exports.models import Download, Export
-from pydplib.web.exports.planning import ROWS, Plan
+from pydplib.web.exports.models import Export
+from pydplib.web.exports.planning import ROWS, ExportPlan
 from pydplib.web.exports.views_plan import STEPS
-from pydplib.web.people.models import Hospital
+from pydplib.web.people.permissions import signed_in
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.words import audience_words
 
 _State: Any = Export.State
@@ -33,7 +33,7 @@ def exports(request: Any) -> HttpResponse:
     own = request.member.can("manage_data")
     entries = []
     for export in found:
-        copies = export.downloads.exclude(role="owner").values("user").distinct().count() if own else 0
+        copies = releasing.holders(export) if own else 0
         entries.append({"export": export, "copies": copies, "to": [audience_words(a) for a in export.audiences]})
     return render(request, "exports/list.html", {"entries": entries, "own": own, "project": request.project})
 
@@ -44,7 +44,7 @@ def export(request: Any) -> HttpResponse:
     """Show one export: to owners where it stands and everything about it, to others what they get."""
     item = releasing.check_concerns(request)
     schema = Schema.from_json(item.snapshot.schema)
-    titles, plan = titles_of(schema), Plan.from_dict(item.plan)
+    titles, plan = titles_of(schema), ExportPlan.from_dict(item.plan)
     values: dict[str, Any] = {
         "export": item,
         "project": item.project,
@@ -59,12 +59,12 @@ def export(request: Any) -> HttpResponse:
         decision = releasing.decision_for(item, request.member)
         if not decision:
             record(request.user, "flow.refuse", item.key, project=item.project, reason=decision.reason)
-        values |= {"allowed": decision.allow, "copies": item.downloads.filter(user=request.user)}
+        values |= {"allowed": decision.allow, "copies": releasing.copies_of(item, request.user)}
         return render(request, "exports/taken.html", values, status=200 if decision.allow else 403)
     return render(request, "exports/export.html", values | _for_owner(item, plan, titles))
 
 
-def _for_owner(item: Export, plan: Plan, titles: dict[str, str]) -> dict[str, Any]:
+def _for_owner(item: Export, plan: ExportPlan, titles: dict[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         "steps": STEPS,
         "step": 6 if item.has_left else 5,
@@ -97,10 +97,8 @@ def _for_owner(item: Export, plan: Plan, titles: dict[str, str]) -> dict[str, An
             "somebody": any(choice.allowed for choice in choices),
         }
     if item.has_left:
-        names = {each.key: each.name for each in Hospital.objects.all()}
-        copies = item.downloads.select_related("user")
         values |= {
-            "holders": [(copy, names.get(copy.recipient, copy.recipient)) for copy in copies],
+            "holders": releasing.named_holders(item),
             "withdraw_form": WithdrawForm(),
             "to": [audience_words(name) for name in item.audiences],
         }
@@ -163,12 +161,11 @@ def export_certificate(request: Any) -> HttpResponse:
 @signed_in
 def export_deleted(request: Any, key: str) -> HttpResponse:
     """Take somebody's word that the own copies are deleted; members who have left the project can say so too."""
-    mine = Download.objects.filter(export__key=key, user=request.user).select_related("export__project__hospital")
-    copy = mine.first()
-    if copy is None:
+    item = releasing.taken_by(request.user, key)
+    if item is None:
         raise Http404
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    releasing.confirm_deleted(request.user, copy.export)
+    releasing.confirm_deleted(request.user, item)
     messages.success(request, "Thank you: the owner sees that your copies are deleted.")
     return redirect("home")

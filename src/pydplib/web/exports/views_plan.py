@@ -13,16 +13,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.auditlog.writing import recorded
-from pydplib.web.doors import door
 from pydplib.web.exports import running, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan, check_plan, propose
+from pydplib.web.exports.planning import ExportPlan, check_plan
+from pydplib.web.exports.running import begin, store_plan
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
+from pydplib.web.projects.permissions import door
+from pydplib.web.tables.declared import tables_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
@@ -42,7 +43,7 @@ def crumbs(export: Export, here: str) -> list[tuple[str, str]]:
 def export_new(request: Any) -> HttpResponse:
     """Begin an export: which data, which rows."""
     current = published_snapshot(request.project)
-    has_template = request.project.templates.filter(is_current=True).exists()
+    has_template = request.project.template_version is not None
     groups = _groups(request.project)
     form = NewExportForm(request.POST or None, published=current is not None, groups=groups)
     if request.method == "POST" and has_template and form.is_valid():
@@ -52,7 +53,9 @@ def export_new(request: Any) -> HttpResponse:
         try:
             if rows in groups:  # what an attacker sees are the repetitions, each with its report: all of them count
                 pinned, rows = table_of_group(pinned, rows), "all"
-            return redirect("export_fields", key=_begin(request, pinned, form.cleaned_data["title"], rows).key)
+            return redirect(
+                "export_fields", key=begin(request.user, request.project, pinned, form.cleaned_data["title"], rows).key
+            )
         except DataError as problem:
             form.add_error("rows", str(problem))
     values = {
@@ -64,22 +67,13 @@ def export_new(request: Any) -> HttpResponse:
     return render(request, "exports/new.html", values, status=422 if form.is_bound else 200)
 
 
-def _begin(request: Any, pinned: Any, title: str, rows: str) -> Export:
-    plan = replace(propose(Schema.from_json(pinned.schema)), rows=rows)
-    with recorded(request.user, project=request.project) as log:
-        made = Export.objects.create(
-            project=request.project, snapshot=pinned, by=request.user, title=title, plan=plan.to_dict()
-        )
-        log.add("export.plan", made.key, snapshot=pinned.key, rows=plan.rows)
-    return made
-
-
 def _groups(project: Any) -> dict[str, str]:
-    """Return the repeating groups of the current template -> their titles."""
+    """Return the tables next to the reports -> their titles: repeating groups, and those that the owner added."""
     version = project.template_version
     if version is None:
         return {}
-    return {group: group_title(version.template, group) for group in groups_of(version.template)}
+    groups = {group: group_title(version.template, group) for group in groups_of(version.template)}
+    return groups | {table.name: table.title for table in tables_of(project)}
 
 
 @door("manage_data", of=Export)
@@ -93,7 +87,7 @@ def export_fields(request: Any) -> HttpResponse:
         try:
             if not changed.named("quasi"):
                 raise ParameterError("Choose at least one field that is made coarser.")
-            _keep(request, export, changed)
+            store_plan(request.user, export, changed)
             return redirect("export_models", key=export.key)
         except ParameterError as problem:
             form.add_error(None, str(problem))
@@ -130,7 +124,7 @@ def export_models(request: Any) -> HttpResponse:
         )
         try:
             check_plan(changed, schema)
-            _keep(request, export, changed)
+            store_plan(request.user, export, changed)
             return redirect("export_trees", key=export.key)
         except ParameterError as problem:
             form.add_error(None, str(problem))
@@ -160,7 +154,9 @@ def export_trees(request: Any) -> HttpResponse:
                 name = upload.cleaned_data["field"]
                 try:
                     tree = trees.read_upload(upload.cleaned_data["file"].read(), schema.columns[name])
-                    _keep(request, export, replace(plan, hierarchies={**plan.hierarchies, name: tree.to_dict()}))
+                    store_plan(
+                        request.user, export, replace(plan, hierarchies={**plan.hierarchies, name: tree.to_dict()})
+                    )
                     messages.success(request, f"{dict(names)[name]} is made coarser as in your file.")
                     return redirect("export_trees", key=export.key)
                 except HierarchyError as problem:
@@ -168,7 +164,7 @@ def export_trees(request: Any) -> HttpResponse:
         else:
             changed, problems, typed = _edited(request.POST, plan, schema)
             if not problems:
-                _keep(request, export, changed)
+                store_plan(request.user, export, changed)
                 if request.POST.get("action") == "save":
                     messages.success(request, "Saved.")
                     return redirect("export_trees", key=export.key)
@@ -185,7 +181,7 @@ def export_trees(request: Any) -> HttpResponse:
     return render(request, "exports/trees.html", values, status=422 if problems or upload.errors else 200)
 
 
-def _edited(given: Any, plan: Plan, schema: Schema) -> tuple[Plan, dict[str, str], dict[str, str]]:
+def _edited(given: Any, plan: ExportPlan, schema: Schema) -> tuple[ExportPlan, dict[str, str], dict[str, str]]:
     """Return the plan with the edits, what is wrong with them, and what was typed."""
     kept, problems, typed = dict(plan.hierarchies), {}, {}
     for name in plan.named("quasi"):
@@ -209,7 +205,7 @@ def export_run(request: Any) -> HttpResponse:
     """Make the export, or go on after a break."""
     export: Export = request.target
     if export.state in (_State.DRAFT, _State.READY) or running.is_stalled(export):
-        check_plan(Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema))
+        check_plan(ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema))
         running.start(export)
     return redirect("export", key=export.key)
 
@@ -237,18 +233,6 @@ def export_discard(request: Any) -> HttpResponse:
     return redirect(f"/anonymize?project={request.project.key}")
 
 
-def _planned(request: Any) -> tuple[Export, Plan, Schema]:
+def _planned(request: Any) -> tuple[Export, ExportPlan, Schema]:
     export: Export = request.target
-    return export, Plan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)
-
-
-def _keep(request: Any, export: Export, plan: Plan) -> None:
-    """Store a changed plan; an export that was made already is a draft again, and its files go with the next run."""
-    if plan.to_dict() == export.plan:
-        return
-    with recorded(request.user, project=request.project) as log:
-        kept = Export.objects.filter(pk=export.pk, state__in=(_State.DRAFT, _State.READY))
-        if not kept.update(plan=plan.to_dict(), state=_State.DRAFT, problem=""):
-            raise ParameterError("This export is being made or was released: its plan cannot be changed any more.")
-        log.add("export.plan", export.key, fields=dict(plan.fields), models=[str(model) for model in plan.rules])
-    export.refresh_from_db()
+    return export, ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema)

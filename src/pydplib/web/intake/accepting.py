@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -9,14 +10,18 @@ from django.db.models import Q
 from django.utils import timezone
 
 from pydplib.errors import DataError
+from pydplib.web import uploads
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake import uploads
-from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.models import Identifier, ImportBatch, ImportRow, Patient, Snapshot
+from pydplib.web.intake.duplicates import Duplicates, Keys
+from pydplib.web.intake.models import ImportBatch, ImportRow, Snapshot
 from pydplib.web.intake.reading import FileRow, Reader, department_of, identifiers_of, split_fields
-from pydplib.web.intake.recording import CHUNK, Prepared, chunks, new_data_version, write_reports
+from pydplib.web.intake.recording import Prepared, write_reports
 from pydplib.web.intake.remembering import remember
+from pydplib.web.intake.row_store import kept_rows
 from pydplib.web.jobs import Claim, LostClaimError
+from pydplib.web.patients.inserts import CHUNK, chunks
+from pydplib.web.patients.models import Identifier, Patient
+from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 
@@ -40,14 +45,17 @@ def accept_batch(batch: ImportBatch, claim: Claim | None = None) -> None:
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template, batch)
     decided = {row.number: row for row in batch.problem_rows.all()}
     begun_at = batch.done if Report.all_objects.filter(batch=batch, state=Report.State.STAGED).exists() else 0
-    done, rows = 0, reader.rows()
+    done = 0
     if not begun_at:
         claim.save(done=0)
-    for chunk in chunks(rows, CHUNK):
+    for chunk in chunks(_rows(batch, reader, duplicates), CHUNK):
+        repeated = duplicates.find([row for row, _ in chunk], [keys for _, keys in chunk])
+        # What was written before a break is looked at again only for duplicates in later rows.
+        fresh = chunk[max(0, begun_at - done) :]
         done += len(chunk)
-        ready = _ready(batch, reader, duplicates, decided, chunk)
-        if done <= begun_at:
-            continue  # written before the break; looked at again only for duplicates in later rows
+        if not fresh:
+            continue
+        ready = _ready(batch, reader, duplicates, decided, repeated, fresh)
         with transaction.atomic():
             claim.save(done=done)
             write_reports(batch.project, batch.template, ready, author=batch.by, staged_in=batch)
@@ -71,18 +79,33 @@ def claim_accept(batch: ImportBatch) -> Claim:
             return Claim(batch, _State.ACCEPTING, among=(_State.ACCEPTING,))
 
 
+def _rows(batch: ImportBatch, reader: Reader, duplicates: Duplicates) -> Iterator[tuple[FileRow, Keys]]:
+    """Yield the rows as the dry run read them, or read them again."""
+    kept = kept_rows(batch)
+    if kept is not None:
+        yield from kept
+        return
+    for part in chunks(reader.rows(), CHUNK):
+        yield from zip(part, duplicates.keys_of(part), strict=True)
+
+
 def _ready(
-    batch: ImportBatch, reader: Reader, duplicates: Duplicates, decided: dict[int, ImportRow], chunk: list[FileRow]
+    batch: ImportBatch,
+    reader: Reader,
+    duplicates: Duplicates,
+    decided: dict[int, ImportRow],
+    repeated: Mapping[int, str],
+    chunk: Sequence[tuple[FileRow, Keys]],
 ) -> list[Prepared]:
-    repeated = duplicates.find(chunk)
     ready = []
-    for row in chunk:
+    for row, keys in chunk:
         decision = decided.get(row.number)
         if decision is not None:
             if decision.decision == _Decision.LEAVE_OUT:
                 continue
             if decision.decision == _Decision.FIXED:
                 row = reader.evaluated(row.number, *split_fields(decision.fields))
+                (keys,) = duplicates.keys_of([row])
         elif row.number in repeated:
             continue
         if row.ok:
@@ -91,7 +114,8 @@ def _ready(
                     row.answers,
                     more_identifiers=identifiers_of(row),
                     department=department_of(row, batch.department),
-                    number_hash=duplicates.numbers[row.number] if decision is None else duplicates.number_of(row),
+                    number_hash=keys[0],
+                    pseudonym=keys[2],
                 )
             )
     return ready

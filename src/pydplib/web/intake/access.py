@@ -11,12 +11,18 @@ from pydplib.capture import Question, Template, show_value
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.reading import naming
 from pydplib.web.auditlog.words import words_of
-from pydplib.web.intake.models import Patient
 from pydplib.web.intake.snapshots import snapshots_with
+from pydplib.web.patients.models import Patient
 from pydplib.web.projects.fields import current_template
 from pydplib.web.reporting.models import FreeText, Report, ReportVersion
+from pydplib.web.tables.models import PersonRow
 
 _LOOKS = ("look", "find", "export", "identifiers", "access", "show", "read", "open", "fhir", "print")
+
+
+def count_reports(patient: Patient) -> int:
+    """Return how many reports there are about a patient."""
+    return Report.objects.filter(patient=patient).count()
 
 
 def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
@@ -42,9 +48,15 @@ def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
         "since": patient.created.isoformat(timespec="seconds"),
         "consent": patient.get_consent_display(),
         "reports": [_report(report, with_values=with_values) for report in reports],
+        "tables": _tables(patient, with_values=with_values),
         "free_texts": [{"key": text.key, "added": text.added.isoformat(timespec="seconds")} for text in texts],
         "snapshots": [
-            {"number": each.number, "data_version": each.data_version, "published": each.published is not None}
+            {
+                "number": each.number,
+                "table": each.table_title,
+                "data_version": each.data_version,
+                "published": each.published is not None,
+            }
             for each in snapshots_with(project, patient.pseudonym)
         ],
         "history": history_of(project, keys),
@@ -57,6 +69,23 @@ def access_report(patient: Patient, *, with_values: bool) -> dict[str, Any]:
         for held, text in zip(content["free_texts"], texts, strict=True):
             held["text"] = text.text
     return content
+
+
+def _tables(patient: Patient, *, with_values: bool) -> list[dict[str, Any]]:
+    """Return the further tables that hold rows of a person: which, how many, and the rows if they are asked for."""
+    held: dict[int, dict[str, Any]] = {}
+    for row in PersonRow.objects.filter(patient=patient).select_related("table").order_by("table_id", "id"):
+        entry = held.setdefault(row.table_id, {"title": row.table.title, "rows": 0})
+        entry["rows"] += 1
+        if with_values:
+            columns = row.table.schema.columns
+            words = [
+                [column.title or name, column.write(row.values[name])]
+                for name, column in columns.items()
+                if name in row.values
+            ]
+            entry.setdefault("values", []).append({"values": row.values, "in_words": words})
+    return list(held.values())
 
 
 def _report(report: Report, *, with_values: bool) -> dict[str, Any]:

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTransform
 
 from pydplib.capture import Question, Template, show_value
 from pydplib.capture.values import Unreadable, read_value
-from pydplib.web.intake.recording import value_columns
+from pydplib.web.patients.models import Patient
+from pydplib.web.projects.models import Member
 from pydplib.web.reporting.models import Report
+from pydplib.web.reporting.templating import value_columns
 
 PER_PAGE = 50
 FIRST_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class RowFilter:
     """One condition on the rows: a field of the template and one of its possible values."""
 
     field: str
@@ -34,12 +37,23 @@ def signed_reports_for(project: Any, member: Any) -> Any:
     return found.filter(department=member.department) if member.department else found.none()
 
 
+def reports_about(patient: Patient, member: Member) -> list[Report]:
+    """Return the signed reports about a patient that a member may see."""
+    found = signed_reports_for(patient.project, member).filter(patient=patient)
+    return list(found.select_related("author", "template"))
+
+
+def departments_in(reports: QuerySet[Report]) -> list[str]:
+    """Return the departments of reports, in order."""
+    return [name for name in reports.order_by("department").values_list("department", flat=True).distinct() if name]
+
+
 def questions_of(template: Template) -> dict[str, Question]:
     """Return the columns of the browser."""
     return {name: template.question(name) for name in value_columns(template)}
 
 
-def read_filter(questions: Mapping[str, Question], field: str, text: str) -> Filter | None:
+def read_filter(questions: Mapping[str, Question], field: str, text: str) -> RowFilter | None:
     """Return a condition, or none if the field or value is not one of the template's."""
     question = questions.get(field)
     if question is None or question.kind == "text" or not text.strip():
@@ -48,10 +62,10 @@ def read_filter(questions: Mapping[str, Question], field: str, text: str) -> Fil
         value = read_value(question, text)
     except Unreadable:
         return None
-    return None if value is None else Filter(field, value)
+    return None if value is None else RowFilter(field, value)
 
 
-def filtered(reports: Any, chosen: Filter | None, department: str = "") -> Any:
+def filtered(reports: Any, chosen: RowFilter | None, department: str = "") -> Any:
     """Apply the filters."""
     if chosen is not None:
         reports = reports.annotate(cell=KeyTransform(chosen.field, "values")).filter(cell=chosen.value)

@@ -6,24 +6,57 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.duplicates import Duplicates
-from pydplib.web.intake.groups import Groups
+from pydplib.web.intake.groups import CellGroups
 from pydplib.web.intake.mapping import titles_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.reading import FileRow, Reader, split_fields
-from pydplib.web.intake.recording import CHUNK, chunks
 from pydplib.web.intake.repeats import repeated_in_file
+from pydplib.web.intake.row_store import RowWriter, state_of
 from pydplib.web.jobs import Claim
+from pydplib.web.patients.inserts import CHUNK, chunks
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 MOST_PROBLEM_ROWS = 2000
 """Rows with problems that are kept for a decision; further ones are counted and left out."""
 
 _Decision: Any = ImportRow.Decision
 _State: Any = ImportBatch.State
+
+
+def new_import(**values: Any) -> ImportBatch:
+    """Store an upload as an import that waits for its columns to be matched."""
+    return ImportBatch.objects.create(**values)
+
+
+def imports_for(project: Project, member: Member, user: User, most: int = 50) -> list[ImportBatch]:
+    """Return the latest imports that a member may see: who manages the data all, others their own."""
+    found = ImportBatch.objects.filter(project=project).select_related("by", "template")
+    if not member.can("manage_data"):
+        found = found.none() if member.preview else found.filter(by=user)
+    return list(found[:most])
+
+
+def match_again(batch: ImportBatch) -> None:
+    """Go back to the matching of columns."""
+    ImportBatch.objects.filter(pk=batch.pk, state=ImportBatch.State.CHECKED).update(state=ImportBatch.State.UPLOADED)
+
+
+def problem_rows(batch: ImportBatch, *, undecided: bool = False) -> QuerySet[ImportRow]:
+    """Return the rows that need a decision; of those, the ones that are left out so far."""
+    rows = batch.problem_rows.all()
+    return rows.filter(decision=ImportRow.Decision.LEAVE_OUT) if undecided else rows
+
+
+def problem_row(batch: ImportBatch, number: int) -> ImportRow | None:
+    """Return one row that needs a decision."""
+    return batch.problem_rows.filter(number=number).first()
 
 
 def claim_check(batch: ImportBatch, **values: Any) -> Claim:
@@ -38,7 +71,7 @@ def check_rows(batch: ImportBatch, claim: Claim | None = None) -> None:
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template)
     columns = _names(batch, template)
-    groups = Groups(columns)
+    groups = CellGroups(columns)
     good = bad = kept = done = 0
     with transaction.atomic():
         claim.save(done=0, good=0, bad=0, groups=[])
@@ -47,26 +80,31 @@ def check_rows(batch: ImportBatch, claim: Claim | None = None) -> None:
         ]  # stay left out, however often it is tried
         batch.problem_rows.exclude(pk__in=erased).delete()
         gone = set(batch.problem_rows.values_list("number", flat=True))
-    for chunk in chunks(reader.rows(), CHUNK):
-        repeated = duplicates.find([row for row in chunk if row.number not in gone])
-        rows = []
-        for row in chunk:
-            if row.number in gone:
-                bad += 1
-                continue
-            if not row.problems and row.number not in repeated:
-                good += 1
-                continue
-            is_bad = not row.ok or row.number in repeated
-            good, bad = good + (not is_bad), bad + is_bad
-            groups.add(row, repeated.get(row.number, ""))
-            if kept < MOST_PROBLEM_ROWS:
-                kept += 1
-                rows.append(_problem_row(batch, row, repeated.get(row.number, ""), columns))
-        done += len(chunk)
-        with transaction.atomic():
-            ImportRow.objects.bulk_create(rows)
-            claim.save(done=done, good=good, bad=bad)
+    with RowWriter(batch) as store:
+        for chunk in chunks(reader.rows(), CHUNK):
+            keys = duplicates.keys_of(chunk)
+            store.add(chunk, keys)
+            tried = [(row, each) for row, each in zip(chunk, keys, strict=True) if row.number not in gone]
+            repeated = duplicates.find([row for row, _ in tried], [each for _, each in tried])
+            bad += len(chunk) - len(tried)
+            rows = []
+            for row, _ in tried:
+                if not row.problems and row.number not in repeated:
+                    good += 1
+                    continue
+                is_bad = not row.ok or row.number in repeated
+                good, bad = good + (not is_bad), bad + is_bad
+                groups.add(row, repeated.get(row.number, ""))
+                if kept < MOST_PROBLEM_ROWS:
+                    kept += 1
+                    rows.append(_problem_row(batch, row, repeated.get(row.number, ""), columns))
+            done += len(chunk)
+            with transaction.atomic():
+                ImportRow.objects.bulk_create(rows)
+                claim.save(done=done, good=good, bad=bad)
+    if store.state != state_of(batch):  # somebody was erased from the file meanwhile
+        check_rows(batch, claim)
+        return
     with recorded(batch.by, project=batch.project) as log:
         found = {
             name: {old: {**said, "rows": reader.replaced[name, old]} for old, said in values.items()}

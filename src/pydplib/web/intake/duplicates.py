@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from pydplib.capture import Template, columns_of
 from pydplib.errors import DataError
 from pydplib.web.intake.mapping import NUMBER
-from pydplib.web.intake.pseudonyms import pseudonyms_of, report_numbers
 from pydplib.web.intake.reading import FileRow
+from pydplib.web.patients.pseudonyms import pseudonyms_of, report_numbers
 from pydplib.web.reporting.models import Report
+
+Keys: TypeAlias = tuple[str, str, str]
+"""Of a row: the keyed report number, day and pseudonym, and the pseudonym; empty where it has none."""
 
 
 def day_field(template: Template) -> str:
@@ -31,15 +34,18 @@ class Duplicates:
         self.project, self.template, self.batch = project, template, batch
         self.day = day_field(template)
         self.seen: dict[bytes, int] = {}  # sixteen bytes per report
-        self.numbers: dict[int, str] = {}  # keyed report numbers of the rows that were looked at last
 
-    def find(self, rows: Sequence[FileRow]) -> dict[int, str]:
-        """Return row number -> what it repeats, in words; rows are remembered for the next call."""
-        keys = [(row, self.number_of(row), self._day_key(row)) for row in rows]
-        self.numbers = {row.number: number for row, number, _ in keys}
+    def find(self, rows: Sequence[FileRow], keys: Sequence[Keys] | None = None) -> dict[int, str]:
+        """Return row number -> what it repeats, in words; rows are remembered for the next call.
+
+        Args:
+            rows: The rows.
+            keys: What ``keys_of`` returned for them, if that was asked already.
+        """
+        keys = self.keys_of(rows) if keys is None else keys
         numbers, days, days_without_number = self._stored(keys)
         found: dict[int, str] = {}
-        for row, number, day in keys:
+        for row, (number, day, _) in zip(rows, keys, strict=True):
             key = number or day
             if not key:
                 continue
@@ -53,9 +59,31 @@ class Duplicates:
                 found[row.number] = "A report of the same patient and day is in the project already."
         return found
 
+    def keys_of(self, rows: Sequence[FileRow]) -> list[Keys]:
+        """Return what tells the report and the patient of each row."""
+        person, day = self.template.person, self.day
+        said = [row.special.get(NUMBER, "").strip()[:400] for row in rows]
+        people = [row.answers.get(person) if person else None for row in rows]
+        numbers = iter(self._keyed(report_numbers, [text for text in said if text]))
+        names = iter(self._keyed(pseudonyms_of, [each for each in people if each is not None]))
+        keys: list[Keys] = []
+        for row, text, who in zip(rows, said, people, strict=True):
+            number, name = next(numbers) if text else "", next(names) if who is not None else ""
+            when = row.answers.get(day) if day and name else None
+            keys.append((number, "" if when is None else f"{when}{name}", name))
+        return keys
+
+    def _keyed(self, make: Callable[[Any, list[Any]], list[str]], values: list[Any]) -> list[str]:
+        """Return the keyed form of each value; empty for one that is blank or too long, which spoils no other."""
+        try:
+            return make(self.project, values)
+        except DataError:
+            return [""] if len(values) == 1 else [name for value in values for name in self._keyed(make, [value])]
+
     def key_of(self, row: FileRow) -> str:
         """Return what two rows of one report have in common; empty if nothing tells."""
-        return self.number_of(row) or self._day_key(row)
+        ((number, day, _),) = self.keys_of([row])
+        return number or day
 
     def words_for(self, row: FileRow) -> str:
         """Return in words what makes another row the same report."""
@@ -63,25 +91,12 @@ class Duplicates:
 
     def number_of(self, row: FileRow) -> str:
         """Return the keyed report number of a row; empty if the file has none."""
-        value = row.special.get(NUMBER, "").strip()
-        return report_numbers(self.project, [value[:400]])[0] if value else ""
+        return self.keys_of([row])[0][0]
 
-    def _day_key(self, row: FileRow) -> str:
-        """Return day and pseudonym of a row; empty if it lacks one."""
-        person = row.answers.get(self.template.person) if self.template.person else None
-        day = row.answers.get(self.day) if self.day else None
-        if person is None or day is None:
-            return ""
-        try:
-            (pseudonym,) = pseudonyms_of(self.project, [person])
-        except DataError:
-            return ""
-        return f"{day}{pseudonym}"
-
-    def _stored(self, keys: Sequence[tuple[FileRow, str, str]]) -> tuple[set[str], set[str], set[str]]:
+    def _stored(self, keys: Sequence[Keys]) -> tuple[set[str], set[str], set[str]]:
         """Return what the project has of these: numbers, days of patients, and such days of reports without number."""
-        asked = {number for _, number, _ in keys if number}
-        people = {day[_DAY:] for _, _, day in keys if day}
+        asked = {number for number, _, _ in keys if number}
+        people = {day[_DAY:] for _, day, _ in keys if day}
         reports = Report.objects.filter(project=self.project, state=Report.State.SIGNED)
         if not reports.exists():  # a first import: there is nothing to repeat
             return set(), set(), set()

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from typing import Any
 
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
+from pydplib.web import uploads
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.design.values import SHORT
 from pydplib.web.intake.accepting import check_not_busy
-from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow, Patient
-from pydplib.web.intake.pseudonyms import find_patient, pseudonyms_of
-from pydplib.web.intake.recording import CHUNK, new_data_version
+from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
+from pydplib.web.intake.reading import Reader
+from pydplib.web.intake.row_store import drop
 from pydplib.web.intake.snapshots import forget, without_people
+from pydplib.web.intake.table_files import remove_uploads
+from pydplib.web.patients.inserts import CHUNK
+from pydplib.web.patients.models import Patient
+from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
+from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
+from pydplib.web.tables.models import TableUpload
 
 _ERASED = "The person of this row was erased: it is left out."
 
@@ -37,18 +42,6 @@ def look_up(project: Any, text: str) -> Patient | None:
         or known.filter(identifiers__value=word).first()
         or known.filter(pseudonym=word).first()
     )
-
-
-def by_short_id(project: Any, text: str) -> Patient | None:
-    """Return the one patient whose id, or whose report's id, is or begins like this; none if there is none, or two."""
-    word = text.strip().lower()
-    if not re.fullmatch(f"[0-9a-f]{{{SHORT},16}}", word):
-        return None
-    known = Patient.objects.filter(project=project)
-    found = list(known.filter(key__startswith=word)[:2])
-    if not found:
-        found = list(known.filter(reports__key__startswith=word).distinct()[:2])
-    return found[0] if len(found) == 1 else None
 
 
 def erase(patient: Patient, *, actor: object) -> int:
@@ -112,8 +105,11 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
     check_not_busy(project)
     with without_people(project, None) as files, recorded(actor, project=project) as log:
         ImportRow.objects.filter(batch__project=project).delete()
+        for key in ImportBatch.objects.filter(project=project).values_list("key", flat=True):
+            uploads.remove(key)
         ImportBatch.objects.filter(project=project).update(groups=[], replacements={})
         ImportMemory.objects.filter(project=project).delete()
+        remove_uploads(TableUpload.objects.filter(project=project))
         patients = Patient.objects.filter(project=project)
         gone = 0
         while part := list(patients.values_list("pk", flat=True)[:CHUNK]):
@@ -127,20 +123,54 @@ def purge(project: Project, *, actor: object, today: dt.date | None = None) -> i
 
 def open_imports(project: Any) -> int:
     """Return how many uploads are waiting: they may hold rows of a person who is erased now."""
-    return ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
+    batches = ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED).count()
+    return batches + TableUpload.objects.filter(project=project).count()
 
 
 def _forget_open_rows(project: Any, pseudonyms: set[str]) -> None:
-    """Empty rows of open imports that wait for a decision and are about these people; they stay left out.
+    """Empty rows of open imports that are about these people, listed for a decision or not; they stay left out.
 
-    A row that is not listed counts as one without problems: without its entry it would be taken in after all.
+    A listed row keeps its entry: without it, it would count as one without problems.
     """
+    for batch in ImportBatch.objects.filter(project=project).exclude(state__in=ImportBatch.ENDED):
+        _forget_file_rows(batch, pseudonyms)
     for row in ImportRow.objects.filter(batch__project=project).select_related("batch__template").iterator():
-        person = row.batch.template.template.person
-        value = str(row.fields.get(person, "")).strip()
-        if value and len(value) <= 400 and pseudonyms_of(project, [value])[0] in pseudonyms:
+        if _is_about(project, row.fields.get(row.batch.template.template.person, ""), pseudonyms):
             row.fields, row.decision = {}, ImportRow.Decision.LEAVE_OUT
             row.problems = [{"code": "erased", "field": "", "column": "", "message": _ERASED, "severity": "error"}]
             row.save(update_fields=["fields", "problems", "decision"])
     # Problems by value may show a cell of theirs; the next dry run counts them again.
     ImportBatch.objects.filter(project=project).exclude(groups=[]).update(groups=[])
+
+
+def _forget_file_rows(batch: ImportBatch, pseudonyms: set[str]) -> None:
+    """Empty the rows of these people in the file of an import, and count those that would have been taken in."""
+    if not uploads.path_of(batch.key).exists():
+        return
+    template = batch.template.template
+    reader = Reader(batch, template)
+    good = 0
+
+    def is_theirs(number: int, row: Any) -> bool:
+        nonlocal good
+        if batch.format == "fhir":
+            read = reader.resource(number, row)
+            said = str(read.answers.get(template.person, ""))
+        else:
+            read = reader.evaluated(number, *reader.fields_of(row))
+            said = read.fields.get(template.person, "")
+        # Where no column is matched to the person yet, any cell may be the number.
+        texts = [said] if said or template.person in batch.mapping or batch.format == "fhir" else row
+        theirs = any(_is_about(batch.project, text, pseudonyms) for text in texts)
+        good += theirs and read.ok
+        return theirs
+
+    if uploads.empty_rows(batch.key, is_theirs):
+        drop([batch.key])
+        moved = min(good, batch.good)
+        ImportBatch.objects.filter(pk=batch.pk).update(good=batch.good - moved, bad=batch.bad + moved)
+
+
+def _is_about(project: Any, text: object, pseudonyms: set[str]) -> bool:
+    value = str(text).strip()
+    return bool(value) and len(value) <= LONGEST and pseudonyms_of(project, [value])[0] in pseudonyms

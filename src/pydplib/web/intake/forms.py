@@ -11,7 +11,8 @@ from django import forms
 from pydplib.capture import Template
 from pydplib.errors import DataError
 from pydplib.web.intake.mapping import DEPARTMENT, check_mapping, targets_of
-from pydplib.web.intake.models import Patient, SnapshotSchedule
+from pydplib.web.intake.models import SnapshotSchedule
+from pydplib.web.patients.models import Patient
 
 _FAR = 2
 """How many times a declared number of people may be off: further, and prices and the room for sums would be wrong."""

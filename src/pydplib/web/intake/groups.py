@@ -38,7 +38,7 @@ _GERMAN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CellGroup:
     """Rows with the same problem in the same column, and the same text there; its repr shows no cell.
 
     Args:
@@ -65,7 +65,7 @@ class Group:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-class Groups:
+class CellGroups:
     """Counts problems while rows pass; memory stays small however many values a wrong column has.
 
     Args:
@@ -101,14 +101,14 @@ class Groups:
                 key = (*key[:2], OTHER, *key[3:])
             self._counts[key] = self._counts.get(key, 0) + 1
 
-    def largest(self) -> list[Group]:
+    def largest(self) -> list[CellGroup]:
         """Return the groups, the largest first; beyond the most that are kept, values of one column count together."""
         order = sorted(self._counts.items(), key=lambda item: -item[1])
         kept = dict(order[:MOST_GROUPS])
         for (field, column, _, message, severity), rows in order[MOST_GROUPS:]:
             key = (field, column, OTHER, message, severity)
             kept[key] = kept.get(key, 0) + rows
-        found = [Group(*key, rows=rows) for key, rows in kept.items()]
+        found = [CellGroup(*key, rows=rows) for key, rows in kept.items()]
         return sorted(found, key=lambda group: -group.rows)
 
 
@@ -143,18 +143,18 @@ def entries_of(batch: Any, template: Template) -> list[dict[str, Any]]:
         question = questions.get(name)
         for old, said in values.items() if question is not None and name in columns else ():
             if said["rows"]:
-                group = Group(name, columns[name], old, "", "replaced", said["rows"])
+                group = CellGroup(name, columns[name], old, "", "replaced", said["rows"])
                 found.append(_entry(group, question, "=" + said["new"]))
     replaced = {(each["field"], each["text"]) for each in found}
     for each in batch.groups:
-        group = Group(**each)
+        group = CellGroup(**each)
         question = questions.get(group.field) if batch.format != "fhir" else None
         if (group.field, group.text) not in replaced:
             found.append(_entry(group, question, ""))
     return found
 
 
-def _entry(group: Group, question: Question | None, chosen: str) -> dict[str, Any]:
+def _entry(group: CellGroup, question: Question | None, chosen: str) -> dict[str, Any]:
     can = question is not None and not question.computed and group.text is not None and group.severity != "warning"
     if group.text is not None and ("\n" in group.text or "\r" in group.text):
         can = False  # a form would change the line break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydplib.web import jobs
+from pydplib.web import hooks, jobs
 from pydplib.web.intake.models import ImportBatch, Snapshot, SnapshotJob
 from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.reporting.models import Report
@@ -108,6 +108,4 @@ def _published(job: SnapshotJob, snapshot: Snapshot) -> int:
     publish(snapshot, actor=job.by, size=job.size, size_epsilon=epsilon, limit_epsilon=limit)
     if epsilon is None and limit is None:
         return 0
-    from pydplib.web.analyses.sizing import buy_sizes
-
-    return buy_sizes(job.project, snapshot, actor=job.by).refused
+    return sum(hooks.snapshot_published(job.project, snapshot, job.by))

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from pydplib._csv_text import csv_pieces
-from pydplib.web.intake import uploads
+from pydplib.web import uploads
 from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.models import ImportRow
 from pydplib.web.intake.reading import Reader
-from pydplib.web.intake.recording import CHUNK, chunks
+from pydplib.web.patients.inserts import CHUNK, chunks
 
 _PIECE = 500
 
@@ -30,6 +30,8 @@ def _cells(batch: Any) -> Iterator[list[Any]]:
         repeated = duplicates.find(list(rows.values()))
         for number, cells in part:
             row, decision = rows[number], decided.get(number)
+            if not any(cells):
+                continue  # emptied: its person was erased
             if decision is not None:
                 is_left = decision.decision == ImportRow.Decision.LEAVE_OUT
                 if any(each["code"] == "erased" for each in decision.problems):

@@ -68,7 +68,7 @@ _GERMAN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class MappingTarget:
     """Somewhere a column can go.
 
     Args:
@@ -83,23 +83,23 @@ class Target:
     group: str = ""
 
 
-def targets_of(template: Template) -> tuple[Target, ...]:
+def targets_of(template: Template) -> tuple[MappingTarget, ...]:
     """Return all fields that a column can go to, in the order of the form, the special ones last."""
-    found: list[Target] = []
+    found: list[MappingTarget] = []
     for place, question in template.index.questions():
         if not place.loops:
-            found.append(Target(field_name((question.id,)), question.text, question))
+            found.append(MappingTarget(field_name((question.id,)), question.text, question))
         elif len(place.loops) == 1:
             group = template.item(place.loops[0])
             repeats = group.max_repeats or 1 if isinstance(group, Group) else 1
             for number in range(min(repeats, _MOST_REPEATS)):
                 name = field_name((group.id, number, question.id))
-                found.append(Target(name, f"{group.text} {number + 1}: {question.text}", question, group.id))
+                found.append(MappingTarget(name, f"{group.text} {number + 1}: {question.text}", question, group.id))
     return (
         *found,
-        Target(NUMBER, "Report number (only to find duplicates)"),
-        Target(DEPARTMENT, "Department"),
-        Target(IDENTIFIER, "Identifier of the patient, kept apart"),
+        MappingTarget(NUMBER, "Report number (only to find duplicates)"),
+        MappingTarget(DEPARTMENT, "Department"),
+        MappingTarget(IDENTIFIER, "Identifier of the patient, kept apart"),
     )
 
 
@@ -176,7 +176,7 @@ def titles_of(template: Template) -> Mapping[str, str]:
     return {target.name: target.title for target in targets_of(template)}
 
 
-def _spoken(target: Target) -> str:
+def _spoken(target: MappingTarget) -> str:
     """Return a field's name as files write it: ``lesion/0/size`` is ``lesion 1 size`` there."""
     loop, number, question = target.name.split("/") if target.group else ("", "", target.name)
     return f"{loop} {int(number) + 1} {question}" if loop else question

@@ -1,4 +1,4 @@
-"""Patients under pseudonyms, their identifiers in a table of their own, imports, snapshots for partners."""
+"""Imports, and snapshots for partners; the tables of patients are in ``patients.models``."""
 
 from __future__ import annotations
 
@@ -10,40 +10,8 @@ from django.db import models
 from django.utils import timezone
 
 from pydplib.web.jobs import Work
+from pydplib.web.patients import models as _patients  # noqa: F401 - tables of this app
 from pydplib.web.people.models import new_key
-
-
-class Patient(models.Model):
-    """A person, known to all other tables by a keyed pseudonym alone."""
-
-    class Consent(models.TextChoices):
-        """Whether the person's data may enter new releases."""
-
-        GIVEN = "given", "Given"
-        NOT_NEEDED = "not_needed", "Not needed on this legal basis"
-        WITHDRAWN = "withdrawn", "Withdrawn"
-
-    key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
-    project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="patients")
-    pseudonym = models.CharField(max_length=64)  # HMAC of the identifier; its key is outside the database
-    consent = models.CharField(max_length=12, choices=Consent.choices, default=Consent.NOT_NEEDED)
-    created = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "pseudonym"], name="one_patient_per_pseudonym")
-        ]
-
-
-class Identifier(models.Model):
-    """What names a patient: read by owners alone, every look is logged, gone with an erasure."""
-
-    patient = models.ForeignKey(Patient, on_delete=models.CASCADE, related_name="identifiers")
-    field = models.CharField(max_length=80)  # the column it came from
-    value = models.CharField(max_length=400)
-
-    class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["patient", "field"], name="one_identifier_per_field")]
 
 
 def group_title(template: Any, group: str) -> str:
@@ -52,13 +20,19 @@ def group_title(template: Any, group: str) -> str:
     return group if place is None else str(place.item.title or group)
 
 
+def is_group(template: Any, name: str) -> bool:
+    """Return whether a table is a repeating group of a template, and not one that the owner added."""
+    place = template.index.by_id.get(name)
+    return place is not None and getattr(place.item, "repeats", False)
+
+
 class Snapshot(models.Model):
     """A pinned state of a project's data, as a Parquet file that only the server's owner can read."""
 
     key = models.CharField(max_length=16, unique=True, default=new_key, editable=False)
     project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="snapshots")
     number = models.PositiveIntegerField()
-    # The repeating group whose repetitions are the rows, e.g. lesions; empty where a row is a report.
+    # The table: a repeating group, e.g. lesions, or one that the owner added; empty where a row is a report.
     group = models.CharField(max_length=80, blank=True, default="")
     data_version = models.PositiveBigIntegerField()
     template = models.ForeignKey("reporting.TemplateVersion", on_delete=models.PROTECT, related_name="+")
@@ -102,7 +76,13 @@ class Snapshot(models.Model):
     @property
     def table_title(self) -> str:
         """What its rows are, for readers."""
-        return group_title(self.template.template, self.group) if self.group else "Reports"
+        if not self.group:
+            return "Reports"
+        template = self.template.template
+        if is_group(template, self.group):
+            return group_title(template, self.group)
+        title: str = json.loads(self.schema)["name"]  # a table that the owner added: its schema has its title
+        return title
 
 
 class SnapshotJob(Work):

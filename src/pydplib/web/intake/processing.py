@@ -33,7 +33,7 @@ def record_of_processing(project: Any) -> dict[str, Any]:
         "contacts": [
             {"name": member.user.full_name or member.user.username, "role": ROLES[member.role].title}
             for member in project.members.select_related("user")
-            if member.role in ("owner", "data_protection_officer")
+            if member.can("erase")
         ],
         "activity": project.name,
         "purpose": project.purpose,

@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import Any
 
 from pydplib.capture import Question, Template
-from pydplib.capture.evaluate import Walk
+from pydplib.capture.evaluation import Walk
+from pydplib.capture.model import Path
 from pydplib.capture.plan import Node, Scope
-from pydplib.capture.problems import Path
 from pydplib.web.intake.duplicates import day_field
-from pydplib.web.intake.recording import value_columns
 from pydplib.web.reporting.models import Report, TemplateVersion
+from pydplib.web.reporting.templating import value_columns
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ def measure(template: Template, rows: Any) -> Quality:
         people.add(patient)
         period = _period(values.get(day) if day else None, signed)
         found.periods[period] += 1
-        walk = _Asked(template.plan, "save")
+        walk = _QualityColumn(template.plan, "save")
         evaluation = walk.run(answers)
         wrong = {problem.path[0] for problem in evaluation.errors if problem.code == "value" and len(problem.path) == 1}
         for question in columns:
@@ -116,7 +116,7 @@ def measure(template: Template, rows: Any) -> Quality:
     return found
 
 
-class _Asked(Walk):
+class _QualityColumn(Walk):
     """An evaluation that also notes which questions of the report itself were asked at all."""
 
     def __init__(self, *args: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from pydplib.capture import (
@@ -18,7 +20,7 @@ from pydplib.capture import (
 )
 from pydplib.errors import DataError
 from pydplib.tables.cells import FALSE_WORDS, TRUE_WORDS, day_text, has_decimal_comma, is_ambiguous, number_text
-from pydplib.web.intake import uploads
+from pydplib.web import uploads
 from pydplib.web.intake.mapping import DEPARTMENT, IDENTIFIER, NUMBER, targets_of
 from pydplib.web.intake.recording import Recorder
 
@@ -47,7 +49,7 @@ class FileRow:
     @property
     def ok(self) -> bool:
         """Whether it can be taken in."""
-        return all(problem.severity != "error" for problem in self.problems)
+        return not self.problems or all(problem.severity != "error" for problem in self.problems)
 
 
 class Reader:
@@ -60,26 +62,36 @@ class Reader:
 
     def __init__(self, batch: Any, template: Template) -> None:
         self.batch, self.template = batch, template
-        self.evaluate, self.recorder = Evaluator(template, purpose="import"), Recorder(template)
+        self.recorder = Recorder(template)
         self.questions = {target.name: target.question for target in targets_of(template)}
         self.readers = {
             name: _once(_converter(question, batch.comma))
             for name, question in self.questions.items()
             if question is not None
         }
-        self.plain = [(place, name) for place, name in enumerate(batch.mapping) if name and not name.startswith("@")]
-        self.special = [(place, name) for place, name in enumerate(batch.mapping) if name.startswith("@")]
+        plain = [(place, name) for place, name in enumerate(batch.mapping) if name and not name.startswith("@")]
+        special = [(place, name) for place, name in enumerate(batch.mapping) if name.startswith("@")]
+        self.plain, self.names = _taken([place for place, _ in plain]), [name for _, name in plain]
+        self.special = _taken([place for place, _ in special])
+        self.elsewhere = [
+            f"{IDENTIFIER}:{batch.columns[place]}" if name == IDENTIFIER else name for place, name in special
+        ]
         self.replacements: dict[str, dict[str, str]] = {
             name: {old: said["new"] for old, said in values.items()}
             for name, values in batch.replacements.items()
             if name in self.readers
         }
         self.replaced: Counter[tuple[str, str]] = Counter()
-        self.commas = self._with_decimal_comma()
-        self.is_flat = batch.format != "fhir" and not any("/" in name for name in batch.mapping)
+        # Where a field's name is its question's id, texts go to the evaluator as they came.
+        self.is_flat = batch.format != "fhir" and all(
+            question is None or question.id == name
+            for name, question in ((name, self.questions.get(name)) for name in batch.mapping)
+        )
+        self.evaluate = Evaluator(template, purpose="import", spellings=self.readers if self.is_flat else None)
 
-    def _with_decimal_comma(self) -> set[str]:
-        """Return the fields of a CSV file whose column has a decimal comma somewhere: there 1.234 may be 1234."""
+    @cached_property
+    def commas(self) -> set[str]:
+        """The fields of a CSV file whose column has a decimal comma somewhere: there 1.234 may be 1234."""
         if self.batch.format != "csv" or not self.batch.comma:
             return set()
         decimals = {name for name, asked in self.questions.items() if asked is not None and asked.kind == "decimal"}
@@ -96,30 +108,32 @@ class Reader:
         """Yield the rows, each evaluated."""
         if self.batch.format == "fhir":
             for number, resource in enumerate(uploads.resources(self.batch.key), start=1):
-                yield self.resource(number, resource)
+                yield erased_row(number) if resource is None else self.resource(number, resource)
             return
         for number, cells in enumerate(uploads.table_rows(self.batch.key), start=2):
-            yield self.evaluated(number, *self.fields_of(cells))
+            yield self.evaluated(number, *self.fields_of(cells)) if any(cells) else erased_row(number)
 
     def fields_of(self, cells: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the fields of a row, and what goes elsewhere."""
-        special = {
-            f"{IDENTIFIER}:{self.batch.columns[place]}" if name == IDENTIFIER else name: cells[place]
-            for place, name in self.special
-        }
-        return {name: cells[place] for place, name in self.plain}, special
+        return dict(zip(self.names, self.plain(cells), strict=True)), dict(
+            zip(self.elsewhere, self.special(cells), strict=True)
+        )
 
     def evaluated(self, number: int, fields: Mapping[str, str], special: Mapping[str, str]) -> FileRow:
         """Evaluate the fields of a row."""
         said = self._replaced(fields) if self.replacements else fields
-        read = {name: self.readers[name](text) for name, text in said.items() if name in self.readers}
+        if not self.readers.keys() >= said.keys():
+            said = {name: text for name, text in said.items() if name in self.readers}
         if self.is_flat:
-            answers: Any = {self.questions[name].id: text for name, text in read.items()}  # type: ignore[union-attr]
+            evaluation = self.evaluate(said)
         else:
-            answers = answers_from_fields(self.template, read)
-        evaluation = self.evaluate(answers)
-        unclear = tuple(self._unclear(name) for name in said if name in self.commas and is_ambiguous(said[name]))
-        return FileRow(number, fields, evaluation.answers, (*unclear, *evaluation.problems), special)
+            read = {name: self.readers[name](text) for name, text in said.items()}
+            evaluation = self.evaluate(answers_from_fields(self.template, read))
+        problems = evaluation.problems
+        if self.commas:
+            unclear = (self._unclear(name) for name in said if name in self.commas and is_ambiguous(said[name]))
+            problems = (*unclear, *problems)
+        return FileRow(number, fields, evaluation.answers, problems, special)
 
     def _replaced(self, fields: Mapping[str, str]) -> Mapping[str, str]:
         """Return the fields with other texts for the values that people said how to read, and count these."""
@@ -166,6 +180,21 @@ class Reader:
         return FileRow(number, _flat(read.answers), read.answers, read.problems, special)
 
 
+_ERASED = Problem("erased", "", "The person of this row was erased: it is left out.", ())
+
+
+def erased_row(number: int) -> FileRow:
+    """Return what is left of a row whose person was erased; ``erased_people`` empties its line in the file."""
+    return FileRow(number, {}, {}, (_ERASED,), {})
+
+
+def _taken(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
+    """Return what takes some cells out of a row."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda cells: tuple(cells[place] for place in places)
+
+
 def split_fields(held: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return what an ``ImportRow`` holds: the fields of the template, and what goes elsewhere.
 
@@ -180,8 +209,9 @@ def split_fields(held: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str
 def department_of(row: FileRow, own: str) -> str:
     """Return whose report a row is: a column for that (radiologists cannot map one), the import's own, or an answer."""
     said = row.special.get(DEPARTMENT, "").strip() or own
-    answered = next((row.answers[name] for name in _DEPARTMENT_FIELDS if name in row.answers), "")
-    return (said or str(answered))[:80]
+    if not said:
+        said = str(next((row.answers[name] for name in _DEPARTMENT_FIELDS if name in row.answers), ""))
+    return said[:80]
 
 
 def identifiers_of(row: FileRow) -> dict[str, str]:

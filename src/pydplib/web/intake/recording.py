@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
-from django.db.models import F, Max
 from django.utils import timezone
 
-from pydplib.capture import Evaluator, Template, Writer, columns_of, report_text
+from pydplib.capture import Evaluator, Template, Writer, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake.inserting import insert_many, stored
-from pydplib.web.intake.pseudonyms import nameless_patient, patient_ids_for, set_apart
-from pydplib.web.people.models import new_key
+from pydplib.web.patients.inserts import CHUNK, chunks, insert_many, stored
+from pydplib.web.patients.pseudonyms import nameless_patient, patient_ids_for, set_apart
+from pydplib.web.people.models import new_keys
+from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
+from pydplib.web.reporting.templating import value_columns
 
-CHUNK = 1000
-"""Reports per round trip to the database, and per transaction of a big import."""
-
+_MOST_PAIRS = 20_000
+_LONGEST_PAIR = 200
 _T = TypeVar("_T")
 
 
@@ -32,41 +31,21 @@ class Prepared:
 
     Args:
         identifiers: What names the patient; empty for somebody whom nothing names.
-        answers: Clean answers without them.
-        values: The flat row.
+        answers: Clean answers without them, as JSON.
+        values: The flat row, as JSON.
         text: The report in words.
         department: Whose report it is.
         number_hash: The keyed report number, if the file had one.
+        pseudonym: Of the patient, where it is known already.
     """
 
     identifiers: Mapping[str, str] = field(repr=False)
-    answers: Mapping[str, Any] = field(repr=False)
-    values: Mapping[str, Any] = field(repr=False)
+    answers: str = field(repr=False)
+    values: str = field(repr=False)
     text: str = field(repr=False)
     department: str = ""
     number_hash: str = ""
-
-
-def row_values(template: Template, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the flat row of clean answers for data and snapshots: no identifier, every other column, days as texts.
-
-    Examples:
-        >>> from pydplib.capture import builtin
-        >>> row_values(builtin("pirads-paper"), {"patient_id": "A 17", "age": 64})["age"]
-        64
-        >>> "patient_id" in row_values(builtin("pirads-paper"), {"patient_id": "A 17"})
-        False
-    """
-    return {name: answers.get(name) for name in value_columns(template)}
-
-
-def value_columns(template: Template) -> tuple[str, ...]:
-    """Return the columns of ``row_values``, in the order of the form."""
-    return tuple(
-        question.id
-        for question in columns_of(template)
-        if question.label != "identifier" and question.id != template.person
-    )
+    pseudonym: str = ""
 
 
 class Recorder:
@@ -80,6 +59,9 @@ class Recorder:
         self.template, self.columns = template, value_columns(template)
         # A text that depends on the person is written as for a report without one.
         self.writer = None if template.person and template.person in template.plan.referred else Writer(template)
+        self._pairs: dict[str, dict[Any, str]] = {}  # question -> answer -> both as a pair of a JSON object
+        self._nulls = {name: f"{json.dumps(name)}: null" for name in self.columns}
+        self._kept = 0
 
     def prepare(
         self, answers: Mapping[str, Any], *, more_identifiers: Mapping[str, str] | None = None, **facts: str
@@ -89,16 +71,30 @@ class Recorder:
         Args:
             answers: What ``evaluate`` returned, the person's identifier among them.
             more_identifiers: Field -> value of what else names the patient.
-            facts: ``department`` and ``number_hash``.
+            facts: ``department``, ``number_hash`` and ``pseudonym``.
         """
         identifiers, kept = set_apart(self.template, answers)
+        pairs, known, nulls = {}, self._pairs, self._nulls
+        for name, value in kept.items():
+            try:
+                pairs[name] = known[name][value]
+            except (KeyError, TypeError):
+                pairs[name] = self._pair(name, value)
         return Prepared(
-            {**identifiers, **(more_identifiers or {})},
-            kept,
-            {name: kept.get(name) for name in self.columns},
+            {**identifiers, **more_identifiers} if more_identifiers else identifiers,
+            "{" + ", ".join(pairs.values()) + "}",
+            "{" + ", ".join([pairs.get(name) or nulls[name] for name in self.columns]) + "}",
             report_text(self.template, kept) if self.writer is None else self.writer.write(kept),
             **facts,
         )
+
+    def _pair(self, name: str, value: Any) -> str:
+        """Return a question and its answer as JSON; the same few answers come again and again, and are kept."""
+        found = f"{json.dumps(name)}: {json.dumps(value)}"
+        if type(value) is not list and self._kept < _MOST_PAIRS and len(found) <= _LONGEST_PAIR:
+            self._pairs.setdefault(name, {})[value] = found
+            self._kept += 1
+        return found
 
 
 def write_reports(
@@ -122,22 +118,24 @@ def write_reports(
     """
     if not prepared:
         return 0
-    named = [each.identifiers for each in prepared if each.identifiers]
-    patients = iter(patient_ids_for(project, named) if named else [])
-    state = Report.State.SIGNED if staged_in is None else Report.State.STAGED
+    named = [each for each in prepared if each.identifiers]
+    names = [each.pseudonym for each in named]
+    ids = patient_ids_for(project, [each.identifiers for each in named], names if all(names) else None) if named else []
+    patients = iter(ids)
+    state = str(Report.State.SIGNED if staged_in is None else Report.State.STAGED)
+    project_id, version_id, author_id = project.pk, version.pk, author.pk
     now = stored(Report, "created", timezone.now())
     batch = None if staged_in is None else staged_in.pk
     origin, rows, versions = str(Report.Origin.IMPORT), [], {}
-    for each in prepared:
+    for each, key in zip(prepared, new_keys(len(prepared)), strict=True):
         patient = next(patients) if each.identifiers else nameless_patient(project).pk
-        key, answers = new_key(), json.dumps(each.answers)
-        where = (project.pk, patient, version.pk, str(state), origin, each.department, author.pk)
-        rows.append((key, *where, answers, json.dumps(each.values), batch, each.number_hash, 1, now, now, 0, now))
-        versions[key] = (1, version.pk, answers, each.text, author.pk, now, "")
-    before = Report.all_objects.aggregate(last=Max("pk"))["last"] or 0
-    insert_many(Report, _REPORT, rows)
-    newer = Report.all_objects.filter(project=project, pk__gt=before).order_by("pk").values_list("pk", "key")
-    insert_many(ReportVersion, _VERSION, [(pk, *versions[key]) for pk, key in newer if key in versions])
+        rows.append(
+            (key, project_id, patient, version_id, state, origin, each.department, author_id, each.answers, each.values,
+             batch, each.number_hash, 1, now, now, 0, now)
+        )  # fmt: skip
+        versions[key] = (1, version_id, each.answers, each.text, author_id, now, "")
+    made = insert_many(Report, _REPORT, rows, returns=("key", "id"))
+    insert_many(ReportVersion, _VERSION, [(made[key], *told) for key, told in versions.items()])
     return len(rows)
 
 
@@ -189,22 +187,3 @@ def accept_rows(
             new_data_version(project)
         log.add("reports.import", version.key, reports=written, data_version=project.data_version)
     return written
-
-
-def new_data_version(project: Project) -> int:
-    """Count one accepted change of the project's data; must run in the transaction of the change."""
-    Project.objects.filter(pk=project.pk).update(data_version=F("data_version") + 1)
-    project.refresh_from_db(fields=["data_version"])
-    return int(project.data_version)
-
-
-def chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield lists of at most ``size`` items.
-
-    Examples:
-        >>> list(chunks(range(5), 2))
-        [[0, 1], [2, 3], [4]]
-    """
-    rest = iter(items)
-    while part := list(islice(rest, size)):
-        yield part

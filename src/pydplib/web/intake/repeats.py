@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pydplib.capture import field_name
-from pydplib.web.intake import uploads
+from pydplib.web import uploads
 from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.mapping import NUMBER
 from pydplib.web.intake.models import ImportRow

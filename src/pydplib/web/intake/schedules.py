@@ -5,7 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+from django.utils import timezone
+
+from pydplib.web.auditlog.writing import recorded
 from pydplib.web.intake.models import SnapshotSchedule
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 
 
 def next_day(every: str, today: dt.date) -> dt.date | None:
@@ -23,3 +28,16 @@ def next_day(every: str, today: dt.date) -> dt.date | None:
     else:
         return None
     return dt.date(today.year + months // 12, months % 12 + 1, 1)
+
+
+def schedule_of(project: Project) -> SnapshotSchedule | None:
+    """Return when a project's snapshots are published by themselves, if that was ever said."""
+    return SnapshotSchedule.objects.filter(project=project).first()
+
+
+def set_schedule(project: Project, every: str, *, actor: User) -> None:
+    """Set the rhythm in which snapshots are published by themselves."""
+    with recorded(actor, project=project) as log:
+        upcoming = next_day(every, timezone.now().date())
+        SnapshotSchedule.objects.update_or_create(project=project, defaults={"every": every, "next_day": upcoming})
+        log.add("snapshot.schedule", project.key, every=every)

@@ -1,7 +1,8 @@
 """Pinned states of the data for partners' analyses: a Parquet file per table, pseudonyms, no free text.
 
 A snapshot has a row per report and, where the template has repeating groups (lesions), a table of its own for each of
-them, made and published with it: the same number, the same people, the same budget.
+them, made and published with it: the same number, the same people, the same budget. So have the owner's further tables
+about the same patients, and reports and such a table as one. Computed columns are pinned with the schemas.
 """
 
 # Columns and paths enter SQL through sql_name() and sql_text() only.
@@ -12,11 +13,12 @@ import csv
 import hashlib
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.db import transaction
@@ -28,20 +30,28 @@ from pydplib.capture import Template, to_schema
 from pydplib.engine.check import TableCheck
 from pydplib.engine.dialects import Dialect
 from pydplib.engine.duckdb_engine import from_file, open_connection
+from pydplib.engine.joins import Joined
 from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Column, Schema, Text
-from pydplib.web import room
+from pydplib.web import leftovers, room
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.backups import leftovers
-from pydplib.web.intake.models import Patient, Snapshot
+from pydplib.web.intake.models import Snapshot
+from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import new_key
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
+from pydplib.web.tables import declared
+from pydplib.web.tables.models import PersonRow, PersonTable
 
 _DUCKDB = Dialect()
 _NOTHING = "\\N"  # a missing cell in the passing CSV; no answer is written so
+_MOST_JOINED = 20_000_000  # rows of two tables as one
 _FRESH = 600  # seconds after which a file that no snapshot names was left by a crash
+
+
+Writer: TypeAlias = Callable[[str], tuple[int, str]]
+"""Writes the file of a table under a key; returns how many rows it has, and its digest."""
 
 
 def folder() -> Path:
@@ -122,10 +132,9 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
             raise DataError("The project has no template yet: choose one, then make a snapshot.")
         number = _next_number(project)
         made: list[Snapshot] = []
-        for group in ("", *groups_of(current.template)):
+        for group, schema, write in _tables(locked, current.template, log):
             key = new_key()
-            schema = snapshot_schema(current.template, lineage=project.key, group=group)
-            rows, digest = _write(key, schema, _rows(locked, schema, _path_to(current.template, group)))
+            rows, digest = write(key)
             snapshot = Snapshot.objects.create(
                 key=key,
                 project=project,
@@ -141,6 +150,49 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
             log.add("snapshot.make", key, number=number, data_version=snapshot.data_version, rows=rows, **more)
             made.append(snapshot)
     return made[0]
+
+
+def _tables(project: Project, template: Template, log: Any) -> Iterator[tuple[str, Schema, Writer]]:
+    """Yield the tables of a new snapshot: name, public schema, and what writes its file under a key."""
+    computed = declared.computed_columns(project)
+    pinned: dict[str, tuple[Schema, str]] = {}
+
+    def whole(name: str, schema: Schema) -> Schema:
+        made, unfit = declared.with_computed(schema, [each for each in computed if each.table == name])
+        for column in unfit:  # the template has changed since: the rest of the table is still good
+            log.add("columns.leave_out", project.key, table=name, column=column)
+        return made
+
+    for group in ("", *groups_of(template)):
+        schema = whole(group, snapshot_schema(template, lineage=project.key, group=group))
+        path = _path_to(template, group)
+        yield group, schema, _remembering(pinned, group, schema, partial(_rows, project, schema, path))
+    if not template.person:
+        return
+    titles: dict[str, str] = {}
+    for table in PersonTable.objects.filter(project=project):
+        declared.check_table_names(list(table.schema.stored), template, [])  # the template may be newer
+        schema = whole(table.name, declared.table_schema(table, template))
+        titles[table.name] = table.title
+        yield table.name, schema, _remembering(pinned, table.name, schema, partial(_table_rows, table, schema))
+    for join in declared.joins_of(project):
+        if join.table in titles:
+            (left, one), (right, other) = pinned[""], pinned[join.table]
+            joined = declared.joined_schema(left, right, join, f"Reports with {titles[join.table]}")
+            schema = whole(join.name, joined.schema)
+            yield join.name, schema, partial(_write_joined, joined=joined, one=one, other=other)
+
+
+def _remembering(
+    pinned: dict[str, tuple[Schema, str]], name: str, schema: Schema, rows: Callable[[], Iterator[list[Any]]]
+) -> Writer:
+    """Return what writes a table's rows and keeps the key of its file, for tables that are joined later."""
+
+    def write(key: str) -> tuple[int, str]:
+        pinned[name] = schema, key
+        return _write(key, schema, rows())
+
+    return write
 
 
 def publish(
@@ -238,6 +290,11 @@ def people_in(snapshot: Snapshot) -> int:
     schema = Schema.from_json(snapshot.schema)
     source = parquet_source(exact_name(folder() / snapshot.file))
     return int(_query(f"SELECT count(DISTINCT {sql_name(str(schema.person))}) FROM {source}")[0][0])
+
+
+def snapshots_of(project: Project) -> list[Snapshot]:
+    """Return the snapshots of a project, the newest first; tables of repeating groups belong to these."""
+    return list(Snapshot.objects.filter(project=project, group="").select_related("template"))
 
 
 def published_snapshot(project: Any, group: str = "") -> Snapshot | None:
@@ -383,15 +440,54 @@ def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterato
         .order_by("patient__pseudonym", "id")
         .values_list("patient__pseudonym", "values", *(["answers"] if path else []))
     )
-    names = [name for name in schema.columns if name != schema.person]
+    names = [name for name in schema.stored if name != schema.person]
     for pseudonym, values, *answers in found.iterator(chunk_size=2000):
         for row in _repetitions(values, answers[0] if answers else {}, path):
             yield [pseudonym, *(row.get(name) for name in names)]
 
 
+def _table_rows(table: PersonTable, schema: Schema) -> Iterator[list[Any]]:
+    """Yield the rows of a further table: everybody's who has not withdrawn consent."""
+    found = (
+        PersonRow.objects.filter(table=table)
+        .exclude(patient__consent=Patient.Consent.WITHDRAWN)
+        .order_by("patient__pseudonym", "id")
+        .values_list("patient__pseudonym", "values")
+    )
+    names = [name for name in schema.stored if name != schema.person]
+    for pseudonym, values in found.iterator(chunk_size=2000):
+        yield [pseudonym, *(values.get(name) for name in names)]
+
+
+def _write_joined(key: str, joined: Joined, one: str, other: str) -> tuple[int, str]:
+    """Write two tables of one snapshot as one: every row with every row about the same person."""
+    person = sql_name(str(joined.schema.person))
+    first, second = (parquet_source(exact_name(folder() / f"{each}.parquet")) for each in (one, other))
+    how = "JOIN" if joined.keep == "both" else "LEFT JOIN"
+    counted = (
+        f"SELECT coalesce(sum(a.n * coalesce(b.n, 1)), 0) FROM (SELECT {person} AS p, count(*) AS n FROM {first} "
+        f"GROUP BY 1) a {how} (SELECT {person} AS p, count(*) AS n FROM {second} GROUP BY 1) b ON a.p = b.p"
+    )
+    rows = int(_query(counted)[0][0])
+    if rows > _MOST_JOINED:
+        raise DataError(
+            f"Reports and this table together have more than {_MOST_JOINED:,} rows: somebody has very many in both. "
+            "Ask the tables one by one, or take the join out of the computed columns."
+        )
+    own = [name for name in joined.schema.stored if name not in joined.renamed.values()]
+    chosen = ", ".join(
+        [
+            *(f"one.{sql_name(name)}" for name in own),
+            *(f"two.{sql_name(name)} AS {sql_name(new)}" for name, new in joined.renamed.items()),
+        ]
+    )
+    on = f"one.{person} = two.{person}"
+    return rows, _copy(f"SELECT {chosen} FROM {first} one {how} {second} two ON {on}", key)
+
+
 def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, str]:
     passing, count = folder() / f"{key}.csv", 0
-    names = [str(schema.person), *(name for name in schema.columns if name != schema.person)]
+    names = [str(schema.person), *(name for name in schema.stored if name != schema.person)]
     try:
         with os.fdopen(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as out:
             writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")

@@ -12,21 +12,24 @@ from django.utils.formats import date_format
 from django.views.decorators.http import require_GET, require_POST
 
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
 from pydplib.web.intake.browsing import (
     chosen_columns,
+    departments_in,
     filtered,
     page_of,
     questions_of,
     read_filter,
+    reports_about,
     rows_of,
     signed_reports_for,
 )
 from pydplib.web.intake.exporting import csv_text
-from pydplib.web.intake.models import Patient
 from pydplib.web.intake.quality import quality_of
-from pydplib.web.intake.recording import value_columns
+from pydplib.web.intake.reading import identifiers_of
+from pydplib.web.patients.models import Patient
 from pydplib.web.projects.door import check_flow_for
+from pydplib.web.projects.permissions import door
+from pydplib.web.reporting.templating import value_columns
 
 
 @door("see_raw")
@@ -61,7 +64,7 @@ def data(request: Any) -> HttpResponse:
         "chosen": chosen,
         "bad_filter": bool(request.GET.get("field")) and chosen is None,
         "department": department,
-        "departments": _departments(reports) if request.member.can("manage_data") else [],
+        "departments": departments_in(reports) if request.member.can("manage_data") else [],
         "can_export": request.member.can("manage_data"),
     }
     return render(request, "intake/data.html", context)
@@ -78,17 +81,13 @@ def patient(request: Any) -> HttpResponse:
 @require_POST
 def patient_identifiers(request: Any) -> HttpResponse:
     """Show what names a patient; asked for on purpose, with the password, and logged."""
-    held = list(request.target.identifiers.order_by("field").values_list("field", "value"))
+    held = identifiers_of(request.target)
     record(request.user, "patient.identifiers", request.target.key, project=request.project, fields=len(held))
     return _patient_page(request, {"identifiers": held, "identifiers_shown": True})
 
 
 def _patient_page(request: Any, more: dict[str, Any]) -> HttpResponse:
-    reports = list(
-        signed_reports_for(request.project, request.member)
-        .filter(patient=request.target)
-        .select_related("author", "template")
-    )
+    reports = reports_about(request.target, request.member)
     if not reports and not request.member.can("manage_data"):
         raise Http404
     record(
@@ -145,7 +144,3 @@ def quality(request: Any) -> HttpResponse:
     found = quality_of(request.project)
     record(request.user, "quality.look", request.project.key, project=request.project)
     return render(request, "intake/quality.html", {"quality": found})
-
-
-def _departments(reports: Any) -> list[str]:
-    return [name for name in reports.order_by("department").values_list("department", flat=True).distinct() if name]

@@ -15,9 +15,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from pydplib.errors import PolicyError, PydplibError
+from pydplib.web import uploads
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import door
-from pydplib.web.intake import jobs, uploads
+from pydplib.web.intake import jobs
 from pydplib.web.intake.accepting import (
     accept_batch,
     can_undo,
@@ -26,7 +26,19 @@ from pydplib.web.intake.accepting import (
     claim_undo,
     discard_batch,
 )
-from pydplib.web.intake.checking import MOST_PROBLEM_ROWS, check_rows, claim_check, decide, mend_row, tally
+from pydplib.web.intake.checking import (
+    MOST_PROBLEM_ROWS,
+    check_rows,
+    claim_check,
+    decide,
+    imports_for,
+    match_again,
+    mend_row,
+    new_import,
+    problem_row,
+    problem_rows,
+    tally,
+)
 from pydplib.web.intake.forms import MappingForm, UploadForm
 from pydplib.web.intake.groups import entries_of, read_replacements
 from pydplib.web.intake.housekeeping import discard_old_imports
@@ -35,6 +47,7 @@ from pydplib.web.intake.mapping import DEPARTMENT, missing_fields, targets_of
 from pydplib.web.intake.models import ImportBatch, ImportRow
 from pydplib.web.intake.remembering import remembered_columns, remembered_values
 from pydplib.web.people.models import new_key
+from pydplib.web.projects.permissions import door
 
 STEPS = ("Upload", "Match columns", "Dry run", "Done")
 _State = ImportBatch.State
@@ -63,7 +76,7 @@ def imports(request: Any) -> HttpResponse:
             except PydplibError as error:
                 form.add_error("file", str(error))
                 status = error.http_status
-    batches = _visible(request)[:50]
+    batches = imports_for(request.project, request.member, request.user)
     context = {"form": form, "batches": batches, "template": current, "steps": STEPS, "own_department": own}
     return render(request, "intake/imports.html", context, status=status)
 
@@ -75,7 +88,7 @@ def _take(request: Any, form: UploadForm, current: Any, own: str | None) -> Impo
     template = current.template
     try:
         with recorded(request.user, project=request.project) as log:
-            batch = ImportBatch.objects.create(
+            batch = new_import(
                 key=key,
                 project=request.project,
                 template=current,
@@ -109,10 +122,7 @@ def import_batch(request: Any) -> HttpResponse:
     context: dict[str, Any] = {"batch": batch, "steps": STEPS, "stalled": jobs.is_stalled(batch)}
     if batch.state == _State.CHECKED:
         shown = request.GET.get("show", "bad")
-        rows = batch.problem_rows.all()
-        if shown == "open":
-            rows = rows.filter(decision=ImportRow.Decision.LEAVE_OUT)
-        page = Paginator(rows, _PAGE).get_page(request.GET.get("page"))
+        page = Paginator(problem_rows(batch, undecided=shown == "open"), _PAGE).get_page(request.GET.get("page"))
         titles = {target.name: target for target in targets_of(batch.template.template)}
         context |= {
             "page": page,
@@ -167,7 +177,7 @@ def import_rematch(request: Any) -> HttpResponse:
     """Go back to the matching of columns."""
     batch = _mine(request)
     if batch.format != "fhir":
-        ImportBatch.objects.filter(pk=batch.pk, state=_State.CHECKED).update(state=_State.UPLOADED)
+        match_again(batch)
     return redirect("import_batch", key=batch.key)
 
 
@@ -176,7 +186,7 @@ def import_rematch(request: Any) -> HttpResponse:
 def import_row(request: Any, number: int) -> HttpResponse:
     """Mend one row, leave it out, or take it in all the same."""
     batch = _mine(request)
-    row = batch.problem_rows.filter(number=number).first()
+    row = problem_row(batch, number)
     if row is None or batch.state != _State.CHECKED:
         raise Http404
     action = request.POST.get("action", "")
@@ -279,13 +289,6 @@ def _has_agreed(request: Any, batch: ImportBatch) -> bool:
     """Return whether the user has seen how many rows are left out: the number that they agreed to is sent along."""
     left_out = tally(batch)["left_out"]
     return not _asks(batch, left_out) or request.POST.get("left_out", "") == str(left_out)
-
-
-def _visible(request: Any) -> Any:
-    found = ImportBatch.objects.filter(project=request.project).select_related("by", "template")
-    if request.member.can("manage_data"):
-        return found
-    return found.none() if request.member.preview else found.filter(by=request.user)
 
 
 def _mine(request: Any) -> ImportBatch:

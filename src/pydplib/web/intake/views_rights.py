@@ -11,14 +11,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
-from pydplib.web.intake.access import access_report
+from pydplib.web.intake.access import access_report, count_reports
 from pydplib.web.intake.erasing import erase, look_up, open_imports, overdue, purge, set_consent
 from pydplib.web.intake.forms import ConsentForm, FindPatientForm
-from pydplib.web.intake.models import Patient
 from pydplib.web.intake.processing import record_of_processing
 from pydplib.web.intake.snapshots import snapshots_with
-from pydplib.web.reporting.models import Report
+from pydplib.web.patients.models import Patient
+from pydplib.web.projects.permissions import door
 
 WORD = "ERASE"
 """What must be typed before something is gone for good."""
@@ -64,7 +63,7 @@ def rights_patient(request: Any) -> HttpResponse:
     record(request.user, "patient.look", patient.key, project=request.project)
     context = {
         "patient": patient,
-        "reports": Report.objects.filter(patient=patient).count(),
+        "reports": count_reports(patient),
         "snapshots": snapshots_with(request.project, patient.pseudonym),
         "open_imports": open_imports(request.project),
         "consent": ConsentForm(initial={"consent": patient.consent}),

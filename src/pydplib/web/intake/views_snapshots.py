@@ -7,17 +7,22 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from pydplib.errors import DataError, ParameterError
-from pydplib.web.auditlog.writing import recorded
-from pydplib.web.doors import door
 from pydplib.web.intake import jobs
 from pydplib.web.intake.forms import ScheduleForm, SizeForm
-from pydplib.web.intake.models import Snapshot, SnapshotJob, SnapshotSchedule
-from pydplib.web.intake.schedules import next_day
-from pydplib.web.intake.snapshots import check_limits, check_newest, people_in, published_snapshot, said_before
+from pydplib.web.intake.models import Snapshot, SnapshotJob
+from pydplib.web.intake.schedules import schedule_of, set_schedule
+from pydplib.web.intake.snapshots import (
+    check_limits,
+    check_newest,
+    people_in,
+    published_snapshot,
+    said_before,
+    snapshots_of,
+)
+from pydplib.web.projects.permissions import door
 
 
 @door("manage_data")
@@ -29,11 +34,11 @@ def snapshots(request: Any) -> HttpResponse:
         said = said_before(request.project) if publishes else {}
         _say(request, jobs.start_snapshot(request.project, request.user, publishes=publishes, **said))
         return redirect("snapshots")
-    schedule = SnapshotSchedule.objects.filter(project=request.project).first()
+    schedule = schedule_of(request.project)
     current = published_snapshot(request.project)
     job = jobs.snapshot_job(request.project)
     context = {
-        "snapshots": Snapshot.objects.filter(project=request.project, group="").select_related("template"),
+        "snapshots": snapshots_of(request.project),
         "current": current,
         "newest": current.number if current else 0,
         "template": request.project.template_version,
@@ -109,15 +114,8 @@ def snapshot_publish(request: Any) -> HttpResponse:
 @require_POST
 def snapshot_schedule(request: Any) -> HttpResponse:
     """Set the rhythm in which snapshots are published by themselves."""
-    schedule = SnapshotSchedule.objects.filter(project=request.project).first() or SnapshotSchedule(
-        project=request.project
-    )
-    form = ScheduleForm(request.POST, instance=schedule)
+    form = ScheduleForm(request.POST, instance=schedule_of(request.project))
     if form.is_valid():
-        with recorded(request.user, project=request.project) as log:
-            changed = form.save(commit=False)
-            changed.next_day = next_day(changed.every, timezone.now().date())
-            changed.save()
-            log.add("snapshot.schedule", request.project.key, every=changed.every)
+        set_schedule(request.project, form.cleaned_data["every"], actor=request.user)
         messages.success(request, "The rhythm is set.")
     return redirect("snapshots")

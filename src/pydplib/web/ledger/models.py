@@ -46,10 +46,11 @@ class Account(models.Model):
     limit_nano_epsilon = models.BigIntegerField()
     limit_atto_delta = models.BigIntegerField()
     limit_atto_conversion = models.BigIntegerField()
-    nano_epsilon = models.BigIntegerField(null=True)  # none: something without a pure epsilon was paid
+    nano_epsilon = models.BigIntegerField(null=True)  # of what has a pure one; none: not known, from earlier versions
     nano_rho = models.BigIntegerField()
     atto_delta = models.BigIntegerField()
     version = models.BigIntegerField()
+    nano_gaussian = models.BigIntegerField(null=True)  # the part of nano_rho without a pure epsilon; none: 0
 
     class Meta:
         constraints: ClassVar = [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.db import connection
+
 from pydplib.budget.chain import Entry
 from pydplib.budget.rules import Limit, State
 from pydplib.budget.store import Account, StoredRelease
@@ -18,10 +20,14 @@ class DatabaseStore:
     Args:
         head: The locked head row for writing; none for reading.
         seen: For reading: the head row as this transaction sees it, so that it is not read again.
+        earlier: For reading: whether the tables may still be those of an earlier version, as after a restore.
     """
 
-    def __init__(self, head: rows.Head | None = None, *, seen: rows.Head | None = None) -> None:
+    def __init__(self, head: rows.Head | None = None, *, seen: rows.Head | None = None, earlier: bool = False) -> None:
         self._head, self._seen = head, seen
+        self._accounts = rows.Account.objects.all()
+        if earlier and not _has_gaussian_sums():
+            self._accounts = self._accounts.defer("nano_gaussian")
 
     def get_account(self, lineage: str, recipient: str | None, relation: Relation) -> Account | None:
         """Return one account."""
@@ -121,7 +127,7 @@ class DatabaseStore:
 
     def accounts(self, **named: str) -> Iterator[Account]:
         """Return all accounts, or those of a lineage or recipient."""
-        return map(_account, rows.Account.objects.filter(**named).order_by("lineage", "recipient", "relation"))
+        return map(_account, self._accounts.filter(**named).order_by("lineage", "recipient", "relation"))
 
     def releases(self) -> Iterator[StoredRelease]:
         """Return all releases."""
@@ -132,19 +138,27 @@ class DatabaseStore:
         return iter(rows.Payment.objects.order_by("id").values_list("release_id", "recipient", "entry_id"))
 
 
+def _has_gaussian_sums() -> bool:
+    with connection.cursor() as cursor:
+        found = connection.introspection.get_table_description(cursor, rows.Account._meta.db_table)
+    return "nano_gaussian" in {column.name for column in found}
+
+
 def _sums(account: Account) -> dict[str, Any]:
     return {
         "limit_nano_epsilon": account.limit.nano_epsilon,
         "nano_epsilon": account.state.nano_epsilon,
         "nano_rho": account.state.nano_rho,
         "atto_delta": account.state.atto_delta,
+        "nano_gaussian": account.state.nano_gaussian,
         "version": account.version,
     }
 
 
 def _account(row: rows.Account) -> Account:
     limit = Limit(row.relation, row.limit_nano_epsilon, row.limit_atto_delta, row.limit_atto_conversion)
-    state = State(row.nano_epsilon, row.nano_rho, row.atto_delta)
+    gaussian = 0 if "nano_gaussian" in row.get_deferred_fields() else row.nano_gaussian or 0
+    state = State(row.nano_epsilon, row.nano_rho, row.atto_delta, gaussian)
     return Account(row.lineage, row.recipient or None, limit, state, row.version)
 
 

@@ -52,6 +52,21 @@ def _postgres(table: str, words: str, wrong: str) -> list[str]:
     ]
 
 
+def guard_gaussian(apps: Any, schema_editor: Any) -> None:
+    """Guard the sum of rho without a pure epsilon like the others: by a trigger of its own."""
+    wrong = "NEW.nano_epsilon IS NOT NULL AND COALESCE(NEW.nano_gaussian, 0) < COALESCE(OLD.nano_gaussian, 0)"
+    if schema_editor.connection.vendor == "sqlite":
+        schema_editor.execute(
+            f"CREATE TRIGGER ledger_account_grows BEFORE UPDATE ON ledger_account WHEN {wrong} "
+            "BEGIN SELECT raise(ABORT, 'nothing is ever refunded'); END"
+        )
+        return
+    schema_editor.execute(
+        f"CREATE TRIGGER ledger_account_grows BEFORE UPDATE ON ledger_account FOR EACH ROW WHEN ({wrong}) "
+        "EXECUTE FUNCTION ledger_account_refuse()"
+    )
+
+
 def add_head(apps: Any, schema_editor: Any) -> None:
     """Insert the one row that payers take turns at."""
     apps.get_model("ledger", "Head").objects.create(id=1)

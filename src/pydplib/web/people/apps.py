@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
 
 
-class PeopleConfig(AppConfig):
+class PeopleConfig(PlatformApp):
     """Registers the app under the short label ``people``."""
 
     name = "pydplib.web.people"
     label = "people"
-
-    def ready(self) -> None:
-        """Listen to who signs in and out."""
-        from pydplib.web.people import sessions  # noqa: F401 - connects its receivers
+    registers: ClassVar = ("sessions", "permissions")

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
 
 from pydplib.errors import ParameterError, PolicyError
+from pydplib.web import hooks
 from pydplib.web.auditlog.models import Line
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people import links, rate_limits, second_factor
 from pydplib.web.people.models import TAKEN, Hospital, OneTimeLink, User
 from pydplib.web.people.sessions import end_sessions
+
+if TYPE_CHECKING:
+    from pydplib.web.projects.models import Member
 
 Purpose = links.Purpose
 
@@ -63,6 +68,26 @@ def change_password(user: User, password: str, *, session_key: str) -> None:
 def person(owner: User, username: str) -> User | None:
     """Return a user of the owner's own hospital; those of others do not exist here."""
     return User.objects.filter(hospital=owner.hospital_id, username__iexact=username).first()
+
+
+def people_of(hospital: Hospital) -> list[User]:
+    """Return everybody of a hospital: who can sign in first."""
+    return list(User.objects.filter(hospital=hospital).order_by("-is_active", "username"))
+
+
+def demo_people() -> list[User]:
+    """Return the people of the demonstration who can be chosen."""
+    return list(User.objects.filter(is_active=True).select_related("hospital").order_by("pk"))
+
+
+def demo_person(username: str) -> User | None:
+    """Return one of the people of the demonstration."""
+    return User.objects.filter(username=username.replace("\0", "?"), is_active=True).first()
+
+
+def places_of(user: User) -> list[Member]:
+    """Return a user's memberships, each with its project."""
+    return list(user.memberships.select_related("project__hospital").order_by("project__name"))
 
 
 def invite(owner: User, username: str, full_name: str) -> tuple[User, str]:
@@ -118,8 +143,6 @@ def reset_link(owner: User, subject: User) -> str:
 
 def set_active(owner: User, subject: User, *, active: bool) -> None:
     """Enable or disable a user; disabling ends all sessions, links and tokens at once, for good."""
-    from pydplib.web.api.tokens import revoke_all  # tokens know people, not the other way round
-
     with recorded(owner) as log:
         _check_other(owner, subject)
         subject.is_active = active
@@ -127,7 +150,7 @@ def set_active(owner: User, subject: User, *, active: bool) -> None:
         if not active:
             OneTimeLink.objects.filter(user=subject, used=None).delete()
             end_sessions(subject)
-            revoke_all(subject, log)
+            hooks.user_disabled(subject, log)
         log.add("user.enable" if active else "user.disable", subject.username)
 
 

@@ -9,8 +9,8 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from pydplib.web.doors import is_demo_session
 from pydplib.web.people.models import SignedInSession
+from pydplib.web.people.permissions import is_demo_session
 
 
 class SessionLimits:

@@ -22,6 +22,12 @@ def new_key() -> str:
     return secrets.token_hex(8)
 
 
+def new_keys(number: int) -> list[str]:
+    """Return many of them at once."""
+    text = secrets.token_hex(8 * number)
+    return [text[begin : begin + 16] for begin in range(0, 16 * number, 16)]
+
+
 def hash_of(token: str) -> str:
     """Return what the database stores of a link's or a program's token (256 random bits: a plain hash is enough)."""
     return hashlib.sha256(token.encode()).hexdigest()

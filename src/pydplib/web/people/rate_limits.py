@@ -19,33 +19,33 @@ SKEW = dt.timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class TryLimit:
     """So many tries in so many minutes."""
 
     tries: int
     minutes: int
 
 
-LIMITS: dict[str, tuple[Limit, ...]] = {
+LIMITS: dict[str, tuple[TryLimit, ...]] = {
     # All sign-ins that failed from one address: somebody tries one password on many names.
-    "sign_in": (Limit(50, 15),),
+    "sign_in": (TryLimit(50, 15),),
     # One name from wherever, by browsers in which its user never signed in: somebody who has many addresses.
     # What a single address may is less: see AXES_*.
-    "name": (Limit(60, 60),),
+    "name": (TryLimit(60, 60),),
     # One name in a browser in which its user has signed in before: strangers cannot use these up.
-    "browser": (Limit(5, 15), Limit(40, 24 * 60)),
+    "browser": (TryLimit(5, 15), TryLimit(40, 24 * 60)),
     # Codes of one user, by whoever knows the password already: three of a million codes are right at a time.
-    "code": (Limit(5, 15), Limit(20, 24 * 60)),
+    "code": (TryLimit(5, 15), TryLimit(20, 24 * 60)),
     # The password again, in a session that is open.
-    "confirm": (Limit(5, 15),),
+    "confirm": (TryLimit(5, 15),),
     # People of other organisations whom one organisation invites into its projects: nobody reads a directory this way.
-    "invite": (Limit(20, 60), Limit(60, 24 * 60)),
+    "invite": (TryLimit(20, 60), TryLimit(60, 24 * 60)),
     # Names of users and organisations that turned out to be taken: which ones exist is not found by trying.
-    "taken": (Limit(10, 60), Limit(30, 24 * 60)),
+    "taken": (TryLimit(10, 60), TryLimit(30, 24 * 60)),
     # Organisations that one organisation, and those that it opened, open for partners.
-    "organisation": (Limit(10, 60), Limit(30, 24 * 60)),
+    "organisation": (TryLimit(10, 60), TryLimit(30, 24 * 60)),
     # One-time links that do not exist, from one address.
-    "link": (Limit(20, 15),),
+    "link": (TryLimit(20, 15),),
 }
 
 
@@ -119,5 +119,5 @@ def address_of(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def _name(kind: str, who: object, limit: Limit) -> str:
+def _name(kind: str, who: object, limit: TryLimit) -> str:
     return hashlib.sha256(f"{kind}:{limit.minutes}:{who}".encode()).hexdigest()

@@ -13,13 +13,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_otp import login as otp_login
 
 from pydplib.errors import PolicyError
+from pydplib.web import hooks
 from pydplib.web.auditlog.writing import record, recorded
-from pydplib.web.doors import is_demo_session, note_refusal, public, signed_in
 from pydplib.web.people import keeping, known_browsers, managing, rate_limits, signing_in
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import ChangePasswordForm, ConfirmForm, EnrolForm, NameForm
 from pydplib.web.people.models import User
+from pydplib.web.people.permissions import is_demo_session, note_refusal, public, signed_in
 from pydplib.web.people.qr import qr_code
 from pydplib.web.people.sessions import end_session as end_one
 from pydplib.web.people.sessions import end_sessions, note_session, sessions_of
@@ -37,9 +38,8 @@ def account(request: HttpRequest) -> HttpResponse:
             log.add("user.rename", request.user.username)
         messages.success(request, "Saved.")
         return redirect("account")
-    from pydplib.web.projects.invitations import invitations_for  # projects know people, not the other way round
-
-    people = User.objects.filter(is_active=True).order_by("pk") if is_demo_session(request) else None
+    more = {name: value for facts in hooks.account_page(request.user) for name, value in facts.items()}
+    people = managing.demo_people() if is_demo_session(request) else None
     return render(
         request,
         "people/account.html",
@@ -52,7 +52,7 @@ def account(request: HttpRequest) -> HttpResponse:
             "sessions": sessions_of(request.user),
             "this_session": request.session.session_key,
             "demo_people": people,
-            "invitations": invitations_for(request.user),
+            **more,
         },
     )
 
@@ -207,7 +207,7 @@ def again(request: HttpRequest) -> HttpResponse:
 @require_POST
 def demo_person(request: HttpRequest) -> HttpResponse:
     """In the demonstration: go on as another of its people, or come back after a break."""
-    chosen = User.objects.filter(username=request.POST.get("person", "").replace("\0", "?"), is_active=True).first()
+    chosen = managing.demo_person(request.POST.get("person", ""))
     if not (is_demo_session(request) or signing_in.entered_demo(request)) or chosen is None:
         raise Http404
     return signing_in.enter(request, chosen, how="demonstration", then="/", demo=True)

@@ -13,11 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import public, signed_in
 from pydplib.web.people import known_browsers, links, managing, rate_limits, second_factor, signing_in
 from pydplib.web.people.addresses import next_path
 from pydplib.web.people.forms import CodeForm, NewPasswordForm, SetupForm, SignInForm
-from pydplib.web.people.models import User
+from pydplib.web.people.permissions import public, signed_in
 
 WRONG = "Name or password is not right."
 TIMED_OUT = {
@@ -53,7 +52,7 @@ def login(request: HttpRequest) -> HttpResponse:
     why = TIMED_OUT.get(request.session.pop("timed_out", ""), "") if request.method != "POST" else ""
     values = {"form": form, "next": then, "timed_out": why}
     if signing_in.entered_demo(request):
-        values["demo_people"] = User.objects.filter(is_active=True).select_related("hospital").order_by("pk")
+        values["demo_people"] = managing.demo_people()
     return render(request, "people/login.html", values)
 
 

@@ -11,11 +11,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from pydplib.errors import ParameterError
-from pydplib.web.doors import hospital_owner
+from pydplib.web import hooks
 from pydplib.web.people import links, managing
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.forms import HospitalForm, InviteForm
 from pydplib.web.people.models import User
+from pydplib.web.people.permissions import hospital_owner
 
 
 def _subject(request: HttpRequest, key: str) -> User:
@@ -51,11 +52,9 @@ def hospital(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Saved.")
             return redirect("hospital")
-    people = User.objects.filter(hospital=request.user.hospital_id).order_by("-is_active", "username")
-    from pydplib.web.analyses.signing import published_keys  # receipts know people, not the other way round
-
-    key = next((each for each in published_keys(request.user.hospital.key) if each.current), None)
-    values = {"people": people, "form": form, "receipt_key": key.to_dict() if key else None}
+    people = managing.people_of(request.user.hospital)
+    more = {name: value for facts in hooks.hospital_page(request.user.hospital) for name, value in facts.items()}
+    values = {"people": people, "form": form, **more}
     return render(request, "people/hospital.html", values, status=422 if form.errors else 200)
 
 
@@ -75,7 +74,7 @@ def invite(request: HttpRequest) -> HttpResponse:
             about_user = not organisation or str(problem) == managing.UNUSABLE
             form.add_error("username" if about_user else "organisation", str(problem))
         else:
-            return _show_link(request, user, token, links.Purpose.WELCOME)
+            return show_link(request, user, token, links.Purpose.WELCOME)
     return render(request, "people/invite.html", {"form": form, "breadcrumb": _way("Invite")})
 
 
@@ -90,7 +89,7 @@ def person(request: HttpRequest, key: str) -> HttpResponse:
         {
             "person": subject,
             "device": factor.device_of(subject),
-            "places": subject.memberships.select_related("project__hospital").order_by("project__name"),
+            "places": managing.places_of(subject),
             "is_self": subject.pk == request.user.pk,
             "breadcrumb": _way(str(subject)),
         },
@@ -121,7 +120,7 @@ def reset_link(request: HttpRequest, subject: User) -> HttpResponse:
     """Make a link by which somebody chooses a new password."""
     fresh = not subject.has_usable_password()
     token = managing.reset_link(request.user, subject)
-    return _show_link(request, subject, token, links.Purpose.WELCOME if fresh else links.Purpose.RESET)
+    return show_link(request, subject, token, links.Purpose.WELCOME if fresh else links.Purpose.RESET)
 
 
 @hospital_owner(recent=True)
@@ -151,7 +150,7 @@ def _way(here: str) -> list[tuple[str, str]]:
     return [("Hospital", "/hospital"), (here, "")]
 
 
-def _show_link(request: HttpRequest, user: User, token: str, purpose: str) -> HttpResponse:
+def show_link(request: HttpRequest, user: User, token: str, purpose: str) -> HttpResponse:
     """Show a link once; it is stored nowhere."""
     values = {
         "person": user,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydplib.policy import ANY, LABEL_WORDS, LABELS, Decision, Output, OutputLabel
 from pydplib.web.projects.door import decide
-from pydplib.web.projects.fields import Field, current_template, fields_of
+from pydplib.web.projects.fields import Field, project_fields
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import plain
 
@@ -15,7 +15,7 @@ _SMALL = 1e-6  # within any cap: this page asks what is open, not what it costs
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AccessAnswer:
     """What the door said."""
 
     allow: bool
@@ -27,9 +27,9 @@ class FieldAccess:
     """What is open of one field."""
 
     field: Field
-    raw: Answer
-    statistics: Answer
-    conditions: Answer
+    raw: AccessAnswer
+    statistics: AccessAnswer
+    conditions: AccessAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Access:
         purpose: The purpose that was asked for.
     """
 
-    outputs: list[tuple[str, Answer]]
+    outputs: list[tuple[str, AccessAnswer]]
     fields: list[FieldAccess]
     statistics: str
     purpose: str
@@ -51,11 +51,11 @@ class Access:
 
 def access_of(project: Project, place: Any) -> Access:
     """Ask ``may_flow`` for every kind of output and every field of the template, for this role and its groups."""
-    known, policy = fields_of(current_template(project)), project.policy
+    known, policy = project_fields(project), project.policy
     rules = [rule for rule in policy.rules if rule.is_for(place.role, tuple(place.groups))]
     purpose = next((rule.purpose for rule in rules if rule.purpose != ANY), "research")
 
-    def ask(label: OutputLabel, *, fields: tuple[str, ...] = (), filters: tuple[str, ...] = ()) -> Answer:
+    def ask(label: OutputLabel, *, fields: tuple[str, ...] = (), filters: tuple[str, ...] = ()) -> AccessAnswer:
         epsilon = _SMALL if label.startswith("dp_") else None
         decision: Decision = decide(
             project,
@@ -67,7 +67,7 @@ def access_of(project: Project, place: Any) -> Access:
             fields=fields,
             filters=filters,
         )
-        return Answer(decision.allow, plain(decision.reason))
+        return AccessAnswer(decision.allow, plain(decision.reason))
 
     outputs = [(label, ask(label)) for label in LABELS]
     best: OutputLabel = next(

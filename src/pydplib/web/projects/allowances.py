@@ -14,9 +14,11 @@ from typing import Any
 
 from django.utils import timezone
 
+from pydplib.budget.rules import State
 from pydplib.budget.units import NANO
 from pydplib.errors import PolicyError
 from pydplib.policy import Policy, can_use
+from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.projects.models import Member, Project
 
 
@@ -122,9 +124,6 @@ def _allowance(project: Project, policy: Policy, seats: Iterable[Seat], day: dt.
 
 def _opened(project: Project, organisation: str) -> float | None:
     """Return the largest budget under which the organisation has spent something; none if it spent nothing."""
-    from pydplib.budget.rules import State
-    from pydplib.web.ledger.database import DatabaseLedger
-
     accounts = DatabaseLedger().accounts(lineage=project.key, recipient=organisation)
     used = [account.limit.nano_epsilon / NANO for account in accounts if account.state != State()]
     return max(used, default=None)

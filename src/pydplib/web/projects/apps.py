@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
 
 
-class ProjectsConfig(AppConfig):
-    """Registers the app under the short label ``projects``, and the check that every view has a door."""
+class ProjectsConfig(PlatformApp):
+    """Registers the app under the short label ``projects``."""
 
     name = "pydplib.web.projects"
     label = "projects"
-
-    def ready(self) -> None:
-        """Register the system checks."""
-        from pydplib.web import doors  # noqa: F401
+    registers: ClassVar = ("invitations",)

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import F
 from django.http import HttpRequest
 
 from pydplib.errors import PolicyError
 from pydplib.web.auditlog.writing import Log, recorded
-from pydplib.web.doors import note_refusal
+from pydplib.web.people.permissions import note_refusal
 from pydplib.web.projects.models import Member, Project
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ProjectChange:
     """What a change works with.
 
     Args:
@@ -31,11 +32,11 @@ class Change:
 
 
 @contextmanager
-def changing(actor: Any, project: Project) -> Iterator[Change]:
+def changing(actor: Any, project: Project) -> Iterator[ProjectChange]:
     """Open a change: lock first, then look who the actor is now, log last."""
     with recorded(actor, project=project) as log:
         locked = Project.objects.select_for_update().get(pk=project.pk)
-        yield Change(locked, role_now(locked, actor), log)
+        yield ProjectChange(locked, role_now(locked, actor), log)
 
 
 def role_now(project: Project, user: Any) -> str:
@@ -44,6 +45,13 @@ def role_now(project: Project, user: Any) -> str:
     if member is None:
         raise PolicyError("You are not a member of this project any more.")
     return str(member.role)
+
+
+def new_data_version(project: Project) -> int:
+    """Count one accepted change of the project's data; must run in the transaction of the change."""
+    Project.objects.filter(pk=project.pk).update(data_version=F("data_version") + 1)
+    project.refresh_from_db(fields=["data_version"])
+    return int(project.data_version)
 
 
 def tell_hospital(log: Log, user: Any | None, action: str, subject: str, project: Project) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from pydplib.capture import builtin
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import DEFAULT_RULES, check_use
+from pydplib.policy import DEFAULT_RULES, OWNER, check_use
+from pydplib.web import hooks
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.projects.changing import changing
 from pydplib.web.projects.models import Member, Project, Rule, project_key
@@ -41,8 +41,6 @@ def create_project(
         retention_until: The last day on which records are kept.
         template: A built-in template, or none to bring one later.
     """
-    from pydplib.web.reporting.models import TemplateVersion
-
     check_create_project(user)
     _check_retention(retention_until)
     with recorded(user) as log:
@@ -55,7 +53,7 @@ def create_project(
             retention_until=retention_until,
         )
         Rule.objects.bulk_create([Rule.from_rule(project, rule) for rule in DEFAULT_RULES])
-        Member.objects.create(project=project, user=user, role="owner")
+        Member.objects.create(project=project, user=user, role=OWNER)
         log.add(
             "project.create",
             project.key,
@@ -65,10 +63,7 @@ def create_project(
             template=template or "",
         )
         if template:
-            version = TemplateVersion.objects.create(
-                project=project, number=1, definition=builtin(template).to_json(), made_by=user.username
-            )
-            log.add("template.create", version.key, project=project.key, number=1, template=template)
+            hooks.project_created(project, user, template, log)
     return project
 
 

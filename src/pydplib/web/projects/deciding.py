@@ -7,7 +7,7 @@ from typing import Any
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ALL, ANY, GROUP, can_raise_budget, can_use, check_edit_rights, check_raise_budget, check_use
 from pydplib.web.projects.allowances import Seat, raise_by
-from pydplib.web.projects.changing import Change, changing
+from pydplib.web.projects.changing import ProjectChange, changing
 from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.independence import SETTLED, count_as_one
 from pydplib.web.projects.joining import apply_rights
@@ -113,7 +113,7 @@ def _check_two_people(project: Project, actor: Any, request: AccessRequest) -> N
             )
 
 
-def _agree(change: Change, request: AccessRequest) -> None:
+def _agree(change: ProjectChange, request: AccessRequest) -> None:
     approvals = approvals_that_count(change.project, request)
     change.log.add("request.approve", request.key, kind=request.kind, approvals=max(len(approvals), 1))
     if takes_two(change.project, request):
@@ -129,7 +129,7 @@ def _agree(change: Change, request: AccessRequest) -> None:
     request.close(State.APPROVED)
 
 
-def _apply_budget(change: Change, request: AccessRequest, owners: list[str]) -> None:
+def _apply_budget(change: ProjectChange, request: AccessRequest, owners: list[str]) -> None:
     asked, before = float(request.asked["budget"]), float(request.asked["from"])
     if request.beneficiary == ANY:
         _check_unchanged(change.project.data_set_budget, before)
@@ -160,7 +160,7 @@ def _check_unchanged(now: float | None, before: float) -> None:
         )
 
 
-def _apply_fields(change: Change, request: AccessRequest) -> None:
+def _apply_fields(change: ProjectChange, request: AccessRequest) -> None:
     row = _row(change, request.beneficiary)
     known = {field.name for field in openable_fields(change.project)}
     wanted = [str(name) for name in request.asked["fields"]]
@@ -176,7 +176,7 @@ def _apply_fields(change: Change, request: AccessRequest) -> None:
     change.log.add("policy.open_fields", row.audience, fields=wanted, columns=columns, request=request.key)
 
 
-def _apply_role(change: Change, request: AccessRequest) -> None:
+def _apply_role(change: ProjectChange, request: AccessRequest) -> None:
     member, asked = _subject(change.project, request), request.asked
     if (
         member is None
@@ -204,7 +204,7 @@ def _seat(member: Member, request: AccessRequest) -> Seat:
     return Seat(str(request.asked["role"]), tuple(request.asked.get("groups", member.groups)))
 
 
-def _row(change: Change, audience: str) -> Rule:
+def _row(change: ProjectChange, audience: str) -> Rule:
     row = Rule.objects.select_for_update().filter(project=change.project, audience=audience).first()
     if row is None:
         raise ParameterError("The policy changed since this was asked: the row is gone. Refuse it.")

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from pydplib.errors import PolicyError
-from pydplib.policy import Audience, Decision, Output, OutputLabel, Source, may_flow
+from pydplib.policy import Decision, FlowAudience, FlowSource, Output, OutputLabel, may_flow
 from pydplib.web.auditlog.writing import record
-from pydplib.web.projects.fields import Field, current_template, fields_of
+from pydplib.web.projects.fields import Field, project_fields
 
 
 def flow_for(
@@ -46,7 +46,7 @@ def flow_for(
         fields=fields,
         filters=filters,
         on=on,
-        known=fields_of(current_template(project)),
+        known=project_fields(project),
         policy=project.policy,
     )
 
@@ -71,13 +71,14 @@ def decide(
         # What was asked may be anything that somebody typed: only what looks like a name is repeated.
         names = [f"'{name}'" for name in sorted(strange) if name.isidentifier() and len(name) <= 40]
         return Decision(False, f"Denied: the project's template has no field {', '.join(names) or 'of this name'}.")
-    source = Source(
+    source = FlowSource(
         project.key,
         fields=fields,
         filters=filters,
         identifiers=[field.name for field in known if field.is_identifier],
+        computed={field.name: field.inputs for field in known if field.inputs},
     )
-    audience = Audience(member.role, tuple(member.groups))
+    audience = FlowAudience(member.role, tuple(member.groups))
     return may_flow(source, audience, wanted, purpose, policy=policy, on=on or timezone.localdate())
 
 

@@ -1,4 +1,4 @@
-"""The fields of a project: what its current template asks, as the policy speaks of them."""
+"""The fields of a project, as the policy opens them: questions, columns of further tables, computed columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydplib.capture import Template
+from pydplib.web import hooks
 
 FIELD_LABEL_WORDS = {
     "identifier": "Identifier",
@@ -17,17 +18,19 @@ FIELD_LABEL_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One question of the template, as a policy row may open it.
+    """One question of the template, or one column of another table, as a policy row may open it.
 
     Args:
         name: Its id, the name in policy rows and questions.
         title: Its words for readers.
         label: identifier, sensitive, quasi or public.
+        inputs: Of a computed column: the fields that it is computed from.
     """
 
     name: str
     title: str
     label: str
+    inputs: tuple[str, ...] = ()
 
     @property
     def is_identifier(self) -> bool:
@@ -67,11 +70,17 @@ def fields_of(template: Template | None) -> tuple[Field, ...]:
     )
 
 
+def project_fields(project: Any) -> tuple[Field, ...]:
+    """Return every field of a project: the template's, those of further tables, and computed columns."""
+    own = fields_of(current_template(project))
+    return (*own, *(field for fields in hooks.more_fields(project) for field in fields))
+
+
 def openable_fields(project: Any) -> tuple[Field, ...]:
     """Return the fields that a policy row may name: all but identifiers."""
-    return tuple(field for field in fields_of(current_template(project)) if not field.is_identifier)
+    return tuple(field for field in project_fields(project) if not field.is_identifier)
 
 
 def titles_in(project: Any) -> dict[str, str]:
     """Return name -> title of the fields of a project."""
-    return {field.name: field.title for field in fields_of(current_template(project))}
+    return {field.name: field.title for field in project_fields(project)}

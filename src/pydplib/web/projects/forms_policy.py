@@ -64,6 +64,11 @@ class RuleForm(forms.Form):
     purpose = forms.CharField(
         max_length=120, required=False, help_text="What results may be used for. Empty: anything."
     )
+    synthetic = forms.BooleanField(
+        label="Allow synthetic tables",
+        required=False,
+        help_text="Rows of nobody for any plotting software, of these fields and within these limits.",
+    )
     paper_mode = forms.BooleanField(
         label="Allow paper mode",
         required=False,
@@ -110,6 +115,7 @@ class RuleForm(forms.Form):
                 expires=values["expires"],
                 purpose=values["purpose"].strip() or ANY,
                 paper_mode=values["paper_mode"],
+                synthetic=values["synthetic"],
             )
         except PydplibError as error:
             raise forms.ValidationError(str(error)) from None
@@ -141,7 +147,8 @@ class DataSetBudgetForm(forms.Form):
 
 def _initial(rule: PolicyRule) -> dict[str, Any]:
     values: dict[str, Any] = {
-        name: getattr(rule, name) for name in ("label", "epsilon_per_question", "budget", "expires", "paper_mode")
+        name: getattr(rule, name)
+        for name in ("label", "epsilon_per_question", "budget", "expires", "paper_mode", "synthetic")
     }
     for name in ("epsilon_per_question", "budget"):
         values[name] = None if values[name] is None else f"{values[name]:g}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from pydplib.policy import ANY, ROLES
+from pydplib.policy import ANY, OWNER, ROLES
 from pydplib.web.projects.joining import roles_for
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.requesting import closed_fields
@@ -73,7 +73,7 @@ class ProposeForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        rows = [row for row in project.rules.all() if row.budget is not None and row.audience != "owner"]
+        rows = [row for row in project.rules.all() if row.budget is not None and row.audience != OWNER]
         self.fields["audience"].choices = [
             *((row.audience, f"{audience_words(row.audience)} (now {row.budget:g})") for row in rows),
             (ANY, f"{audience_words(ANY)} (now {project.data_set_budget:g})"),

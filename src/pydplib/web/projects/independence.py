@@ -55,13 +55,14 @@ def count_as_one(project: Any, first: str, second: str) -> bool:
     return bool(found[first] & found[second])
 
 
+def is_alone(project: Any, user: Any) -> bool:
+    """Return whether no other active owner is there."""
+    return not project.active_owners().exclude(user=user).exists()
+
+
 def independent_owners(project: Any, username: str) -> list[str]:
     """Return the user names of the other active owners who count as a second person next to this one."""
-    names = list(
-        project.members.filter(role="owner", user__is_active=True)
-        .exclude(user__username=username)
-        .values_list("user__username", flat=True)
-    )
+    names = list(project.active_owners().exclude(user__username=username).values_list("user__username", flat=True))
     found = behind(project, [username, *names])
     return [name for name in names if not found[name] & found[username]]
 

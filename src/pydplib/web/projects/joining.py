@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,12 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
-from pydplib.policy import GROUP, NEW_MEMBER, ROLES, check_edit_rights, parse_role
+from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, check_edit_rights, parse_role
+from pydplib.web.auditlog.writing import recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Raise, Seat, raise_by
-from pydplib.web.projects.changing import Change, changing, tell_hospital
+from pydplib.web.projects.changing import ProjectChange, changing, tell_hospital
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project
-
-PARTNER_ROLES = ("collaborator", "third_party")
-"""What somebody of another hospital or company can be: roles that see statistics alone."""
 
 
 def can_have_role(project: Project, user: Any, role: str) -> bool:
@@ -36,6 +35,21 @@ def check_have_role(project: Project, user: Any, role: str) -> None:
 def roles_for(project: Project, user: Any) -> list[str]:
     """Return the roles that a user may be given."""
     return [role for role in ROLES if can_have_role(project, user, role)]
+
+
+def members_of(project: Project) -> list[Member]:
+    """Return all members, each with the user and their hospital."""
+    return list(project.members.select_related("user", "user__hospital"))
+
+
+def membership_of(project: Project, user: Any) -> Member:
+    """Return the membership of a user who has one, as it is in the database."""
+    return Member.objects.select_related("user").get(project=project, user=user)
+
+
+def owners_of(project: Project) -> list[Member]:
+    """Return the owners who can sign in."""
+    return list(project.active_owners().select_related("user"))
 
 
 def add_member(actor: Any, project: Project, username: str) -> Member:
@@ -66,11 +80,12 @@ def colleague(project: Project, username: str) -> User | None:
     return found.first()
 
 
-def start_membership(project: Project, user: Any) -> Member:
+def start_membership(project: Project, user: Any, *, until: dt.date | None = None) -> Member:
     """Give somebody the first place in a project that is locked: third party, and no more than the organisation has.
 
     Where colleagues of an organisation are held to a group's smaller budget, the new one is put into the same groups.
     """
+    Member.all_objects.filter(project=project, user=user).exclude(Member.is_current()).delete()
     groups: list[str] = []
     if raise_by(project, user, seat=Seat(NEW_MEMBER, ())) is not None:
         others = Member.objects.filter(project=project, user__hospital=user.hospital_id)
@@ -85,7 +100,7 @@ def start_membership(project: Project, user: Any) -> Member:
                 "of the project propose it under Requests first."
             )
         groups = fitting[0]
-    return Member.objects.create(project=project, user=user, role=NEW_MEMBER, groups=groups)
+    return Member.objects.create(project=project, user=user, role=NEW_MEMBER, groups=groups, until=until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +147,12 @@ def change_member(
             check_have_role(change.project, subject.user, after["role"])
         more = raise_by(change.project, subject.user, seat=Seat(after["role"], tuple(groups))) if changed else None
         if more is not None:
-            return MemberChange([], _propose(change, actor, subject, before, after, more, reason))
+            return MemberChange([], propose_rights(change, actor, subject, before, after, more, reason))
         apply_rights(change, subject, after)
     return MemberChange(changed)
 
 
-def apply_rights(change: Change, subject: Member, after: dict[str, Any], **facts: Any) -> None:
+def apply_rights(change: ProjectChange, subject: Member, after: dict[str, Any], **facts: Any) -> None:
     """Put role, department and groups in place within an open change, with its line in the log."""
     before = _rights(subject)
     changed = [name for name in after if after[name] != before[name]]
@@ -156,8 +171,8 @@ def apply_rights(change: Change, subject: Member, after: dict[str, Any], **facts
         )
 
 
-def _propose(
-    change: Change,
+def propose_rights(
+    change: ProjectChange,
     actor: Any,
     subject: Member,
     before: dict[str, Any],
@@ -199,10 +214,10 @@ def _rights(member: Member) -> dict[str, Any]:
     return {"role": member.role, "department": member.department, "groups": sorted(member.groups)}
 
 
-def give_role(change: Change, member: Member, role: str) -> None:
+def give_role(change: ProjectChange, member: Member, role: str) -> None:
     """Set the role of a member within an open change; the caller saves and logs."""
     check_have_role(change.project, member.user, role)
-    if member.role == "owner":
+    if member.can("edit_policy"):
         _check_not_last_owner(change, member)
     member.role, member.role_since = role, timezone.now()
 
@@ -222,8 +237,20 @@ def leave_project(user: Any, project: Project) -> None:
         _end_membership(change, subject, "member.leave", because="the member left")
 
 
-def _end_membership(change: Change, subject: Member, action: str, *, because: str) -> None:
-    if subject.role == "owner":
+def end_expired_memberships() -> int:
+    """Take away the places whose last day is over; returns how many. They opened nothing since that day."""
+    ended = 0
+    for member in Member.all_objects.exclude(Member.is_current()).select_related("project__hospital", "user__hospital"):
+        with recorded("system", project=member.project) as log:
+            project = Project.objects.select_for_update().get(pk=member.project_id)
+            change = ProjectChange(project, "owner", log)
+            _end_membership(change, member, "member.expire", because="the membership ended")
+            ended += 1
+    return ended
+
+
+def _end_membership(change: ProjectChange, subject: Member, action: str, *, because: str) -> None:
+    if subject.can("edit_policy"):
         _check_not_last_owner(change, subject)
     open_requests = AccessRequest.objects.filter(
         project=change.project, by=subject.user, state=AccessRequest.State.OPEN
@@ -236,15 +263,15 @@ def _end_membership(change: Change, subject: Member, action: str, *, because: st
     subject.delete()
 
 
-def _fresh(member: Member, change: Change) -> Member:
+def _fresh(member: Member, change: ProjectChange) -> Member:
     found = Member.objects.select_related("user__hospital").filter(pk=member.pk, project=change.project).first()
     if found is None:
         raise ParameterError("This member was removed in the meantime.")
     return found
 
 
-def _check_not_last_owner(change: Change, member: Member) -> None:
-    others = Member.objects.filter(project=change.project, role="owner", user__is_active=True).exclude(pk=member.pk)
+def _check_not_last_owner(change: ProjectChange, member: Member) -> None:
+    others = change.project.active_owners().exclude(pk=member.pk)
     if not others.exists():
         raise PolicyError("A project needs an owner: name another one before this one goes.")
 

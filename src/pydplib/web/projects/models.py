@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.text import slugify
 
-from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule
+from pydplib.policy import LABELS, NEW_MEMBER, ROLES, Policy, PolicyRule, Power, can_use, roles_with
 from pydplib.web.people.models import new_key
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ ROLE_CHOICES = [(role.name, role.title) for role in ROLES.values()]
 
 
 def project_key(name: str) -> str:
-    """Return a readable key that cannot be guessed: ``pirads-4f2a91``."""
-    return f"{slugify(name)[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
+    """Return a readable key that cannot be guessed: ``pirads-4f2a91``, or ``grosses-register-...`` with an ß."""
+    return f"{slugify(name.casefold())[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
 
 
 class Project(models.Model):
@@ -61,6 +62,10 @@ class Project(models.Model):
         found: TemplateVersion | None = self.templates.filter(is_current=True).order_by("-number").first()
         return found
 
+    def active_owners(self) -> models.QuerySet[Member]:
+        """Return the owners who can sign in."""
+        return self.members.filter(role__in=roles_with("edit_policy"), user__is_active=True)
+
     def dashboard_budget(self, audience: str) -> float | None:
         """Return what the dashboards of an audience may spend together; none if no row speaks of it."""
         row = self.rules.filter(audience=audience).first()
@@ -68,6 +73,14 @@ class Project(models.Model):
             return None
         own = self.dashboard_budgets.get(audience)
         return float(own) if own is not None else row.budget or self.data_set_budget
+
+
+class CurrentMembers(models.Manager["Member"]):
+    """All places but those whose last day is over: nobody finds these, so they open nothing."""
+
+    def get_queryset(self) -> models.QuerySet[Member]:
+        """Leave out what has ended."""
+        return super().get_queryset().filter(Member.is_current())
 
 
 class Member(models.Model):
@@ -81,10 +94,39 @@ class Member(models.Model):
     groups = models.JSONField(default=list, blank=True)  # names for policy rows such as "group:acme"
     since = models.DateTimeField(default=timezone.now, editable=False)
     role_since = models.DateTimeField(default=timezone.now)  # who became an owner later has no say in older requests
+    until = models.DateField(null=True, blank=True)  # the last day; housekeeping takes the row away after it
+
+    objects = CurrentMembers()
+    all_objects = models.Manager()
+
+    preview = False
+    """Whether an owner looks through another role's eyes; see ``as_role``."""
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "user"], name="one_place_per_project")]
         ordering = ("role", "user__username")
+
+    @staticmethod
+    def is_current(path: str = "") -> models.Q:
+        """Return the condition that a place has not ended, for a query that reaches it by ``path``."""
+        today = timezone.localdate()
+        return models.Q(**{f"{path}until__isnull": True}) | models.Q(**{f"{path}until__gte": today})
+
+    def can(self, power: Power) -> bool:
+        """Return whether the role has the power."""
+        return can_use(self.role, power)
+
+    @property
+    def title(self) -> str:
+        """The role for readers."""
+        return ROLES[self.role].title
+
+    @classmethod
+    def as_role(cls, role: str, *, department: str = "", groups: Iterable[str] = (), preview: bool = False) -> Member:
+        """Return nobody in particular with a role: what would such a member get? It is not to be saved."""
+        member = cls(role=role, department=department, groups=list(groups))
+        member.preview = preview
+        return member
 
 
 class Invitation(models.Model):
@@ -102,6 +144,12 @@ class Invitation(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="invitations_made")
     typed = models.CharField(max_length=80)  # the user name as the owner wrote it
+    organisation = models.CharField(max_length=120, blank=True)  # as the owner wrote it, for the owner's list alone
+    # What is given on acceptance; a role that raises what the organisation has becomes a proposal instead.
+    role = models.CharField(max_length=40, choices=ROLE_CHOICES, default=NEW_MEMBER)
+    group = models.CharField(max_length=40, blank=True)  # the policy's row that holds the budget of this invitation
+    until = models.DateField(null=True, blank=True)
+    reason = models.CharField(max_length=400, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     made = models.DateTimeField(default=timezone.now, editable=False)
     decided = models.DateTimeField(null=True)
@@ -129,6 +177,7 @@ class Rule(models.Model):
     expires = models.DateField(null=True, blank=True)
     purpose = models.CharField(max_length=120, default="*")
     paper_mode = models.BooleanField(default=False)
+    synthetic = models.BooleanField(default=True)
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "audience"], name="one_rule_per_audience")]
@@ -147,6 +196,7 @@ class Rule(models.Model):
             purpose=self.purpose,
             project=self.project.key,
             paper_mode=self.paper_mode,
+            synthetic=self.synthetic,
         )
 
     @classmethod
@@ -163,6 +213,7 @@ class Rule(models.Model):
             expires=rule.expires,
             purpose=rule.purpose,
             paper_mode=rule.paper_mode,
+            synthetic=rule.synthetic,
         )
 
 

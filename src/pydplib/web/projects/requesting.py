@@ -6,17 +6,45 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ALL, ANY, check_edit_rights, check_use
-from pydplib.web.projects.changing import Change, changing
+from pydplib.web.people.models import User
+from pydplib.web.projects.changing import ProjectChange, changing
 from pydplib.web.projects.fields import openable_fields
 from pydplib.web.projects.joining import check_have_role
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project, Rule
 from pydplib.web.projects.words import DASHBOARD
 
 Kind, State = AccessRequest.Kind, AccessRequest.State
+
+
+def requests_of(
+    project: Project, *, about: User | None = None
+) -> tuple[QuerySet[AccessRequest], QuerySet[AccessRequest]]:
+    """Return the open requests of a project, and those that have ended.
+
+    Args:
+        project: The project.
+        about: Only those that this user made or would gain by.
+    """
+    shown = AccessRequest.objects.filter(project=project).select_related("by").prefetch_related("approvals")
+    if about is not None:
+        shown = shown.filter(Q(by=about) | Q(beneficiary=about.username))
+    still_open = AccessRequest.State.OPEN
+    return shown.filter(state=still_open), shown.exclude(state=still_open)
+
+
+def has_voted(request: AccessRequest, user: User) -> bool:
+    """Return whether an owner has decided on a request."""
+    return request.approvals.filter(by=user).exists()
+
+
+def votes_on(request: AccessRequest) -> list[Approval]:
+    """Return what owners said to a request, in the order of time."""
+    return list(request.approvals.select_related("by").order_by("time"))
 
 
 def binding_row(project: Project, member: Any, *, on: dt.date | None = None) -> Rule | None:
@@ -123,13 +151,13 @@ def withdraw(actor: Any, request: AccessRequest) -> None:
         change.log.add("request.withdraw", found.key)
 
 
-def _asker(change: Change, actor: Any, kind: object) -> Member:
+def _asker(change: ProjectChange, actor: Any, kind: object) -> Member:
     check_use(change.role, "make_request")
     _check_none_open(change, actor, kind)
     return Member.objects.get(project=change.project, user=actor)
 
 
-def _check_none_open(change: Change, actor: Any, kind: object, **more: str) -> None:
+def _check_none_open(change: ProjectChange, actor: Any, kind: object, **more: str) -> None:
     mine = AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, state=State.OPEN, **more)
     if mine.exists():
         raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
@@ -142,7 +170,7 @@ def _is_own(project: Project, actor: Any, audience: str) -> bool:
 
 
 def _save(
-    change: Change, actor: Any, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
+    change: ProjectChange, actor: Any, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
 ) -> AccessRequest:
     if not reason.strip():
         raise ParameterError("Say why, in a sentence: the owners decide by it.")

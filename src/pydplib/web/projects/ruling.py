@@ -9,10 +9,12 @@ from typing import Any
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import GROUP, PolicyRule, can_edit_rights, check_edit_rights, check_use
 from pydplib.web.projects.allowances import raise_by
-from pydplib.web.projects.changing import Change, changing
+from pydplib.web.projects.changing import ProjectChange, changing
 from pydplib.web.projects.models import Member, Project, Rule
 
-COLUMNS = ("label", "fields", "filters", "epsilon_per_question", "budget", "expires", "purpose", "paper_mode")
+COLUMNS = (
+    "label", "fields", "filters", "epsilon_per_question", "budget", "expires", "purpose", "paper_mode", "synthetic"
+)  # fmt: skip
 _GROUP_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -144,7 +146,7 @@ def lower_dashboard_budget(actor: Any, project: Project, audience: str, budget: 
         change.log.add("policy.dashboard_budget", audience, before=before, after=budget)
 
 
-def _check_raises_nobody(change: Change, row: Rule, after: PolicyRule) -> None:
+def _check_raises_nobody(change: ProjectChange, row: Rule, after: PolicyRule) -> None:
     """A row that ends early no longer keeps a budget small: that is a raise too."""
     policy = change.project.policy
     rules = tuple(after if rule.audience == row.audience else rule for rule in policy.rules)
@@ -160,12 +162,12 @@ def _check_raises_nobody(change: Change, row: Rule, after: PolicyRule) -> None:
                 )
 
 
-def _fresh(rule: Rule, change: Change) -> Rule:
+def _fresh(rule: Rule, change: ProjectChange) -> Rule:
     found = Rule.objects.select_for_update().filter(pk=rule.pk, project=change.project).first()
     if found is None:
         raise ParameterError("This row was taken away in the meantime.")
     return found
 
 
-def _check_not_own(change: Change, actor: Any, row: Rule) -> None:
+def _check_not_own(change: ProjectChange, actor: Any, row: Rule) -> None:
     check_edit_rule(change.role, Member.objects.select_related("user").get(project=change.project, user=actor), row)

@@ -1,4 +1,4 @@
-"""Addresses of home, projects, members, policy and requests."""
+"""Addresses of projects, members, policy and requests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from django.urls import path
 from pydplib.web.projects import views_access, views_members, views_policy, views_projects, views_requests
 
 urlpatterns = [
-    path("", views_projects.home, name="home"),
     path("projects", views_projects.projects, name="projects"),
     path("projects/new", views_projects.new_project, name="project_new"),
     path("projects/<str:key>", views_projects.project, name="project"),

@@ -10,12 +10,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
-from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, ROLES, PolicyRule
-from pydplib.web.doors import door
+from pydplib.policy import GROUP, LABEL_MEANINGS, LABEL_WORDS, LABELS, OWNER, ROLES, PolicyRule
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_policy import DataSetBudgetForm, GroupForm, RuleForm
+from pydplib.web.projects.joining import membership_of
 from pydplib.web.projects.models import Member, Project, Rule
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.ruling import (
     add_group,
     can_edit_rule,
@@ -54,7 +55,7 @@ def policy(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "sees_all": sees_all,
         "can_edit": place.can("edit_policy"),
-        "roles": [role for name, role in ROLES.items() if name != "owner"],
+        "roles": [role for name, role in ROLES.items() if name != OWNER],
         "meanings": [(LABEL_WORDS[label].capitalize(), LABEL_MEANINGS[label]) for label in LABELS],
     }
     return render(request, "projects/policy.html", values)
@@ -136,7 +137,7 @@ def data_set_budget(request: HttpRequest) -> HttpResponse:
 
 
 def _own_place(request: HttpRequest) -> Member:
-    return Member.objects.select_related("user").get(project=request.project, user=request.user)
+    return membership_of(request.project, request.user)
 
 
 def _way(project: Project, here: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Pages: home, the list of projects, one project, make and edit one."""
+"""Pages: the list of projects, one project, make and edit one."""
 
 from __future__ import annotations
 
@@ -9,37 +9,20 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from pydplib.web.doors import door, hospital_owner, place_of, projects_of, signed_in
+from pydplib.web.people.permissions import hospital_owner, signed_in
 from pydplib.web.projects.creating import can_create_project, create_project, edit_project
 from pydplib.web.projects.forms import LATER, NewProjectForm, ProjectForm
-from pydplib.web.projects.home import alerts_of, card_of, low_budgets, news_of, recalls_of
-from pydplib.web.projects.invitations import invitations_for
+from pydplib.web.projects.joining import owners_of
 from pydplib.web.projects.models import Project
+from pydplib.web.projects.permissions import door, memberships
 from pydplib.web.projects.tabs import project_tabs
-
-
-@signed_in
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    """Show the user's projects, what is open in them and what to do next."""
-    cards = [card_of(project, place, request.user) for project, place in _places(request)]
-    values = {
-        "cards": cards,
-        "news": news_of(request.user, cards),
-        "alerts": alerts_of(cards),
-        "low_budgets": low_budgets(cards),
-        "recalls": recalls_of(request.user),
-        "invitations": invitations_for(request.user),
-        "can_create": can_create_project(request.user),
-    }
-    return render(request, "home.html", values)
 
 
 @signed_in
 @require_safe
 def projects(request: HttpRequest) -> HttpResponse:
     """List the user's projects."""
-    places = _places(request)
+    places = memberships(request)
     return render(request, "projects/list.html", {"places": places, "can_create": can_create_project(request.user)})
 
 
@@ -68,7 +51,7 @@ def project(request: HttpRequest) -> HttpResponse:
         "project": chosen,
         "tabs": project_tabs(request, "project"),
         "template_version": version,
-        "owners": chosen.members.filter(role="owner", user__is_active=True).select_related("user"),
+        "owners": owners_of(chosen),
         "can_edit": place.can("edit_policy"),
         "facts": _facts(chosen, version),
     }
@@ -90,11 +73,6 @@ def edit(request: HttpRequest) -> HttpResponse:
         return redirect("project", key=chosen.key)
     values = {"form": form, "project": chosen, "breadcrumb": _way(chosen, "Edit")}
     return render(request, "projects/edit.html", values, status=422 if form.is_bound else 200)
-
-
-def _places(request: HttpRequest) -> list[tuple[Project, Any]]:
-    mine = projects_of(request.user).select_related("hospital")
-    return [(item, place) for item in mine if (place := place_of(request, item)) is not None]
 
 
 def _facts(chosen: Project, version: Any) -> list[tuple[str, Any]]:

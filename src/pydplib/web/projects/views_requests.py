@@ -6,30 +6,32 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
-from pydplib.web.doors import door
 from pydplib.web.projects.changing import noting_refusals
 from pydplib.web.projects.deciding import approvals_that_count, beneficiaries, decide, takes_two
 from pydplib.web.projects.fields import titles_in
 from pydplib.web.projects.forms_requests import ASKING, DecisionForm, ProposeForm
-from pydplib.web.projects.independence import independent_owners
+from pydplib.web.projects.independence import independent_owners, is_alone
 from pydplib.web.projects.models import AccessRequest, Project
+from pydplib.web.projects.permissions import door
 from pydplib.web.projects.requesting import (
     ask_budget,
     ask_fields,
     ask_role,
     binding_row,
     closed_fields,
+    has_voted,
     propose_budget,
+    requests_of,
+    votes_on,
     withdraw,
 )
 from pydplib.web.projects.tabs import project_tabs
-from pydplib.web.projects.words import request_words
+from pydplib.web.projects.words import request_meaning, request_words
 
 _BADGES = {"withdrawn": "cancelled"}  # the design's "withdrawn" is a patient's consent
 
@@ -39,12 +41,10 @@ _BADGES = {"withdrawn": "cancelled"}  # the design's "withdrawn" is a patient's 
 def requests(request: HttpRequest) -> HttpResponse:
     """List requests: all of them for owners and officers, the own ones for others."""
     project, place = request.project, request.member
-    shown = AccessRequest.objects.filter(project=project).select_related("by").prefetch_related("approvals")
-    if not _sees_all(place):
-        shown = shown.filter(Q(by=request.user) | Q(beneficiary=request.user.username))
+    still_open, decided = requests_of(project, about=None if _sees_all(place) else request.user)
     titles = titles_in(project)
-    waiting = [_entry(item, titles) for item in shown.filter(state=AccessRequest.State.OPEN)]
-    page = Paginator(shown.exclude(state=AccessRequest.State.OPEN), 20).get_page(request.GET.get("page"))
+    waiting = [_entry(item, titles) for item in still_open]
+    page = Paginator(decided, 20).get_page(request.GET.get("page"))
     values = {
         "project": project,
         "tabs": project_tabs(request, "requests"),
@@ -109,10 +109,9 @@ def propose(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Proposed. It counts once a second owner agrees.")
             return redirect(f"/requests?project={project.key}")
-    others = project.members.filter(role="owner", user__is_active=True).exclude(user=request.user)
     values = {
         "form": form,
-        "alone": not others.exists(),
+        "alone": is_alone(project, request.user),
         "none_independent": not independent_owners(project, request.user.username),
         "project": project,
         "breadcrumb": _way(project, "Propose"),
@@ -186,6 +185,7 @@ def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, Any]:
     return {
         "item": item,
         "words": request_words(item, titles),
+        "meaning": request_meaning(item),
         "badge": _BADGES.get(item.state, item.state),
         "agreed": sum(word.agrees for word in item.approvals.all()),
     }
@@ -194,7 +194,7 @@ def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, Any]:
 def _shown(request: HttpRequest, item: AccessRequest) -> dict[str, Any]:
     project, place = request.project, request.member
     is_open = item.state == AccessRequest.State.OPEN
-    said = item.approvals.filter(by=request.user).exists()
+    said = has_voted(item, request.user)
     own = request.user.username in beneficiaries(project, item)
     events = [
         {
@@ -205,7 +205,7 @@ def _shown(request: HttpRequest, item: AccessRequest) -> dict[str, Any]:
             "icon": "check" if word.agrees else "ban",
             "tone": "good" if word.agrees else "danger",
         }
-        for word in item.approvals.select_related("by").order_by("time")
+        for word in votes_on(item)
     ]
     return {
         "item": item,

@@ -32,7 +32,7 @@ Draft = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FormResult:
     """A computed answer that is worth a place of its own.
 
     Args:
@@ -64,7 +64,7 @@ class FormState:
 
     answers: Draft
     items: list[dict[str, Any]] = field(repr=False)
-    results: list[Result] = field(repr=False)
+    results: list[FormResult] = field(repr=False)
     text: str = field(repr=False)
     errors: list[Remark]
     warnings: list[Remark]
@@ -189,15 +189,17 @@ def remark_on(template: Template, problem: Problem) -> Remark:
     return Remark(element_id(problem.path), ", ".join(words), problem.message, problem.severity)
 
 
-def results_of(template: Template, evaluation: Evaluation) -> list[Result]:
+def results_of(template: Template, evaluation: Evaluation) -> list[FormResult]:
     """Return the scores of a report: the overall one first, then those of each repetition."""
-    found: list[Result] = []
+    found: list[FormResult] = []
     for question, value, prefix in _computed_answers(template, evaluation.answers):
         function = question.computed.function if question.computed else ""
         if function not in _SCORES:
             continue
         shown = pirads.PHRASES.get(value, "") if isinstance(value, int) else ""
-        result = Result(prefix + question.text, answer_in_words(question, value), str(value) if shown else "", shown)
+        result = FormResult(
+            prefix + question.text, answer_in_words(question, value), str(value) if shown else "", shown
+        )
         found.insert(0, result) if function == "pirads_overall" else found.append(result)
     return found
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
 
 
-class ReportingConfig(AppConfig):
+class ReportingConfig(PlatformApp):
     """Registers the app under the short label ``reporting``."""
 
     name = "pydplib.web.reporting"
     label = "reporting"
+    registers: ClassVar = ("templating",)

@@ -14,7 +14,7 @@ MISSING = "–"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AnswerDifference:
     """One answer that differs.
 
     Args:
@@ -68,7 +68,7 @@ def answer_in_words(question: Question, value: Any) -> str:
     return f"{shown} {question.unit}" if question.unit else shown
 
 
-def differences(template: Template, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+def differences(template: Template, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[AnswerDifference]:
     """Return what differs between two sets of answers, computed fields included.
 
     Examples:
@@ -80,7 +80,7 @@ def differences(template: Template, old: Mapping[str, Any], new: Mapping[str, An
     after = _table(template, new)
     places = list(after) + [place for place in before if place not in after]
     return [
-        Difference(place, before.get(place, MISSING), after.get(place, MISSING))
+        AnswerDifference(place, before.get(place, MISSING), after.get(place, MISSING))
         for place in places
         if before.get(place) != after.get(place)
     ]

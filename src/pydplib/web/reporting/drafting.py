@@ -9,8 +9,10 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, TemplateError
 from pydplib.web.auditlog.writing import recorded
-from pydplib.web.intake.models import Patient
-from pydplib.web.intake.pseudonyms import nameless_patient, patient_for
+from pydplib.web.patients.models import Patient
+from pydplib.web.patients.pseudonyms import nameless_patient, patient_for
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Correction, Reading, Report
 
 
@@ -92,6 +94,22 @@ def keep_as_correction(report: Report, answers: dict[str, Any], *, user: Any) ->
             defaults={"answers": answers, "base_version": report.version, "changed_by": user},
         )
     return correction
+
+
+def rebase_correction(correction: Correction) -> None:
+    """Let a correction build on the report as it is now; what it is compared with from here on."""
+    Correction.objects.filter(pk=correction.pk).update(base_version=correction.report.version)
+
+
+def open_correction(report: Report, user: User) -> Correction | None:
+    """Return a user's unsigned correction of a report."""
+    return Correction.objects.filter(report=report, author=user).first()
+
+
+def corrections_of(project: Project, user: User, most: int = 10) -> list[Correction]:
+    """Return a user's unsigned corrections in a project."""
+    found = Correction.objects.filter(author=user, report__project=project)
+    return list(found.select_related("report", "report__patient")[:most])
 
 
 def discard_draft(report: Report, *, user: Any) -> None:

@@ -13,7 +13,9 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, TemplateError
 from pydplib.web.auditlog.writing import Log, recorded
-from pydplib.web.intake.pseudonyms import nameless_patient, patients_for
+from pydplib.web.patients.pseudonyms import nameless_patient, patients_for
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.differences import differences
 from pydplib.web.reporting.drafting import DraftConflict
 from pydplib.web.reporting.free_texts import NewText
@@ -77,6 +79,13 @@ def texts_for(project: Any, reader: Any, place: Any) -> QuerySet[FreeText]:
     if not place.can("manage_data"):
         waiting = waiting.filter(Q(department="") | Q(department=place.department))
     return waiting
+
+
+def readings_by(project: Project, reader: User) -> tuple[Reading | None, int]:
+    """Return what a reader has in hand, and how many texts they have read."""
+    mine = Reading.objects.filter(text__project=project, reader=reader)
+    in_hand = mine.filter(finished=None).exclude(number=Reading.JUDGE).first()
+    return in_hand, mine.exclude(finished=None).count()
 
 
 def claim_next(project: Any, reader: Any, place: Any) -> Reading | None:

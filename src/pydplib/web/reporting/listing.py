@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +13,10 @@ from django.db.models.fields.json import KeyTransform
 from django.http import Http404, HttpRequest
 
 from pydplib.capture import Question
+from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
 from pydplib.web.reporting.answering import headline
-from pydplib.web.reporting.models import Report
+from pydplib.web.reporting.models import Report, ReportVersion
 
 
 def sees_all(request: HttpRequest) -> bool:
@@ -43,6 +45,33 @@ def prior_report(request: HttpRequest, report: Report) -> Report | None:
     """Return the latest other signed report of the same patient that the member may see."""
     others = visible_reports(request).filter(patient=report.patient_id, state=Report.State.SIGNED)
     return others.exclude(pk=report.pk).select_related("template", "author").order_by("-signed").first()
+
+
+def draft_about(request: HttpRequest, patient: Patient) -> Report | None:
+    """Return a draft about a patient that the member may see."""
+    drafts = visible_reports(request).filter(patient=patient, state=Report.State.DRAFT)
+    return drafts.select_related("author").first()
+
+
+def drafts_of(request: HttpRequest, most: int = 10) -> list[Report]:
+    """Return the member's own drafts."""
+    drafts = visible_reports(request).filter(author=request.user, state=Report.State.DRAFT)
+    return list(drafts.select_related("patient")[:most])
+
+
+def listed(reports: QuerySet[Report]) -> QuerySet[Report]:
+    """Return reports as lists show them: the latest first, with author and patient."""
+    return reports.select_related("author", "patient").order_by("-changed", "-id")
+
+
+def reports_about(request: HttpRequest, patient: Patient | None) -> QuerySet[Report]:
+    """Return the reports about a patient that the member may see, as lists show them; none about nobody."""
+    return listed(Report.objects.none() if patient is None else visible_reports(request).filter(patient=patient))
+
+
+def version_of(report: Report, number: str) -> ReportVersion | None:
+    """Return one version of a report by what an address says."""
+    return report.versions.filter(number=number).first() if re.fullmatch("[0-9]{1,5}", number) else None
 
 
 class ReportFilter(forms.Form):

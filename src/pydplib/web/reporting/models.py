@@ -74,7 +74,7 @@ class Report(models.Model):
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.FORM)
     department = models.CharField(max_length=80, blank=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reports")
-    # The draft, or the signed state of `version`; never the person's identifier (intake.pseudonyms.set_apart).
+    # The draft, or the signed state of `version`; never the person's identifier (patients.pseudonyms.set_apart).
     answers = models.JSONField(default=dict)
     # The flat row of a signed report without identifiers (intake.recording.row_values), for data and snapshots.
     values = models.JSONField(default=dict)

@@ -10,11 +10,11 @@ from django.utils import timezone
 from pydplib.capture import Template, evaluate, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import Log, recorded
-from pydplib.web.intake.recording import new_data_version, row_values
+from pydplib.web.projects.changing import new_data_version
 from pydplib.web.reporting.answering import Remark, remark_on
 from pydplib.web.reporting.drafting import DraftConflict
 from pydplib.web.reporting.models import Correction, Report, ReportVersion
-from pydplib.web.reporting.templating import capturing_template
+from pydplib.web.reporting.templating import capturing_template, row_values
 
 
 class NotReady(DataError):

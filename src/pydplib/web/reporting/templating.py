@@ -5,15 +5,28 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pydplib.capture import Change, Group, Note, Problem, Template, compare, lint, questionnaire_from_fhir
+from pydplib.capture import (
+    Change,
+    Group,
+    Note,
+    Problem,
+    Template,
+    builtin,
+    columns_of,
+    compare,
+    lint,
+    questionnaire_from_fhir,
+)
 from pydplib.capture.model import Item
 from pydplib.errors import TemplateError
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web import hooks
+from pydplib.web.auditlog.writing import Log, recorded
+from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import TemplateVersion
 
@@ -78,6 +91,40 @@ def without_person(template: Template) -> Template:
                 yield item
 
     return dataclasses.replace(template, items=tuple(kept(template.items)), person="", max_reports_per_person=1)
+
+
+def row_values(template: Template, answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the flat row of clean answers for data and snapshots: no identifier, every other column, days as texts.
+
+    Examples:
+        >>> from pydplib.capture import builtin
+        >>> row_values(builtin("pirads-paper"), {"patient_id": "A 17", "age": 64})["age"]
+        64
+        >>> "patient_id" in row_values(builtin("pirads-paper"), {"patient_id": "A 17"})
+        False
+    """
+    return {name: answers.get(name) for name in value_columns(template)}
+
+
+def value_columns(template: Template) -> tuple[str, ...]:
+    """Return the columns of ``row_values``, in the order of the form."""
+    return tuple(
+        question.id
+        for question in columns_of(template)
+        if question.label != "identifier" and question.id != template.person
+    )
+
+
+def versions_of(project: Project, *, but: TemplateVersion | None = None) -> list[TemplateVersion]:
+    """Return the versions of a project's template, all or all but one."""
+    found = TemplateVersion.objects.filter(project=project)
+    return list(found if but is None else found.exclude(pk=but.pk))
+
+
+def version_before(version: TemplateVersion, *, since: str = "") -> TemplateVersion | None:
+    """Return the version to compare with: the one that was asked for by its key, else one before."""
+    others = TemplateVersion.objects.filter(project=version.project)
+    return others.filter(key=since).first() or others.filter(number__lt=version.number).first()
 
 
 def read_upload(data: bytes, *, version: str = "", current: Template | None = None) -> Upload:
@@ -172,6 +219,15 @@ def add_template(project: Project, template: Template, *, actor: Any, note: str 
         )
         log.add("template.add", made.key, number=made.number, template=template.id, version=template.version)
     return made
+
+
+@hooks.project_created.register
+def begin_with(project: Project, user: User, template: str, log: Log) -> None:
+    """Give a new project its first version, of a built-in template."""
+    version = TemplateVersion.objects.create(
+        project=project, number=1, definition=builtin(template).to_json(), made_by=user.username
+    )
+    log.add("template.create", version.key, project=project.key, number=1, template=template)
 
 
 def check_usable(template: Template) -> None:

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST
 
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
-from pydplib.web.intake.pseudonyms import find_patient
+from pydplib.web.patients.pseudonyms import find_patient, identifier_of
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.answering import read_fields, tidy
 from pydplib.web.reporting.desks import Desk, desk_of_correction, desk_of_report
 from pydplib.web.reporting.differences import differences
@@ -24,10 +24,11 @@ from pydplib.web.reporting.drafting import (
     discard_correction,
     discard_draft,
     keep_as_correction,
+    rebase_correction,
     start_report,
 )
 from pydplib.web.reporting.forming import answer_autosave, answer_form, show_form
-from pydplib.web.reporting.listing import check_visible, prior_report, visible_reports
+from pydplib.web.reporting.listing import check_visible, draft_about, prior_report
 from pydplib.web.reporting.models import Correction, Report
 from pydplib.web.reporting.signing import correct_report, sign_report
 from pydplib.web.reporting.words import report_words
@@ -100,8 +101,7 @@ def _open_draft(request: HttpRequest, person: str, identifier: str) -> Report | 
         patient = find_patient(request.project, {person: identifier})
     except DataError:
         return None
-    drafts = visible_reports(request).filter(patient=patient, state=Report.State.DRAFT)
-    return drafts.select_related("author").first() if patient else None
+    return draft_about(request, patient) if patient else None
 
 
 @door("capture", of=Report)
@@ -160,8 +160,7 @@ def _desk(request: HttpRequest, report: Report) -> Desk:
     }
     if desk.kind == "report" and report.state == Report.State.DRAFT and report.author_id == request.user.pk:
         # Who typed it sees it until it is signed: a mistyped number makes another patient.
-        found = report.patient.identifiers.filter(field=report.template.template.person).first()
-        desk.beside["typed"] = found.value if found else ""
+        desk.beside["typed"] = identifier_of(report.patient, report.template.template.person)
     if prior is not None:
         if request.method == "GET":
             record(request.user, "report.look", prior.key, project=request.project, page="prior")
@@ -224,7 +223,7 @@ def _finish(request: HttpRequest, desk: Desk, revision: int) -> str:
     correction: Correction = desk.holder
     if correction.base_version != report.version:
         # Shown once: the page says what the other correction changed; signing again builds on it.
-        Correction.objects.filter(pk=correction.pk).update(base_version=report.version)
+        rebase_correction(correction)
         raise DraftConflict(
             "Somebody else corrected this report while you were writing. Look at the differences, then sign again."
         )

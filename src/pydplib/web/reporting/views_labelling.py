@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.agreeing import agreement_of
 from pydplib.web.reporting.desks import Desk, desk_of_reading
 from pydplib.web.reporting.forming import answer_autosave, answer_form, show_form
@@ -26,6 +26,7 @@ from pydplib.web.reporting.labelling import (
     open_judgement,
     progress_of,
     reader_differences,
+    readings_by,
     readings_of,
     texts_for,
 )
@@ -82,12 +83,12 @@ class TextsForm(forms.Form):
 @door("capture")
 def labelling(request: HttpRequest) -> HttpResponse:
     """Show the queue: how far it is, what the reader has in hand, and the next one to take."""
-    mine = Reading.objects.filter(text__project=request.project, reader=request.user)
+    in_hand, done = readings_by(request.project, request.user)
     owner = request.member.can("manage_data")
     values = {
         "waiting": texts_for(request.project, request.user, request.member).count(),
-        "open_reading": mine.filter(finished=None).exclude(number=Reading.JUDGE).first(),
-        "read": mine.exclude(finished=None).count(),
+        "open_reading": in_hand,
+        "read": done,
         "owner": owner,
         "version": request.project.template_version,
     }

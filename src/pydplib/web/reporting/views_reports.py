@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -14,12 +13,21 @@ from django.views.decorators.http import require_POST
 from pydplib.capture import pirads, response_to_fhir
 from pydplib.errors import DataError, ParameterError
 from pydplib.web.auditlog.writing import record
-from pydplib.web.doors import door
-from pydplib.web.intake.erasing import by_short_id
-from pydplib.web.intake.pseudonyms import find_patient
+from pydplib.web.patients.pseudonyms import by_short_id, find_patient
 from pydplib.web.projects.door import check_flow_for
-from pydplib.web.reporting.listing import ReportFilter, check_visible, sees_all, visible_reports
-from pydplib.web.reporting.models import Correction, Report
+from pydplib.web.projects.permissions import door
+from pydplib.web.reporting.drafting import corrections_of, open_correction
+from pydplib.web.reporting.listing import (
+    ReportFilter,
+    check_visible,
+    drafts_of,
+    listed,
+    reports_about,
+    sees_all,
+    version_of,
+    visible_reports,
+)
+from pydplib.web.reporting.models import Report
 from pydplib.web.reporting.templating import capturing_template
 from pydplib.web.reporting.views_form import PatientForm
 from pydplib.web.reporting.words import history, report_words
@@ -31,8 +39,7 @@ PER_PAGE = 25
 def reports(request: HttpRequest) -> HttpResponse:
     """List reports: the user's drafts on top, then all that fit the filters."""
     filters = ReportFilter(request.GET, request=request)
-    found = filters.apply(visible_reports(request)).select_related("author", "patient")
-    page = Paginator(found.order_by("-changed", "-id"), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(listed(filters.apply(visible_reports(request))), PER_PAGE).get_page(request.GET.get("page"))
     values = _list_values(request, filters) | _rows(page, filters)
     _note(request, "reports.look", values, filters=filters.used)
     return render(request, "reporting/reports.html", values)
@@ -45,16 +52,14 @@ def report_find(request: HttpRequest) -> HttpResponse:
     version = request.project.template_version
     person = version.template.person if version else ""
     form = PatientForm(request.POST)
-    found = Report.objects.none()
+    patient = None
     if person and form.is_valid():
         try:
             patient = find_patient(request.project, {person: form.cleaned_data["identifier"]})
         except DataError:
             patient = None
         patient = patient or by_short_id(request.project, form.cleaned_data["identifier"])
-        if patient is not None:
-            found = visible_reports(request).filter(patient=patient).select_related("author", "patient")
-    page = Paginator(found.order_by("-changed", "-id"), 200).get_page(1)
+    page = Paginator(reports_about(request, patient), 200).get_page(1)
     filters = ReportFilter({}, request=request)
     values = _list_values(request, filters) | _rows(page, filters) | {"searched": True}
     _note(request, "reports.find", values)
@@ -82,14 +87,12 @@ def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
 
 
 def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, Any]:
-    drafts = visible_reports(request).filter(author=request.user, state=Report.State.DRAFT)
-    corrections = Correction.objects.filter(author=request.user, report__project=request.project)
     version = request.project.template_version
     return {
         "filters": filters,
         "score": filters.question,
-        "drafts": drafts.select_related("patient")[:10],
-        "corrections": corrections.select_related("report", "report__patient")[:10],
+        "drafts": drafts_of(request),
+        "corrections": corrections_of(request.project, request.user),
         "finder": PatientForm() if version and version.template.person else None,
         "version": version,
         "sees_all": sees_all(request),
@@ -104,7 +107,7 @@ def report(request: HttpRequest) -> HttpResponse:
     number = request.GET.get("version", "")
     version = None
     if number:
-        version = shown.versions.filter(number=number).first() if re.fullmatch("[0-9]{1,5}", number) else None
+        version = version_of(shown, number)
         if version is None:
             raise Http404
     record(request.user, "report.look", shown.key, project=request.project, version=number or shown.version)
@@ -117,7 +120,7 @@ def report(request: HttpRequest) -> HttpResponse:
             "shown_number": version.number if version else shown.version,
             "fhir_r4": f"/reports/{shown.key}/fhir?release=R4",
             "fhir_r5": f"/reports/{shown.key}/fhir?release=R5",
-            "correction": Correction.objects.filter(report=shown, author=request.user).first(),
+            "correction": open_correction(shown, request.user),
         }
     return render(request, "reporting/report.html", values)
 

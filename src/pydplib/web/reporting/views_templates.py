@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
-from pydplib.web.doors import door
+from pydplib.web.projects.permissions import door
 from pydplib.web.reporting.answering import form_state
 from pydplib.web.reporting.example import example_answers
 from pydplib.web.reporting.models import TemplateVersion
@@ -23,6 +23,8 @@ from pydplib.web.reporting.templating import (
     add_template,
     read_upload,
     use_template,
+    version_before,
+    versions_of,
     without_person,
 )
 from pydplib.web.reporting.tree import build_tree
@@ -35,7 +37,7 @@ FORMATS = {
 }
 
 
-class UploadForm(forms.Form):
+class TemplateUploadForm(forms.Form):
     """A template file, or its text, or one of ours."""
 
     file = forms.FileField(
@@ -70,6 +72,16 @@ class UploadForm(forms.Form):
             raise forms.ValidationError(f"A template has at most {MOST_BYTES // 1000} kB. Is this the right file?")
         return values
 
+    def with_text_of_file(self) -> TemplateUploadForm:
+        """Return the form with the text of an uploaded file, which a browser would not send again, to be corrected."""
+        file = self.cleaned_data.get("file")
+        if not file:
+            return self
+        file.seek(0)
+        filled = TemplateUploadForm({**self.data.dict(), "text": file.read().decode("utf-8", "replace"), "builtin": ""})
+        filled.is_valid()
+        return filled
+
     def data_of_template(self) -> bytes:
         """Return what was given, as a file."""
         values = self.cleaned_data
@@ -82,7 +94,7 @@ class UploadForm(forms.Form):
 @door("read_templates")
 def templates(request: HttpRequest) -> HttpResponse:
     """List the versions of the project's template."""
-    versions = TemplateVersion.objects.filter(project=request.project)
+    versions = versions_of(request.project)
     values = {"versions": versions, "may_edit": request.member.can("edit_templates")}
     return render(request, "reporting/templates.html", values)
 
@@ -92,7 +104,7 @@ def template(request: HttpRequest) -> HttpResponse:
     """Show one version: its tree, what the linter says, and what a report would read like."""
     version: TemplateVersion = request.target
     shown = version.template
-    others = TemplateVersion.objects.filter(project=request.project).exclude(pk=version.pk)
+    others = versions_of(request.project, but=version)
     values = _shown(shown) | {
         "version": version,
         "others": others,
@@ -117,9 +129,7 @@ def _shown(shown: Template) -> dict[str, Any]:
 def template_difference(request: HttpRequest) -> HttpResponse:
     """Say what changed from one version to another."""
     version: TemplateVersion = request.target
-    other = TemplateVersion.objects.filter(project=request.project, key=request.GET.get("since", "")).first()
-    if other is None:
-        other = TemplateVersion.objects.filter(project=request.project, number__lt=version.number).first()
+    other = version_before(version, since=request.GET.get("since", ""))
     values = {
         "version": version,
         "other": other,
@@ -161,7 +171,7 @@ def template_new(request: HttpRequest) -> HttpResponse:
     compared = current.template if current else None
     if request.method == "POST" and "accept" in request.POST:
         return _accept(request, compared)
-    form = UploadForm(request.POST or None, request.FILES or None)
+    form = TemplateUploadForm(request.POST or None, request.FILES or None)
     values: dict[str, Any] = {
         "form": form,
         "current": current,
@@ -171,13 +181,14 @@ def template_new(request: HttpRequest) -> HttpResponse:
         try:
             upload = read_upload(form.data_of_template(), version=form.cleaned_data["version"], current=compared)
         except TemplateError as error:
-            form.add_error(None, str(error))
+            values["form"] = form.with_text_of_file()
+            values["form"].add_error(None, str(error))
         else:
             return render(request, "reporting/template_preview.html", values | _preview(upload, form))
     return render(request, "reporting/template_new.html", values, status=422 if form.is_bound else 200)
 
 
-def _preview(upload: Upload, form: UploadForm) -> dict[str, Any]:
+def _preview(upload: Upload, form: TemplateUploadForm) -> dict[str, Any]:
     return _shown(upload.template) | {
         "upload": upload,
         "errors": [problem for problem in upload.problems if problem.severity == "error"],
@@ -194,7 +205,7 @@ def _accept(request: HttpRequest, compared: Template | None) -> HttpResponse:
             request.project, upload.template, actor=request.user, note=request.POST.get("note", "").replace("\0", "")
         )
     except TemplateError as error:
-        form = UploadForm()
+        form = TemplateUploadForm()
         return render(request, "reporting/template_new.html", {"form": form, "refused": str(error)}, status=422)
     messages.success(request, f"Version {upload.template.version} is in use for new reports from now on.")
     return redirect("template", key=made.key)

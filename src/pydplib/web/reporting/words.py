@@ -7,14 +7,14 @@ from typing import Any
 
 from pydplib.capture import Group, Template, evaluate
 from pydplib.capture.model import Item
-from pydplib.web.reporting.answering import Result, results_of
-from pydplib.web.reporting.differences import Difference, answer_in_words, differences, singular
+from pydplib.web.reporting.answering import FormResult, results_of
+from pydplib.web.reporting.differences import AnswerDifference, answer_in_words, differences, singular
 from pydplib.web.reporting.models import Report, ReportVersion
 from pydplib.web.reporting.templating import capturing_template
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FormSection:
     """A group with its answers in words."""
 
     title: str
@@ -22,31 +22,31 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class FormWords:
     """A report as pages show it."""
 
     text: str = field(repr=False)
-    results: list[Result] = field(repr=False)
-    sections: list[Section] = field(repr=False)
+    results: list[FormResult] = field(repr=False)
+    sections: list[FormSection] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FormStep:
     """One version of the history, with what it changed."""
 
     version: ReportVersion
-    changes: list[Difference] = field(repr=False)
+    changes: list[AnswerDifference] = field(repr=False)
 
 
-def report_words(report: Report, version: ReportVersion | None = None) -> Words:
+def report_words(report: Report, version: ReportVersion | None = None) -> FormWords:
     """Return a signed report in words: the given version, or the latest."""
     shown = version or report.versions.select_related("template").first()
     template = capturing_template(shown.template)
     evaluation = evaluate(template, shown.answers, purpose="draft")
-    return Words(shown.text, results_of(template, evaluation), sections(template, evaluation.answers))
+    return FormWords(shown.text, results_of(template, evaluation), sections(template, evaluation.answers))
 
 
-def sections(template: Template, answers: dict[str, Any]) -> list[Section]:
+def sections(template: Template, answers: dict[str, Any]) -> list[FormSection]:
     """Return the answers of a report by group; repetitions are groups of their own.
 
     Examples:
@@ -54,7 +54,7 @@ def sections(template: Template, answers: dict[str, Any]) -> list[Section]:
         >>> [part.title for part in sections(builtin("pirads-2.1"), {"age": 64, "lesion": [{"size": 9}]})]
         ['Clinical facts', 'Lesion 1']
     """
-    found: list[Section] = []
+    found: list[FormSection] = []
 
     def walk(items: tuple[Item, ...], table: dict[str, Any], title: str) -> None:
         own = [
@@ -63,7 +63,7 @@ def sections(template: Template, answers: dict[str, Any]) -> list[Section]:
             if not isinstance(item, Group) and table.get(item.id) is not None
         ]
         if own:
-            found.append(Section(title, own))
+            found.append(FormSection(title, own))
         for item in items:
             if isinstance(item, Group):
                 if not item.repeats:
@@ -75,12 +75,12 @@ def sections(template: Template, answers: dict[str, Any]) -> list[Section]:
     return found
 
 
-def history(report: Report) -> list[Step]:
+def history(report: Report) -> list[FormStep]:
     """Return all signed versions, the latest first, each with its differences to the one before."""
     versions = list(report.versions.select_related("author", "template").order_by("number"))
     steps = []
     for before, version in zip([None, *versions], versions, strict=False):
         template = capturing_template(version.template)
         changes = differences(template, before.answers, version.answers) if before else []
-        steps.append(Step(version, changes))
+        steps.append(FormStep(version, changes))
     return steps[::-1]

@@ -22,7 +22,7 @@ from pydplib.web.analyses.offering import offer_for
 from pydplib.web.analyses.pricing import quote
 from pydplib.web.analyses.questions import check_cells
 from pydplib.web.analyses.seeing import check_concerns, check_see, is_own, payer_for, visible
-from pydplib.web.api.doors import entry
+from pydplib.web.api.permissions import entry
 from pydplib.web.api.questions import (
     AskIn,
     PayIn,

@@ -10,7 +10,7 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from pydplib.errors import ParameterError
-from pydplib.web.api.doors import entry
+from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply
 from pydplib.web.attacks import running
 from pydplib.web.attacks.giving import Given, given_to_all, if_all_is_spent
@@ -32,6 +32,7 @@ class GivenOut(BaseModel):
     most_success: float
     questions: int
     tables: list[str]
+    synthetic: list[str]  # synthetic tables that it has bought: their loss is part of epsilon
 
     @classmethod
     def of(cls, given: Given) -> GivenOut:
@@ -45,6 +46,7 @@ class GivenOut(BaseModel):
             most_success=given.bound,
             questions=given.questions,
             tables=[export.key for export in given.exports],
+            synthetic=[row.key for row in given.synthetic],
         )
 
 

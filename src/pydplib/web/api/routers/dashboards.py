@@ -15,7 +15,7 @@ from pydplib.web.analyses.asking import answer_bytes
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.receiving import receive
 from pydplib.web.analyses.seeing import decision_for
-from pydplib.web.api.doors import entry
+from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import AgreeIn, ReleaseOut, answers, reply
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
 from pydplib.web.dashboards.showing import can_view, offer_of, releases_for, visible

@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from pydplib.errors import ParameterError
 from pydplib.schema import Schema
-from pydplib.web.api.doors import entry
+from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import answers, reply
 from pydplib.web.auditlog.writing import record
 from pydplib.web.exports import releasing, running, storing
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import Plan, check_plan
+from pydplib.web.exports.planning import ExportPlan, check_plan
 from pydplib.web.exports.results import certificate_of
 from pydplib.web.projects.models import Project
 
@@ -132,7 +132,7 @@ def run_export(request: HttpRequest, key: str) -> HttpResponse:
     item: Export = request.target
     if item.state not in (Export.State.DRAFT, Export.State.READY) and not running.is_stalled(item):
         raise ParameterError("This export is being made, or was released or discarded: it cannot be made again.")
-    check_plan(Plan.from_dict(item.plan), Schema.from_json(item.snapshot.schema))
+    check_plan(ExportPlan.from_dict(item.plan), Schema.from_json(item.snapshot.schema))
     running.start(item)
     item.refresh_from_db()
     return reply(ExportOut.of(item, own=True))

@@ -15,6 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from pydplib._version import __version__
+from pydplib.policy import Power
 from pydplib.web.design import values, ways
 from pydplib.web.design.badges import Badge, Tone, badge_for
 from pydplib.web.design.rendering import component
@@ -36,6 +37,13 @@ register.simple_tag(ways.pagination, takes_context=True)
 register.filter(values.epsilon)
 register.filter(values.epsilon_left)
 register.filter(values.short_id)
+
+
+@register.filter
+def can(member: Any, power: Power) -> bool:
+    """Return whether a member's role has a power: ``{% if place|can:"ask" %}``."""
+    return bool(member.can(power))
+
 
 THEME_COOKIE = "pydplib_theme"
 _PARTS = re.compile(r"(?<=_)(?!_)|(?<=[a-z])(?=[A-Z])")

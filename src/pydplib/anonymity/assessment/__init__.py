@@ -1,0 +1,1 @@
+"""What a table gives away and what it is still good for: verification, risk, utility, advice."""

@@ -1,0 +1,1 @@
+"""Audits: does a mechanism keep the epsilon it claims?"""

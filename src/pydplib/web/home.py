@@ -1,0 +1,229 @@
+"""The home page: a card per project with what to do next, news about requests, alerts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pydplib.errors import LedgerError
+from pydplib.policy import GROUP, roles_with
+from pydplib.web.analyses.budgets import WORRY, BudgetState, all_purses, own_purse
+from pydplib.web.auditlog.alerts import Alert, repeated_refusals
+from pydplib.web.exports.releasing import recalls_for
+from pydplib.web.people.permissions import signed_in
+from pydplib.web.projects.creating import can_create_project
+from pydplib.web.projects.fields import titles_in
+from pydplib.web.projects.invitations import invitations_for
+from pydplib.web.projects.models import AccessRequest, Member, Project
+from pydplib.web.projects.permissions import memberships
+from pydplib.web.projects.words import request_words
+from pydplib.web.synthetic import tables
+
+NEWS_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """One thing to do next."""
+
+    text: str
+    url: str
+    icon: str
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a member has left, for the bar on the card."""
+
+    spent: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A project on the home page.
+
+    Args:
+        project: The project.
+        place: The user's place in it, as it counts now.
+        open_requests: Requests that the user decides, or made.
+        steps: What to do next.
+        setup: Steps until the project is ready, for owners of a young one; empty once all are done.
+        budget: What is left to spend; none where nothing is counted.
+    """
+
+    project: Project
+    place: Member
+    open_requests: int
+    steps: list[NextStep]
+    setup: list[NextStep] = field(default_factory=list)
+    budget: Budget | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether the user decides on requests."""
+        return self.place.can("decide_requests")
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A request that was decided and concerns the user."""
+
+    request: AccessRequest
+    words: str
+    reason: str
+
+
+def card_of(project: Project, place: Member, user: Any) -> Card:
+    """Return the card of a project."""
+    waiting = AccessRequest.objects.filter(project=project, state=AccessRequest.State.OPEN)
+    if place.can("decide_requests"):
+        count = waiting.exclude(approvals__by=user).count()
+    else:
+        count = waiting.filter(by=user).count()
+    setup = _setup(project) if place.can("edit_policy") else []
+    if all(step.done for step in setup):
+        setup = []
+    steps = [step for step in _next_steps(project, place, count) if not (setup and step.icon == "upload")]
+    return Card(project, place, count, steps, setup, _budget(project, place, user))
+
+
+def _budget(project: Project, place: Member, user: Any) -> Budget | None:
+    """Return the bar of those who ask; owners and officers see all budgets on their own page."""
+    if place.can("read_all_ledgers") or place.preview:
+        return None
+    try:
+        purse = own_purse(project, user, place)
+    except LedgerError:  # said on the page of the budget
+        return None
+    return None if purse is None else Budget(purse.spent, purse.total)
+
+
+def low_budgets(cards: list[Card]) -> list[tuple[Card, Any]]:
+    """Return budgets of which most is spent: the own ones, and for owners and officers everybody's."""
+    found: list[tuple[Card, Any]] = []
+    for card in cards:
+        if card.place.can("read_all_ledgers"):
+            try:
+                purses, whole = all_purses(card.project)
+            except LedgerError:
+                continue
+            found += [(card, purse) for purse in (whole, *purses) if purse.is_low]
+        elif card.budget is not None and card.budget.spent >= WORRY * card.budget.total:
+            found.append((card, BudgetState("Your organisation", card.budget.spent, card.budget.total)))
+    return found
+
+
+def _next_steps(project: Project, place: Member, open_requests: int) -> Iterator[NextStep]:
+    def step(text: str, name: str, icon: str) -> NextStep:
+        return NextStep(text, f"{reverse(name)}?project={project.key}", icon)
+
+    if place.can("decide_requests") and open_requests:
+        words = "Decide one request" if open_requests == 1 else f"Decide {open_requests} requests"
+        yield step(words, "requests", "inbox")
+    if place.can("capture") and not place.can("manage_data"):
+        yield step("Write a report", "reports", "file-text")
+        yield step("Label free-text reports", "labelling", "tag")
+    if place.can("manage_data"):
+        yield step("Import records", "import", "upload")
+        yield step("Look at the policy", "policy", "shield")
+    if place.can("ask") and _has_snapshot(project):  # before, there is nothing to ask
+        yield step("Ask for statistics", "analyses", "chart-column")
+    if place.can("make_request"):
+        yield step("See what you get", "access", "eye")
+        yield step("Ask for more", "requests", "send")
+    if place.can("read_log") and not place.can("see_raw"):
+        yield step("Read the audit log", "audit", "scroll-text")
+        yield step("Privacy rights of patients", "privacy_rights", "scale")
+
+
+def _setup(project: Project) -> list[NextStep]:
+    where = f"?project={project.key}"
+    members = reverse("members", kwargs={"key": project.key})
+    owners = Member.objects.filter(project=project, role__in=roles_with("edit_policy")).count()
+    return [
+        NextStep("Choose a report template", reverse("templates") + where, "list-tree", project.templates.exists()),
+        NextStep("Add the people who take part", members, "users", project.members.count() > 1),
+        NextStep("Name a second owner: raising a budget takes two", members, "key-round", owners > 1),
+        NextStep("Bring in records, by form or import", reverse("import") + where, "upload", project.data_version > 0),
+        NextStep("Publish a snapshot for partners", reverse("snapshots") + where, "layers", _has_snapshot(project)),
+    ]
+
+
+def _has_snapshot(project: Project) -> bool:
+    return bool(project.snapshots.filter(published__isnull=False).exists())
+
+
+def news_of(user: Any, cards: list[Card]) -> list[News]:
+    """Return what was decided lately and concerns the user: asked by them, about them, or their audience's rights."""
+    since = timezone.now() - dt.timedelta(days=NEWS_DAYS)
+    places = {card.project.pk: card for card in cards}
+    decided = (
+        AccessRequest.objects.filter(project__in=places, decided__gte=since)
+        .exclude(state=AccessRequest.State.WITHDRAWN)
+        .select_related("project", "by")
+        .prefetch_related("approvals")
+        .order_by("-decided")
+    )
+    titles: dict[int, dict[str, str]] = {}
+    found = []
+    for request in decided:
+        if not _concerns(request, places[request.project_id].place, user):
+            continue
+        if request.project_id not in titles:
+            titles[request.project_id] = titles_in(request.project)
+        last = max(request.approvals.all(), key=lambda word: word.time, default=None)
+        mine = request.by_id == user.pk
+        found.append(
+            News(request, request_words(request, titles[request.project_id]), last.reason if last and mine else "")
+        )
+    return found[:10]
+
+
+def _concerns(request: AccessRequest, place: Member, user: Any) -> bool:
+    if request.by_id == user.pk or request.beneficiary == user.username:
+        return True
+    audiences = {place.role, *(GROUP + name for name in place.groups)}
+    return request.state == AccessRequest.State.APPROVED and request.beneficiary in audiences
+
+
+def recalls_of(user: Any) -> list[tuple[str, Any, str]]:
+    """Return anonymized and synthetic tables that their owner has withdrawn and of which the user has a copy.
+
+    Each comes with the address where the user says that the copies are deleted.
+    """
+    exports = [(export.title, export, reverse("export_deleted", args=[export.key])) for export in recalls_for(user)]
+    drawn = [(str(row), row, reverse("synthetic_deleted", args=[row.key])) for row in tables.recalls_for(user)]
+    return exports + drawn
+
+
+def alerts_of(cards: list[Card]) -> list[tuple[Card, Alert]]:
+    """Return repeated refusals in the projects whose log the user may read."""
+    watched = {card.project.key: card for card in cards if card.place.can("read_log")}
+    return [(watched[alert.project], alert) for alert in repeated_refusals(watched)] if watched else []
+
+
+@signed_in
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Show the user's projects, what is open in them and what to do next."""
+    cards = [card_of(project, member, request.user) for project, member in memberships(request)]
+    values = {
+        "cards": cards,
+        "news": news_of(request.user, cards),
+        "alerts": alerts_of(cards),
+        "low_budgets": low_budgets(cards),
+        "recalls": recalls_of(request.user),
+        "invitations": invitations_for(request.user),
+        "can_create": can_create_project(request.user),
+    }
+    return render(request, "home.html", values)

@@ -1,0 +1,1 @@
+"""Patients under pseudonyms: who is behind a report, and what names them."""

@@ -1,0 +1,104 @@
+"""Who may open the pages of a project: the role decides, by a power of ``pydplib.policy``.
+
+Use one decorator per view::
+
+    @door("capture", of=Report)     # /reports/<key>: the report's project decides; foreign ones are not found
+    @door("see_raw")                # /data: the current project (?project=KEY, or the one chosen last)
+
+The view finds ``request.project``, ``request.member`` (with the role as it counts now) and ``request.target`` (the
+object of the address). Pages outside of projects: ``pydplib.web.people.permissions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Case, IntegerField, Model, Value, When
+from django.http import Http404, HttpRequest, HttpResponse
+
+from pydplib.errors import PolicyError
+from pydplib.policy import Power, can_use, check_use
+from pydplib.web.auditlog.refusals import note
+from pydplib.web.people.permissions import Door, View, guarded_view, route_of, second_factor_detour
+from pydplib.web.people.second_factor import is_guarded
+from pydplib.web.projects.models import Member, Project
+
+
+def door(power: Power, *, of: type[Model] | None = None, recent: bool = False) -> Callable[[View], View]:
+    """Let those members of the project in whose role has ``power``; who is not a member finds nothing.
+
+    Args:
+        power: The power of ``pydplib.policy``.
+        of: The model that the address names by ``<key>``; it is a project or has one. Without it: the current project.
+        recent: Ask for the password again if it was not given in the last minutes.
+    """
+
+    def check(request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse | None:
+        target = None if of is None else find(of, kwargs.pop("key"))
+        project = current_project(request) if target is None else getattr(target, "project", target)
+        member = member_in(request, project)
+        if member is None:
+            note_stranger(request, project)
+            raise Http404
+        request.target, request.project, request.member = target, project, member  # type: ignore[attr-defined]
+        check_use(member.role, power)
+        if member.preview and request.method not in ("GET", "HEAD"):
+            raise PolicyError(f"You are looking as {member.title}: nothing can be changed. Leave the preview first.")
+        return second_factor_detour(request) if is_guarded(member.role) else None
+
+    return lambda view: guarded_view(view, Door("project", power, recent), check)
+
+
+def find(model: type[Model], key: str) -> Any:
+    """Return the object of an address, or raise ``Http404``."""
+    try:
+        return model._default_manager.get(key=key)
+    except (model.DoesNotExist, ValueError):  # no database holds some texts
+        raise Http404 from None
+
+
+def current_project(request: HttpRequest) -> Any:
+    """Return the project of ``?project=KEY``, else the one chosen last, else the first one of their own hospital."""
+    mine = projects_of(request.user)
+    asked = (request.GET.get("project") or request.POST.get("project") or "").replace("\0", "?")
+    if asked:
+        chosen = mine.filter(key=asked).first()
+        if chosen is None:
+            note_stranger(request, Project.objects.filter(key=asked).first())
+            raise Http404
+        request.session["project"] = chosen.key
+        return chosen
+    chosen = mine.filter(key=request.session.get("project", "")).first() or mine.first()
+    if chosen is None:
+        raise Http404
+    return chosen
+
+
+def projects_of(user: Any) -> Any:
+    """Return the projects in which a user has a place; their own hospital first: others cannot push in front."""
+    home = Case(When(hospital=user.hospital_id, then=Value(0)), default=Value(1), output_field=IntegerField())
+    return Project.objects.filter(Member.is_current("members__"), members__user=user).order_by(home, "name", "id")
+
+
+def member_in(request: HttpRequest, project: Any) -> Member | None:
+    """Return the user's membership as it is now, in a preview with the role that is tried; none for strangers."""
+    member = Member.objects.filter(project=project, user_id=request.user.pk).first()
+    if member is None:
+        return None
+    preview = request.session.get("preview") or {}
+    if preview.get("project") == project.key and can_use(member.role, "edit_policy"):
+        return Member.as_role(preview["role"], preview=True)
+    return member
+
+
+def memberships(request: HttpRequest) -> list[tuple[Project, Member]]:
+    """Return the user's projects, each with the membership as it counts now."""
+    mine = projects_of(request.user).select_related("hospital")
+    return [(each, member) for each in mine if (member := member_in(request, each)) is not None]
+
+
+def note_stranger(request: HttpRequest, project: Any) -> None:
+    """Tell the owners of a project in their log that somebody tried who has no place in it."""
+    if project is not None:
+        note(request.user, "door.refuse", route_of(request), project=project, reason="Not a member of this project.")

@@ -1,0 +1,15 @@
+"""Further tables as a Django app."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydplib.web.hooks import PlatformApp
+
+
+class TablesConfig(PlatformApp):
+    """Registers the app under the short label ``tables``."""
+
+    name = "pydplib.web.tables"
+    label = "tables"
+    registers: ClassVar = ("declared",)
