@@ -25,7 +25,7 @@ from pydplib.receipt import Receipt
 from pydplib.release import Price, Question, Release, Session
 from pydplib.release.joint_purchases import judged_loss
 from pydplib.release.prices import Accuracy
-from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN, words_of
+from pydplib.release.words import TOGETHER, words_of
 from pydplib.web.analyses.models import Analysis, scope_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
@@ -260,7 +260,7 @@ def keep(
 
 def part_of(release: Release) -> str:
     """Return which question of tables that were bought together a release answers; empty for a release of its own."""
-    if release.mechanism not in (MEASURED, MEASURED_GAUSSIAN):
+    if release.mechanism not in TOGETHER:
         return ""
     return part_name(release.question)
 
