@@ -348,7 +348,7 @@ def sum_margin(terms: tuple[Term, ...], miss: float, pairs: tuple[PairTerm, ...]
     therefore at most 3 % too wide, and never too narrow. Gaussian quantiles would be: few Laplace noises have far
     heavier tails. Noise shaped for two tables enters by its continuous law with the exact variance
     (``PairTerm.transform``); half a step is added, because the noise itself is whole. For that part no bound is
-    proved: replays of the noise show that such margins cover what they say (``tests/unit/release/test_pair_tables.py``).
+    proved: replays show that such margins cover what they say (``tests/unit/release/test_pair_tables.py``).
 
     Args:
         terms: Independent noises.
