@@ -73,6 +73,9 @@ MOST_CELLS = 2_000
 MOST_PAIRS = 4
 """Most pairs of tables that share a noise: a margin is that of a sum of all noises, and takes time."""
 
+MOST_PAIRED_TABLES = 12
+"""In a larger workload no tables share a noise: the few that could gain little, and looking for them takes seconds."""
+
 _WIDE = Fraction(2**20)  # a scale at which steps do not matter
 _TURNS = 3  # how often shares are adjusted to margins
 
@@ -282,6 +285,8 @@ class Workload:
     @cached_property
     def pairs(self) -> Pairs:
         """The tables that might share a noise, two by two: those first that would gain most if they were alone."""
+        if len(self.blocks) > MOST_PAIRED_TABLES:
+            return ()
         gains = []
         for one, other in combinations(range(len(self.blocks)), 2):
             layout = self.pair_layout(one, other)
