@@ -42,7 +42,7 @@ _CONTROL = frozenset(chr(code) for code in range(32)) - set("\t\n\r\f\v") | {"\x
 class QuotaUploadHandler(FileUploadHandler):
     """Stops a body that is larger than any upload may be, before it is read: before anybody is signed in."""
 
-    def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *args: Any, **more: Any) -> None:
+    def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *args: object, **more: object) -> None:
         """Look at the announced length."""
         if content_length > MOST_BYTES + 1_000_000:
             raise RequestDataTooBig("The upload is too large.")
@@ -280,10 +280,10 @@ def _check_no_doctype(file: Any) -> None:
     """
     parser = expat.ParserCreate()
 
-    def refuse(*declared: Any) -> None:
+    def refuse(*declared: object) -> None:
         raise DataError("The workbook defines texts of its own making. Save it as CSV instead.")
 
-    def stop(*element: Any) -> None:
+    def stop(*element: object) -> None:
         raise StopIteration
 
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse

@@ -23,6 +23,7 @@ from pydplib.web.auditlog.writing import record
 from pydplib.web.intake.snapshots import published_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.housekeeping import verify_ledger
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
 
 REFUSALS = 20
@@ -101,6 +102,6 @@ def _all(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _titles(project: Any) -> dict[str, str]:
+def _titles(project: Project) -> dict[str, str]:
     snapshot = published_snapshot(project)
     return {} if snapshot is None else titles_of(Schema.from_json(snapshot.schema))

@@ -23,7 +23,7 @@ UNKNOWN_CALLER = (
 
 
 def problem(
-    status: int, error: str, *, kind: str = "", headers: dict[str, str] | None = None, **more: Any
+    status: int, error: str, *, kind: str = "", headers: dict[str, str] | None = None, **more: object
 ) -> HttpResponse:
     """Return an error as JSON; ``kind`` is the class in ``pydplib.errors``, for clients."""
     body = {"error": error, "kind": kind, "asked": None, "left": None} | more

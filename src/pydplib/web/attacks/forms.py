@@ -30,7 +30,7 @@ class StartForm(forms.Form):
         initial=5,
     )
 
-    def __init__(self, *args: Any, given: Sequence[Given], whole: Sequence[Given], **more: Any) -> None:
+    def __init__(self, *args: object, given: Sequence[Given], whole: Sequence[Given], **more: object) -> None:
         super().__init__(*args, **more)
         subject: Any = self.fields["subject"]
         subject.choices = [

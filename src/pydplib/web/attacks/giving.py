@@ -16,6 +16,7 @@ from pydplib.web.exports.models import Download, Export
 from pydplib.web.exports.releasing import AUDIENCE, audiences_of, place_for
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
+from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import audience_words
 
 
@@ -74,7 +75,7 @@ class Given:
         return next((role for role in least_trusted_first if role in self.roles), NEW_MEMBER)
 
 
-def given_to_all(project: Any) -> list[Given]:
+def given_to_all(project: Project) -> list[Given]:
     """Return what every organisation has that takes part, asks, or has a copy of an export."""
     members = list(project.members.select_related("user__hospital"))
     names = {hospital.key: hospital.name for hospital in Hospital.objects.all()}
@@ -86,7 +87,7 @@ def given_to_all(project: Any) -> list[Given]:
     return sorted(found, key=lambda each: (-each.epsilon, each.name))
 
 
-def given_to(project: Any, key: str) -> Given:
+def given_to(project: Project, key: str) -> Given:
     """Return what one organisation has."""
     members = [m for m in project.members.select_related("user__hospital") if m.user.hospital.key == key]
     roles = tuple(dict.fromkeys(m.role for m in members))
@@ -113,7 +114,7 @@ def given_to(project: Any, key: str) -> Given:
     )
 
 
-def _budget_of(project: Any, members: list[Any]) -> float | None:
+def _budget_of(project: Project, members: list[Any]) -> float | None:
     """Return what an organisation may spend on its questions: the most that one of its places gives."""
     budgets = []
     for member in members:
@@ -127,7 +128,7 @@ def _budget_of(project: Any, members: list[Any]) -> float | None:
     return max(budgets, default=None)
 
 
-def if_all_is_spent(project: Any) -> list[Given]:
+def if_all_is_spent(project: Project) -> list[Given]:
     """Return what every audience could get by the policy of today: its whole budget, and all of them together."""
     policy, found = project.policy, []
     for audience in audiences_of(project):
@@ -155,7 +156,7 @@ def if_all_is_spent(project: Any) -> list[Given]:
     return [*found, together]
 
 
-def subject_of(project: Any, subject: str) -> Given:
+def subject_of(project: Project, subject: str) -> Given:
     """Return what a subject has or could get.
 
     Raises:

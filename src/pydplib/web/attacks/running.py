@@ -17,7 +17,9 @@ from pydplib.web.attacks.verdicts import verdict_of
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.exports.models import Export
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
+from pydplib.web.people.models import User
 from pydplib.web.projects.fields import current_template
+from pydplib.web.projects.models import Project
 
 BACKGROUND = True
 """Whether attacks run in a thread of their own; tests let the page wait for them."""
@@ -110,7 +112,7 @@ def _people(run: AttackRun) -> Any:
     return twins.made_up(schema, seed=simulating.SEED)
 
 
-def _per_question(project: Any, given: Given) -> float | None:
+def _per_question(project: Project, given: Given) -> float | None:
     """Return the most that one question may cost a recipient in this role: what an attacker would choose."""
     try:
         terms = project.policy.terms(given.least_trusted, project=project.key, on=timezone.localdate())
@@ -141,7 +143,7 @@ def _teller(claim: jobs.Claim, low: int, high: int) -> simulating.Tell:
     return tell
 
 
-def discard(run: AttackRun, *, actor: Any) -> None:
+def discard(run: AttackRun, *, actor: User) -> None:
     """Forget a run; one that somebody works on cannot be forgotten."""
     claim = jobs.Claim(run, _State.DONE, among=(_State.WAITING, _State.RUNNING, _State.DONE))
     with recorded(actor, project=run.project) as log:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils import timezone
 
 from pydplib.errors import ParameterError
@@ -12,6 +10,7 @@ from pydplib.web.attacks.giving import subject_of
 from pydplib.web.attacks.models import AttackRun
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.jobs import STALE
+from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project
 
 MOST_AT_ONCE = 2
@@ -23,7 +22,7 @@ def runs_of(project: Project, most: int = 30) -> list[AttackRun]:
     return list(AttackRun.objects.filter(project=project).select_related("by")[:most])
 
 
-def start_run(actor: Any, project: Any, *, subject: str, data: str, minutes: int) -> AttackRun:
+def start_run(actor: User, project: Project, *, subject: str, data: str, minutes: int) -> AttackRun:
     """Make a run and begin it.
 
     Args:

@@ -13,6 +13,7 @@ from pydplib.errors import DataError, PolicyError
 from pydplib.schema import Schema
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.projects.models import Project
 
 MADE_UP = 600
 MOST_PEOPLE = 2_000
@@ -40,7 +41,7 @@ def made_up(schema: Schema, *, seed: int) -> NDArray[np.bool_]:
     return np.array(out, dtype=bool).T.reshape(MADE_UP, -1)
 
 
-def published(project: Any, *, seed: int) -> NDArray[np.bool_]:
+def published(project: Project, *, seed: int) -> NDArray[np.bool_]:
     """Return people x attributes of the published snapshot, one row per person, in random order.
 
     Raises:

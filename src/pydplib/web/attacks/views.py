@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -23,7 +23,7 @@ _State: Any = AttackRun.State
 
 @door("read_log")
 @require_safe
-def attacks(request: Any) -> HttpResponse:
+def attacks(request: HttpRequest) -> HttpResponse:
     """Show what every recipient could learn by the guarantees alone, and the runs so far."""
     given, whole = given_to_all(request.project), if_all_is_spent(request.project)
     values = {
@@ -39,7 +39,7 @@ def attacks(request: Any) -> HttpResponse:
 
 @door("read_log")
 @require_POST
-def attack_start(request: Any) -> HttpResponse:
+def attack_start(request: HttpRequest) -> HttpResponse:
     """Begin a run."""
     given, whole = given_to_all(request.project), if_all_is_spent(request.project)
     form = StartForm(request.POST, given=given, whole=whole)
@@ -52,7 +52,7 @@ def attack_start(request: Any) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack(request: Any) -> HttpResponse:
+def attack(request: HttpRequest) -> HttpResponse:
     """Show a run: how far it is, or what it found."""
     run: AttackRun = request.target
     values: dict[str, Any] = {
@@ -82,7 +82,7 @@ def _table(place: int, table: dict[str, Any]) -> dict[str, Any]:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack_progress(request: Any) -> HttpResponse:
+def attack_progress(request: HttpRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a run that ended sends the page on."""
     run: AttackRun = request.target
     response = render(request, "attacks/_progress.html", {"run": run})
@@ -93,7 +93,7 @@ def attack_progress(request: Any) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_POST
-def attack_run(request: Any) -> HttpResponse:
+def attack_run(request: HttpRequest) -> HttpResponse:
     """Go on with a run that was broken off."""
     run: AttackRun = request.target
     if running.is_stalled(run):
@@ -103,7 +103,7 @@ def attack_run(request: Any) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_POST
-def attack_discard(request: Any) -> HttpResponse:
+def attack_discard(request: HttpRequest) -> HttpResponse:
     """Forget a run."""
     project = request.project
     try:
@@ -116,7 +116,7 @@ def attack_discard(request: Any) -> HttpResponse:
 
 @door("read_log", of=AttackRun)
 @require_safe
-def attack_report(request: Any) -> HttpResponse:
+def attack_report(request: HttpRequest) -> HttpResponse:
     """Hand out the leak report as one HTML file."""
     run: AttackRun = request.target
     if run.state != _State.DONE:

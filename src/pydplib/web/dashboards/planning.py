@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from django.db.models import Max
 
@@ -23,9 +22,10 @@ from pydplib.web.auditlog.writing import recorded
 from pydplib.web.dashboards.models import AUDIENCES, Dashboard, Figure, Kind
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import published_snapshot, snapshot_schema
+from pydplib.web.people.models import User
 from pydplib.web.projects.door import flow_for
 from pydplib.web.projects.fields import current_template
-from pydplib.web.projects.models import Member
+from pydplib.web.projects.models import Member, Project
 
 PAPER_FIELDS = {name: spec.fields for name, spec in CATALOGUE.items() if spec.query_type != 4}
 """The figures in paper mode, and the columns that each reads."""
@@ -48,7 +48,7 @@ class FigureChoice:
         return self.name in CATALOGUE and CATALOGUE[self.name].number is None
 
 
-def schema_of(project: Any) -> Schema | None:
+def schema_of(project: Project) -> Schema | None:
     """Return the public schema that questions are made for: the published snapshot's, or else the template's."""
     snapshot = published_snapshot(project)
     if snapshot is not None:
@@ -81,7 +81,7 @@ def last_number(dashboard: Dashboard) -> int:
     return dashboard.editions.aggregate(last=Max("number"))["last"] or 0
 
 
-def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[FigureChoice]:
+def paper_mode(project: Project, audience: str, schema: Schema | None) -> list[FigureChoice]:
     """Return the paper-mode figures that the owner has switched on for an audience: none by default.
 
     The paper shows some figures at high noise only: audiences with less noise are not offered these.
@@ -100,7 +100,7 @@ def paper_mode(project: Any, audience: str, schema: Schema | None) -> list[Figur
     return found
 
 
-def own_analyses(project: Any, snapshot: Snapshot | None) -> list[Analysis]:
+def own_analyses(project: Project, snapshot: Snapshot | None) -> list[Analysis]:
     """Return what the own organisation has asked of the published snapshot."""
     if snapshot is None:
         return []
@@ -108,7 +108,7 @@ def own_analyses(project: Any, snapshot: Snapshot | None) -> list[Analysis]:
     return list(own.select_related("project"))
 
 
-def make_dashboard(actor: Any, project: Any, *, title: str, audience: str, intro: str = "") -> Dashboard:
+def make_dashboard(actor: User, project: Project, *, title: str, audience: str, intro: str = "") -> Dashboard:
     """Make an empty dashboard for an audience."""
     if audience not in dict(AUDIENCES):
         raise ParameterError("A dashboard is for a role that gets statistics.")
@@ -118,7 +118,7 @@ def make_dashboard(actor: Any, project: Any, *, title: str, audience: str, intro
     return made
 
 
-def edit_dashboard(actor: Any, dashboard: Dashboard, *, title: str, intro: str) -> None:
+def edit_dashboard(actor: User, dashboard: Dashboard, *, title: str, intro: str) -> None:
     """Change title and introduction of the plan; the audience sees them from the next edition on."""
     with recorded(actor, project=dashboard.project) as log:
         dashboard.title, dashboard.intro = title, intro
@@ -126,7 +126,7 @@ def edit_dashboard(actor: Any, dashboard: Dashboard, *, title: str, intro: str) 
         log.add("dashboard.edit", dashboard.key, what="title")
 
 
-def add_ready_made(actor: Any, dashboard: Dashboard, names: Iterable[str]) -> int:
+def add_ready_made(actor: User, dashboard: Dashboard, names: Iterable[str]) -> int:
     """Put ready-made figures on the plan; those that are there already stay as they are."""
     known = {choice.name for choice in ready_made(schema_of(dashboard.project))}
     there = set(dashboard.figures.filter(kind=Kind.READY).values_list("name", flat=True))
@@ -136,7 +136,7 @@ def add_ready_made(actor: Any, dashboard: Dashboard, names: Iterable[str]) -> in
     return _add(actor, dashboard, [Figure(kind=Kind.READY, name=name) for name in wanted])
 
 
-def add_paper_mode(actor: Any, dashboard: Dashboard, names: Iterable[str]) -> int:
+def add_paper_mode(actor: User, dashboard: Dashboard, names: Iterable[str]) -> int:
     """Put paper-mode figures on the plan, where the owner switched paper mode on for the audience."""
     project = dashboard.project
     known = {choice.name for choice in paper_mode(project, dashboard.audience, schema_of(project))}
@@ -147,14 +147,14 @@ def add_paper_mode(actor: Any, dashboard: Dashboard, names: Iterable[str]) -> in
 
 
 def add_question(
-    actor: Any, dashboard: Dashboard, question: Question, *, title: str, nano_epsilon: int | None = None
+    actor: User, dashboard: Dashboard, question: Question, *, title: str, nano_epsilon: int | None = None
 ) -> int:
     """Put a question on the plan, at the audience's noise factor unless an epsilon is given."""
     figure = Figure(kind=Kind.QUESTION, question=question.to_dict(), title=title, nano_epsilon=nano_epsilon)
     return _add(actor, dashboard, [figure])
 
 
-def add_analysis(actor: Any, dashboard: Dashboard, key: str) -> int:
+def add_analysis(actor: User, dashboard: Dashboard, key: str) -> int:
     """Put an answered question of the own organisation on the plan, at the price it was answered for.
 
     The audience gets the same bytes: its account pays, the data set's does not pay again.
@@ -169,7 +169,7 @@ def add_analysis(actor: Any, dashboard: Dashboard, key: str) -> int:
     return add_question(actor, dashboard, question_of(found), title=found.title, nano_epsilon=nano)
 
 
-def move_figure(actor: Any, figure: Figure, *, up: bool) -> None:
+def move_figure(actor: User, figure: Figure, *, up: bool) -> None:
     """Change places with the neighbour."""
     with recorded(actor, project=figure.project) as log:
         dashboard = Dashboard.objects.select_for_update().get(pk=figure.dashboard_id)
@@ -185,7 +185,7 @@ def move_figure(actor: Any, figure: Figure, *, up: bool) -> None:
         log.add("dashboard.edit", dashboard.key, what="order")
 
 
-def set_price(actor: Any, figure: Figure, epsilon: float | None) -> None:
+def set_price(actor: User, figure: Figure, epsilon: float | None) -> None:
     """Let the owner choose what each question of a figure costs; none for the audience's noise factor.
 
     The policy's cap per question and its label for the audience hold all the same: pricing asks them.
@@ -201,14 +201,14 @@ def set_price(actor: Any, figure: Figure, epsilon: float | None) -> None:
         log.add("dashboard.edit", figure.dashboard.key, what="price")
 
 
-def remove_figure(actor: Any, figure: Figure) -> None:
+def remove_figure(actor: User, figure: Figure) -> None:
     """Take a figure off the plan; what was published stays until the next edition."""
     with recorded(actor, project=figure.project) as log:
         Figure.objects.filter(pk=figure.pk).delete()
         log.add("dashboard.edit", figure.dashboard.key, what="figures")
 
 
-def withdraw(actor: Any, dashboard: Dashboard) -> bool:
+def withdraw(actor: User, dashboard: Dashboard) -> bool:
     """Show it to nobody any more; a plan that was never published goes. Returns whether it is gone."""
     with recorded(actor, project=dashboard.project) as log:
         found = Dashboard.objects.select_for_update().get(pk=dashboard.pk)
@@ -221,7 +221,7 @@ def withdraw(actor: Any, dashboard: Dashboard) -> bool:
         return False
 
 
-def _add(actor: Any, dashboard: Dashboard, figures: list[Figure]) -> int:
+def _add(actor: User, dashboard: Dashboard, figures: list[Figure]) -> int:
     with recorded(actor, project=dashboard.project) as log:
         locked = Dashboard.objects.select_for_update().get(pk=dashboard.pk)
         if locked.figures.count() + len(figures) > MOST_FIGURES:

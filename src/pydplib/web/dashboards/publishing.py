@@ -29,9 +29,10 @@ from pydplib.web.dashboards.pricing import Bill, asked_by, bill_for, open_for, t
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.locks import locked
+from pydplib.web.people.models import User
 
 
-def count_records(actor: Any, dashboard: Dashboard) -> None:
+def count_records(actor: User, dashboard: Dashboard) -> None:
     """Buy the noisy number of records for the audience, from which its prices are made: once per snapshot.
 
     Raises:
@@ -44,7 +45,7 @@ def count_records(actor: Any, dashboard: Dashboard) -> None:
     record(actor, "dashboard.count", dashboard.key, project=dashboard.project, cost=str(bought.cost))
 
 
-def publish(actor: Any, dashboard: Dashboard, *, agreed: int, after: int | None = None) -> Edition:
+def publish(actor: User, dashboard: Dashboard, *, agreed: int, after: int | None = None) -> Edition:
     """Pay for every figure of the plan, and show them to the audience from now on.
 
     Tables of counts are bought as one workload where that costs less: one entry, and numbers that agree across figures.
@@ -85,7 +86,7 @@ def _is_plan(edition: Edition, dashboard: Dashboard) -> bool:
     )
 
 
-def _publish(actor: Any, dashboard: Dashboard, agreed: int) -> Edition:
+def _publish(actor: User, dashboard: Dashboard, agreed: int) -> Edition:
     with _noting_refusals(actor, dashboard):
         bill = bill_for(dashboard)
         _check(bill, agreed)
@@ -159,7 +160,7 @@ def _bought_together(bill: Bill, session: Session) -> dict[str, tuple[Release, f
 
 
 def _answered(
-    actor: Any,
+    actor: User,
     dashboard: Dashboard,
     figure: Figure,
     session: Session,
@@ -203,7 +204,7 @@ def _paper(dashboard: Dashboard, figure: Figure, session: Session, snapshot: Sna
 
 
 @contextmanager
-def _noting_refusals(actor: Any, dashboard: Dashboard) -> Iterator[None]:
+def _noting_refusals(actor: User, dashboard: Dashboard) -> Iterator[None]:
     """Write a line for what budget or policy refused."""
     try:
         yield

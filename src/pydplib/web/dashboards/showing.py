@@ -10,7 +10,7 @@ from typing import Any
 
 from pydplib import plot
 from pydplib.plot.recipes.sound import SOUND_FIGURES, guarantee_of
-from pydplib.policy import ROLES
+from pydplib.policy import ROLES, Policy
 from pydplib.release import Release
 from pydplib.schema import Schema
 from pydplib.web.analyses.asking import answer_bytes
@@ -24,8 +24,10 @@ from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
 from pydplib.web.dashboards.planning import PAPER_FIELDS, paper_output
 from pydplib.web.dashboards.pricing import label_for
 from pydplib.web.ledger.models import Payment
+from pydplib.web.people.models import User
 from pydplib.web.projects.door import decide
 from pydplib.web.projects.fields import project_fields
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import plain
 
 
@@ -63,20 +65,20 @@ class Panel:
         return self.figure is not None and "xaxis3" in self.figure.layout
 
 
-def can_view(dashboard: Dashboard, place: Any) -> bool:
+def can_view(dashboard: Dashboard, place: Member) -> bool:
     """Return whether a dashboard is somebody's business: owners', and its audience's once it is published."""
     if place.can("edit_policy"):
         return True
     return bool(place.role == dashboard.audience and dashboard.state == Dashboard.State.PUBLISHED)
 
 
-def visible(project: Any, place: Any) -> list[Dashboard]:
+def visible(project: Project, place: Member) -> list[Dashboard]:
     """Return the dashboards that somebody may see now."""
     found = Dashboard.objects.filter(project=project).select_related("project")
     return [dashboard for dashboard in found if can_view(dashboard, place)]
 
 
-def releases_for(edition: Edition, place: Any) -> set[str]:
+def releases_for(edition: Edition, place: Member) -> set[str]:
     """Return the releases that a reader of an edition learns from, as far as the policy lets them through.
 
     The noisy number of records is one of them where it was bought for the audience: the prices follow it, and the
@@ -93,12 +95,14 @@ def releases_for(edition: Edition, place: Any) -> set[str]:
     return found | set(bought.exclude(release__in=shown.values("digest")).values_list("release_id", flat=True))
 
 
-def offer_of(edition: Edition, user: Any, place: Any) -> SharedOffer | None:
+def offer_of(edition: Edition, user: User, place: Member) -> SharedOffer | None:
     """Return what a reader's organisation would pay for the figures that it has not received; none for nothing."""
     return offer_for(edition.dashboard.project, user, place, releases_for(edition, place))
 
 
-def panels_of(edition: Edition, place: Any, *, waiting: Iterable[str] = (), originals_for: Any = None) -> list[Panel]:
+def panels_of(
+    edition: Edition, place: Member, *, waiting: Iterable[str] = (), originals_for: Any = None
+) -> list[Panel]:
     """Return the figures of an edition, each let through by the policy's door as it is today.
 
     Args:
@@ -133,7 +137,7 @@ def panels_of(edition: Edition, place: Any, *, waiting: Iterable[str] = (), orig
     return panels
 
 
-def _denied(answers: Iterable[Analysis], place: Any, policy: Any, schema: Schema) -> str:
+def _denied(answers: Iterable[Analysis], place: Member, policy: Policy, schema: Schema) -> str:
     for answer in answers:
         decision = decision_for(answer, place, policy=policy, schema=schema)
         if not decision:
@@ -179,7 +183,9 @@ def _draw(
     return {"figure": figure.with_words(title=title), "columns": columns, "rows": rows, "cost": words}
 
 
-def _paper_panel(item: Shown, edition: Edition, place: Any, known: Any, policy: Any, facts: dict[str, Any]) -> Panel:
+def _paper_panel(
+    item: Shown, edition: Edition, place: Member, known: Any, policy: Policy, facts: dict[str, Any]
+) -> Panel:
     project, audience = edition.dashboard.project, edition.dashboard.audience
     decision = decide(
         project,

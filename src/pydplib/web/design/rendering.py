@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 
-def component(name: str, /, **values: Any) -> SafeString:
+def component(name: str, /, **values: object) -> SafeString:
     """Return ``components/<name>.html`` with these values."""
     return render_to_string(f"components/{name}.html", values)

@@ -9,7 +9,7 @@ from typing import Any
 from pydplib.web.design.rendering import component
 
 
-def data_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, **options: Any) -> str:
+def data_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, **options: object) -> str:
     """Return a whole table from values; numbers stand right. Columns are texts or (text, "num")."""
     return component("data_table", caption=caption, **table_cells(columns, rows), **options)
 
@@ -59,7 +59,7 @@ def timeline(events: Iterable[Mapping[str, Any]]) -> str:
     return component("timeline", events=events)
 
 
-def progress(value: float | None, label: str, maximum: float = 100, **options: Any) -> str:
+def progress(value: float | None, label: str, maximum: float = 100, **options: object) -> str:
     """Return a progress bar; ``value=None`` is one whose end is not known. Options: hint, tone, quiet."""
     return component("progress", value=value, label=label, maximum=maximum, **options)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError, PolicyError
@@ -55,7 +55,7 @@ def place_for(audience: str) -> Member:
     return Member.as_role(audience)
 
 
-def audiences_of(project: Any) -> list[str]:
+def audiences_of(project: Project) -> list[str]:
     """Return whom an export could be released to: roles that ask, and groups that the policy names."""
     roles = list(PARTNER_ROLES)
     groups = [rule.audience for rule in project.policy.rules if rule.audience.startswith(GROUP)]
@@ -73,13 +73,13 @@ def choices_of(export: Export) -> list[AudienceChoice]:
     return found
 
 
-def decision_for(export: Export, place: Any) -> Decision:
+def decision_for(export: Export, place: Member) -> Decision:
     """Ask the door whether the export may go to somebody, by the policy of today."""
     project = export.project
     return flow_for(project, place, LABEL, purpose=project.purpose, fields=export.columns)
 
 
-def concerns(export: Export, place: Any) -> bool:
+def concerns(export: Export, place: Member) -> bool:
     """Return whether an export is somebody's business: owners', and of those whom it was released to."""
     if place.can("manage_data"):
         return True
@@ -91,7 +91,7 @@ def _is_in(role: str, groups: Iterable[str], audiences: Iterable[str]) -> bool:
     return not mine.isdisjoint(audiences) and "ask" in ROLES[role].powers
 
 
-def visible(project: Any, place: Any) -> list[Export]:
+def visible(project: Project, place: Member) -> list[Export]:
     """Return the exports that somebody may see now, newest first."""
     found = Export.objects.filter(project=project).exclude(state=_State.DISCARDED)
     listed = [each for each in found.select_related("project", "by", "snapshot") if concerns(each, place)]
@@ -100,7 +100,7 @@ def visible(project: Any, place: Any) -> list[Export]:
     return [each for each in listed if each.state == _State.RELEASED and decision_for(each, place)]
 
 
-def check_concerns(request: Any) -> Export:
+def check_concerns(request: HttpRequest) -> Export:
     """Return the export of the address if it is the user's business; else it looks as if it were not there."""
     export: Export = request.target
     if not concerns(export, request.member) or export.state == _State.DISCARDED:
@@ -108,7 +108,7 @@ def check_concerns(request: Any) -> Export:
     return export
 
 
-def release(actor: Any, export: Export, audiences: Iterable[str]) -> None:
+def release(actor: User, export: Export, audiences: Iterable[str]) -> None:
     """Release a checked export to audiences; each must be allowed by the policy, and the ledger is written first.
 
     Raises:
@@ -174,7 +174,7 @@ def _enter(export: Export, *, recipient: str, role: str) -> None:
     )
 
 
-def take(request: Any, export: Export, kind: str) -> Any:
+def take(request: HttpRequest, export: Export, kind: str) -> Any:
     """Return the path of a file for somebody who may have it; door, ledger, recall list and log first.
 
     Raises:
@@ -200,7 +200,7 @@ def take(request: Any, export: Export, kind: str) -> Any:
     return path
 
 
-def withdraw(actor: Any, export: Export, *, reason: str) -> None:
+def withdraw(actor: User, export: Export, *, reason: str) -> None:
     """Take an export back: no further download, and those who have a copy are told."""
     with recorded(actor, project=export.project) as log:
         kept = Export.objects.filter(pk=export.pk, state=_State.RELEASED)
@@ -233,7 +233,7 @@ def taken_by(user: User, key: str) -> Export | None:
     return None if copy is None else copy.export
 
 
-def confirm_deleted(user: Any, export: Export) -> int:
+def confirm_deleted(user: User, export: Export) -> int:
     """Note that somebody has deleted the own copies; returns how many."""
     with recorded(user, project=export.project) as log:
         mine = Download.objects.filter(export=export, user=user, deleted__isnull=True)
@@ -243,7 +243,7 @@ def confirm_deleted(user: Any, export: Export) -> int:
     return count
 
 
-def recalls_for(user: Any) -> list[Export]:
+def recalls_for(user: User) -> list[Export]:
     """Return the withdrawn exports of which somebody still has a copy, for the home page; left members are told too."""
     mine = Download.objects.filter(user=user, deleted__isnull=True).exclude(role__in=roles_with("edit_policy"))
     found = Export.objects.filter(state=_State.WITHDRAWN, pk__in=mine.values("export"))

@@ -206,7 +206,7 @@ def _teller(claim: jobs.Claim) -> Callable[[SearchInfo], None]:
     return tell
 
 
-def discard(export: Export, *, actor: Any) -> None:
+def discard(export: Export, *, actor: User) -> None:
     """Throw an export away that nobody else has."""
     claim = jobs.Claim(export, _State.DISCARDED, among=(_State.DRAFT, _State.RUNNING, _State.READY))
     with recorded(actor, project=export.project) as log:

@@ -14,6 +14,7 @@ from pydplib.web.auditlog.words import words_of
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.patients.models import Patient
 from pydplib.web.projects.fields import current_template
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import FreeText, Report, ReportVersion
 from pydplib.web.tables.models import PersonRow
 
@@ -146,7 +147,7 @@ def keys_of(patient: Patient) -> list[str]:
     return [patient.key, *reports.values_list("key", flat=True), *texts, *sorted(batches)]
 
 
-def history_of(project: Any, keys: list[str]) -> list[dict[str, Any]]:
+def history_of(project: Project, keys: list[str]) -> list[dict[str, Any]]:
     """Return the log lines about these keys: what was done with them, and every page that showed one of them."""
     lines = Line.objects.filter(naming(keys), project=project.key).order_by("number")
     return [

@@ -14,7 +14,7 @@ from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import recorded
 from pydplib.web.patients.inserts import CHUNK, chunks, insert_many, stored
 from pydplib.web.patients.pseudonyms import nameless_patient, patient_ids_for, set_apart
-from pydplib.web.people.models import new_keys
+from pydplib.web.people.models import User, new_keys
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
@@ -102,7 +102,7 @@ def write_reports(
     version: TemplateVersion,
     prepared: Sequence[Prepared],
     *,
-    author: Any,
+    author: User,
     staged_in: Any = None,
 ) -> int:
     """Write reports with their first versions; must run in a transaction whose end says what was done.
@@ -151,7 +151,7 @@ def accept_rows(
     version: TemplateVersion,
     rows: Iterable[Mapping[str, Any]],
     *,
-    actor: Any,
+    actor: User,
     department: str = "",
     department_field: str = "",
 ) -> int:

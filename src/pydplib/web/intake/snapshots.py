@@ -35,7 +35,7 @@ from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Column, Schema, Text
 from pydplib.web import leftovers, room
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.writing import Log, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import new_key
@@ -152,7 +152,7 @@ def make_snapshot(project: Project, *, actor: object) -> Snapshot:
     return made[0]
 
 
-def _tables(project: Project, template: Template, log: Any) -> Iterator[tuple[str, Schema, Writer]]:
+def _tables(project: Project, template: Template, log: Log) -> Iterator[tuple[str, Schema, Writer]]:
     """Yield the tables of a new snapshot: name, public schema, and what writes its file under a key."""
     computed = declared.computed_columns(project)
     pinned: dict[str, tuple[Schema, str]] = {}
@@ -261,7 +261,7 @@ def check_newest(snapshot: Snapshot) -> None:
         )
 
 
-def said_before(project: Any) -> dict[str, Any]:
+def said_before(project: Project) -> dict[str, Any]:
     """Return what the owner said about noisy numbers when the current snapshot was published: it goes on."""
     before = published_snapshot(project)
     if before is None:
@@ -297,7 +297,7 @@ def snapshots_of(project: Project) -> list[Snapshot]:
     return list(Snapshot.objects.filter(project=project, group="").select_related("template"))
 
 
-def published_snapshot(project: Any, group: str = "") -> Snapshot | None:
+def published_snapshot(project: Project, group: str = "") -> Snapshot | None:
     """Return the snapshot that partners' analyses run on; with a repeating group, its table of that group."""
     published = Snapshot.objects.filter(project=project, published__isnull=False).exclude(file="")
     main = published.filter(group="").order_by("-number").first()
@@ -306,7 +306,7 @@ def published_snapshot(project: Any, group: str = "") -> Snapshot | None:
     return published.filter(group=group, number=main.number).first()
 
 
-def published_tables(project: Any) -> list[Snapshot]:
+def published_tables(project: Project) -> list[Snapshot]:
     """Return what can be asked now: the reports, then a table for each repeating group."""
     main = published_snapshot(project)
     if main is None:
@@ -315,7 +315,7 @@ def published_tables(project: Any) -> list[Snapshot]:
     return [main, *more.exclude(group="").select_related("template").order_by("id")]
 
 
-def snapshots_with(project: Any, pseudonym: str) -> list[Snapshot]:
+def snapshots_with(project: Project, pseudonym: str) -> list[Snapshot]:
     """Return the snapshots that hold a person."""
     return [each for each in Snapshot.objects.filter(project=project).exclude(file="") if _holds(each, [pseudonym])]
 
@@ -336,7 +336,7 @@ def load_snapshot(snapshot: Snapshot) -> Table:
 
 
 @contextmanager
-def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator[list[str]]:
+def without_people(project: Project, pseudonyms: Collection[str] | None) -> Iterator[list[str]]:
     """Take people out of all snapshots, around the transaction that takes them out of the data.
 
     Yields the names of the files that hold one of them, and deletes these files once the transaction inside has been
@@ -359,7 +359,7 @@ def without_people(project: Any, pseudonyms: Collection[str] | None) -> Iterator
     transaction.on_commit(leftovers.forget_pages, robust=True)
 
 
-def forget(project: Project, names: list[str], pseudonyms: Collection[str] | None, log: Any) -> None:
+def forget(project: Project, names: list[str], pseudonyms: Collection[str] | None, log: Log) -> None:
     """Inside the transaction: drop the entries of these files, and put a published one without the people in place.
 
     Call it after the change of the data: from here on no snapshot is made, and one that was made since the files
@@ -572,7 +572,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _next_number(project: Any) -> int:
+def _next_number(project: Project) -> int:
     return (Snapshot.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
 
 

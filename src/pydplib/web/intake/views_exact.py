@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
@@ -37,7 +37,7 @@ _LONGEST = 40
 
 @door("manage_data")
 @require_http_methods(["GET", "HEAD", "POST"])
-def exact_view(request: Any) -> HttpResponse:
+def exact_view(request: HttpRequest) -> HttpResponse:
     """Show counts of the project's reports; a POST changes what is shown."""
     current = request.project.template_version
     if current is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth import logout as end_login
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -25,7 +23,7 @@ TIMED_OUT = {
 }
 
 
-def locked(request: HttpRequest, *_: Any) -> HttpResponse:
+def locked(request: HttpRequest, *_: object) -> HttpResponse:
     """Answer whoever tried too often; the same words whether the user exists or not."""
     return render(request, "people/locked.html", status=429)
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 
 from pydplib.errors import PolicyError
 from pydplib.web.auditlog.writing import Log, recorded
+from pydplib.web.people.models import User
 from pydplib.web.people.permissions import note_refusal
 from pydplib.web.projects.models import Member, Project
 
@@ -32,14 +33,14 @@ class ProjectChange:
 
 
 @contextmanager
-def changing(actor: Any, project: Project) -> Iterator[ProjectChange]:
+def changing(actor: User, project: Project) -> Iterator[ProjectChange]:
     """Open a change: lock first, then look who the actor is now, log last."""
     with recorded(actor, project=project) as log:
         locked = Project.objects.select_for_update().get(pk=project.pk)
         yield ProjectChange(locked, role_now(locked, actor), log)
 
 
-def role_now(project: Project, user: Any) -> str:
+def role_now(project: Project, user: User) -> str:
     """Return the user's role in the project as the database has it; raise if there is none any more."""
     member = Member.objects.filter(project=project, user_id=user.pk, user__is_active=True).first()
     if member is None:

@@ -11,25 +11,26 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import DEFAULT_RULES, OWNER, check_use
 from pydplib.web import hooks
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.people.models import User
 from pydplib.web.projects.changing import changing
 from pydplib.web.projects.models import Member, Project, Rule, project_key
 
 EDITABLE = ("name", "purpose", "legal_basis", "retention_until")
 
 
-def can_create_project(user: Any) -> bool:
+def can_create_project(user: User) -> bool:
     """Return whether a user may make projects: those who manage a hospital."""
     return bool(user.is_active and user.is_hospital_owner)
 
 
-def check_create_project(user: Any) -> None:
+def check_create_project(user: User) -> None:
     """Raise ``PolicyError`` unless ``can_create_project``."""
     if not can_create_project(user):
         raise PolicyError("Projects are made by those who manage the hospital. Ask them to do it for you.")
 
 
 def create_project(
-    user: Any, *, name: str, purpose: str, legal_basis: str, retention_until: dt.date, template: str | None
+    user: User, *, name: str, purpose: str, legal_basis: str, retention_until: dt.date, template: str | None
 ) -> Project:
     """Make a project of the user's hospital, with the default policy and the user as its first owner.
 
@@ -67,7 +68,7 @@ def create_project(
     return project
 
 
-def edit_project(actor: Any, project: Project, **values: Any) -> list[str]:
+def edit_project(actor: User, project: Project, **values: Any) -> list[str]:
     """Change what the project says about itself; return the names of what changed."""
     with changing(actor, project) as change:
         check_use(change.role, "edit_policy")

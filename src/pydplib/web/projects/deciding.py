@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import ALL, ANY, GROUP, can_raise_budget, can_use, check_edit_rights, check_raise_budget, check_use
+from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Seat, raise_by
 from pydplib.web.projects.changing import ProjectChange, changing
 from pydplib.web.projects.fields import openable_fields
@@ -17,7 +16,7 @@ from pydplib.web.projects.words import DASHBOARD
 Kind, State = AccessRequest.Kind, AccessRequest.State
 
 
-def decide(actor: Any, request: AccessRequest, *, agrees: bool, reason: str) -> AccessRequest:
+def decide(actor: User, request: AccessRequest, *, agrees: bool, reason: str) -> AccessRequest:
     """Give an owner's word on a request; the deciding word applies it, in one transaction with its log lines.
 
     The project is locked meanwhile: of two words at once the second sees the first. Everything that the request
@@ -94,14 +93,14 @@ def approvals_that_count(project: Project, request: AccessRequest) -> dict[str, 
     }
 
 
-def _check_owner_long_enough(project: Project, actor: Any, request: AccessRequest) -> None:
+def _check_owner_long_enough(project: Project, actor: User, request: AccessRequest) -> None:
     """An owner could otherwise name a second one and raise any budget alone."""
     became = Member.objects.get(project=project, user=actor).role_since
     if became > request.made and takes_two(project, request):
         raise PolicyError("You became an owner after this was asked: owners of that time decide, or it is asked again.")
 
 
-def _check_two_people(project: Project, actor: Any, request: AccessRequest) -> None:
+def _check_two_people(project: Project, actor: User, request: AccessRequest) -> None:
     """Whoever manages a hospital can open, take over or promote accounts: along such a chain two owners may be one."""
     agreed = Approval.objects.filter(request=request, agrees=True).exclude(by=actor)
     for other in agreed.values_list("by__username", flat=True):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
 
 from pydplib.errors import PolicyError
-from pydplib.policy import Decision, FlowAudience, FlowSource, Output, OutputLabel, may_flow
+from pydplib.policy import Decision, FlowAudience, FlowSource, Output, OutputLabel, Policy, may_flow
 from pydplib.web.auditlog.writing import record
 from pydplib.web.projects.fields import Field, project_fields
+from pydplib.web.projects.models import Member, Project
 
 
 def flow_for(
-    project: Any,
-    member: Any,
+    project: Project,
+    member: Member,
     output: Output | OutputLabel,
     *,
     purpose: str,
@@ -52,13 +52,13 @@ def flow_for(
 
 
 def decide(
-    project: Any,
-    member: Any,
+    project: Project,
+    member: Member,
     output: Output | OutputLabel,
     *,
     purpose: str,
     known: Iterable[Field],
-    policy: Any,
+    policy: Policy,
     fields: Iterable[str] = (),
     filters: Iterable[str] = (),
     on: dt.date | None = None,

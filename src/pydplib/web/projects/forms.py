@@ -17,7 +17,7 @@ from pydplib.web.projects.models import Member, Project
 LATER = "later"
 
 
-def day_field(**options: Any) -> forms.DateField:
+def day_field(**options: object) -> forms.DateField:
     """Return a field for a day, with the browser's own calendar."""
     widget = forms.DateInput(attrs={"type": "date", "class": "short"}, format="%Y-%m-%d")
     return forms.DateField(widget=widget, **options)
@@ -76,7 +76,7 @@ class AddMemberForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         people = (
             User.objects.filter(hospital=project.hospital, is_active=True)
@@ -121,7 +121,7 @@ class MemberForm(forms.Form):
         "change is then proposed, and counts once a second owner agrees.",
     )
 
-    def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:
+    def __init__(self, *args: object, member: Member, **kwargs: object) -> None:
         kwargs.setdefault("initial", {"role": member.role, "department": member.department, "groups": member.groups})
         super().__init__(*args, **kwargs)
         self.fields["role"].choices = [

@@ -32,7 +32,7 @@ MOST_OPEN = 50
 """How many invitations of one project may wait at a time."""
 
 
-def invite(actor: Any, project: Project, name: str) -> Invitation:
+def invite(actor: User, project: Project, name: str) -> Invitation:
     """Invite whoever signs in under this name, if anybody does; the same steps and the same answer in any case.
 
     Args:
@@ -67,7 +67,7 @@ def waiting(project: Project) -> Any:
     ).order_by("typed")
 
 
-def invitations_for(user: Any) -> list[Invitation]:
+def invitations_for(user: User) -> list[Invitation]:
     """Return what a user can accept, the newest first; not from projects that they refused lately."""
     now = timezone.now()
     mine = Invitation.objects.filter(typed__iexact=user.username)
@@ -88,12 +88,12 @@ def account_facts(user: User) -> dict[str, object]:
     return {"invitations": invitations_for(user)}
 
 
-def find_for(user: Any, key: str) -> Invitation | None:
+def find_for(user: User, key: str) -> Invitation | None:
     """Return the invitation of an address if it is this user's to decide."""
     return next((each for each in invitations_for(user) if each.key == key), None)
 
 
-def accept(user: Any, invitation: Invitation) -> Member:
+def accept(user: User, invitation: Invitation) -> Member:
     """Become a member, as third party like everybody new; of two clicks at once, one counts."""
     with recorded(user, project=invitation.project) as log:
         project = Project.objects.select_for_update().get(pk=invitation.project_id)
@@ -104,7 +104,7 @@ def accept(user: Any, invitation: Invitation) -> Member:
     return member
 
 
-def decline(user: Any, invitation: Invitation) -> None:
+def decline(user: User, invitation: Invitation) -> None:
     """Refuse; the one who invited sees no difference to an invitation that nobody has answered."""
     with recorded(user) as log:
         Project.objects.select_for_update().get(pk=invitation.project_id)
@@ -112,7 +112,7 @@ def decline(user: Any, invitation: Invitation) -> None:
         log.add("invitation.decline", user.username, organisation=invitation.project.hospital.name)
 
 
-def withdraw_invitation(actor: Any, invitation: Invitation) -> None:
+def withdraw_invitation(actor: User, invitation: Invitation) -> None:
     """Take an invitation back that was not accepted."""
     with changing(actor, invitation.project) as change:
         check_edit_rights(change.role, editor=actor.username, subject=invitation.typed)

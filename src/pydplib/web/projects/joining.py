@@ -18,12 +18,12 @@ from pydplib.web.projects.models import AccessRequest, Approval, Member, Project
 """What somebody of another hospital or company can be: roles that see statistics alone."""
 
 
-def can_have_role(project: Project, user: Any, role: str) -> bool:
+def can_have_role(project: Project, user: User, role: str) -> bool:
     """Return whether a user may be given a role: rows and logs stay within the hospital that holds the data."""
     return user.hospital_id == project.hospital_id or role in PARTNER_ROLES
 
 
-def check_have_role(project: Project, user: Any, role: str) -> None:
+def check_have_role(project: Project, user: User, role: str) -> None:
     """Raise ``PolicyError`` unless ``can_have_role``."""
     if not can_have_role(project, user, role):
         raise PolicyError(
@@ -32,7 +32,7 @@ def check_have_role(project: Project, user: Any, role: str) -> None:
         )
 
 
-def roles_for(project: Project, user: Any) -> list[str]:
+def roles_for(project: Project, user: User) -> list[str]:
     """Return the roles that a user may be given."""
     return [role for role in ROLES if can_have_role(project, user, role)]
 
@@ -42,7 +42,7 @@ def members_of(project: Project) -> list[Member]:
     return list(project.members.select_related("user", "user__hospital"))
 
 
-def membership_of(project: Project, user: Any) -> Member:
+def membership_of(project: Project, user: User) -> Member:
     """Return the membership of a user who has one, as it is in the database."""
     return Member.objects.select_related("user").get(project=project, user=user)
 
@@ -52,7 +52,7 @@ def owners_of(project: Project) -> list[Member]:
     return list(project.active_owners().select_related("user"))
 
 
-def add_member(actor: Any, project: Project, username: str) -> Member:
+def add_member(actor: User, project: Project, username: str) -> Member:
     """Make a colleague of the project's hospital a member, as third party like everybody new.
 
     People of other organisations join by accepting an invitation: see ``invitations``.
@@ -80,7 +80,7 @@ def colleague(project: Project, username: str) -> User | None:
     return found.first()
 
 
-def start_membership(project: Project, user: Any) -> Member:
+def start_membership(project: Project, user: User) -> Member:
     """Give somebody the first place in a project that is locked: third party, and no more than the organisation has.
 
     Where colleagues of an organisation are held to a group's smaller budget, the new one is put into the same groups.
@@ -116,7 +116,7 @@ class MemberChange:
 
 
 def change_member(
-    actor: Any, member: Member, *, role: str, department: str, groups: Iterable[str], reason: str = ""
+    actor: User, member: Member, *, role: str, department: str, groups: Iterable[str], reason: str = ""
 ) -> MemberChange:
     """Give a member another role, department or groups; it counts from the next request on.
 
@@ -172,7 +172,7 @@ def apply_rights(change: ProjectChange, subject: Member, after: dict[str, Any], 
 
 def _propose(
     change: ProjectChange,
-    actor: Any,
+    actor: User,
     subject: Member,
     before: dict[str, Any],
     after: dict[str, Any],
@@ -221,7 +221,7 @@ def give_role(change: ProjectChange, member: Member, role: str) -> None:
     member.role, member.role_since = role, timezone.now()
 
 
-def remove_member(actor: Any, member: Member) -> None:
+def remove_member(actor: User, member: Member) -> None:
     """Take somebody out of the project; what they asked for is withdrawn with them."""
     with changing(actor, member.project) as change:
         subject = _fresh(member, change)
@@ -229,7 +229,7 @@ def remove_member(actor: Any, member: Member) -> None:
         _end_membership(change, subject, "member.remove", because="the member was removed")
 
 
-def leave_project(user: Any, project: Project) -> None:
+def leave_project(user: User, project: Project) -> None:
     """Take oneself out of a project; what one asked for is withdrawn. The last owner stays."""
     with changing(user, project) as change:
         subject = Member.objects.select_related("user__hospital").get(project=change.project, user=user)

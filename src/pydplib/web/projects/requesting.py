@@ -47,7 +47,7 @@ def votes_on(request: AccessRequest) -> list[Approval]:
     return list(request.approvals.select_related("by").order_by("time"))
 
 
-def binding_row(project: Project, member: Any, *, on: dt.date | None = None) -> Rule | None:
+def binding_row(project: Project, member: Member, *, on: dt.date | None = None) -> Rule | None:
     """Return the row whose budget counts for a member: the smallest of those that hold today."""
     day = on or timezone.localdate()
     rows = [
@@ -68,7 +68,7 @@ def closed_fields(project: Project, role: str) -> list[tuple[str, str]]:
     return [(field.name, field.title) for field in openable_fields(project) if field.name not in row.fields]
 
 
-def ask_budget(actor: Any, project: Project, *, budget: float, reason: str) -> AccessRequest:
+def ask_budget(actor: User, project: Project, *, budget: float, reason: str) -> AccessRequest:
     """Ask for a larger budget of the row that limits the asker."""
     with changing(actor, project) as change:
         member = _asker(change, actor, Kind.BUDGET)
@@ -80,7 +80,7 @@ def ask_budget(actor: Any, project: Project, *, budget: float, reason: str) -> A
         return _save(change, actor, row.audience, Kind.BUDGET, {"budget": budget, "from": row.budget}, reason)
 
 
-def ask_fields(actor: Any, project: Project, *, fields: Iterable[str], conditions: bool, reason: str) -> AccessRequest:
+def ask_fields(actor: User, project: Project, *, fields: Iterable[str], conditions: bool, reason: str) -> AccessRequest:
     """Ask that the row of the asker's role opens more fields, and if wanted for conditions too."""
     wanted = sorted(set(fields))
     with changing(actor, project) as change:
@@ -92,7 +92,7 @@ def ask_fields(actor: Any, project: Project, *, fields: Iterable[str], condition
         return _save(change, actor, member.role, Kind.FIELDS, asked, reason)
 
 
-def ask_role(actor: Any, project: Project, *, role: str, reason: str) -> AccessRequest:
+def ask_role(actor: User, project: Project, *, role: str, reason: str) -> AccessRequest:
     """Ask for another role."""
     with changing(actor, project) as change:
         member = _asker(change, actor, Kind.ROLE)
@@ -102,7 +102,7 @@ def ask_role(actor: Any, project: Project, *, role: str, reason: str) -> AccessR
         return _save(change, actor, actor.username, Kind.ROLE, {"role": role, "from": member.role}, reason)
 
 
-def propose_budget(actor: Any, project: Project, *, audience: str, budget: float, reason: str) -> AccessRequest:
+def propose_budget(actor: User, project: Project, *, audience: str, budget: float, reason: str) -> AccessRequest:
     """Propose, as an owner, a larger budget of an audience or (``"*"``) the data set; the proposer is the first of two.
 
     Args:
@@ -139,7 +139,7 @@ def budget_of(project: Project, audience: str) -> float | None:
     return None if row is None else row.budget
 
 
-def withdraw(actor: Any, request: AccessRequest) -> None:
+def withdraw(actor: User, request: AccessRequest) -> None:
     """Take an open request back; only who made it can."""
     with changing(actor, request.project) as change:
         found = AccessRequest.objects.select_for_update().get(pk=request.pk)
@@ -151,26 +151,26 @@ def withdraw(actor: Any, request: AccessRequest) -> None:
         change.log.add("request.withdraw", found.key)
 
 
-def _asker(change: ProjectChange, actor: Any, kind: object) -> Member:
+def _asker(change: ProjectChange, actor: User, kind: object) -> Member:
     check_use(change.role, "make_request")
     _check_none_open(change, actor, kind)
     return Member.objects.get(project=change.project, user=actor)
 
 
-def _check_none_open(change: ProjectChange, actor: Any, kind: object, **more: str) -> None:
+def _check_none_open(change: ProjectChange, actor: User, kind: object, **more: str) -> None:
     mine = AccessRequest.objects.filter(project=change.project, by=actor, kind=kind, state=State.OPEN, **more)
     if mine.exists():
         raise ParameterError("You have an open request of this kind. Withdraw it before you make another one.")
 
 
-def _is_own(project: Project, actor: Any, audience: str) -> bool:
+def _is_own(project: Project, actor: User, audience: str) -> bool:
     row = project.rules.filter(audience=audience.removeprefix(DASHBOARD)).first()
     member = Member.objects.get(project=project, user=actor)
     return row is not None and row.to_rule().is_for(member.role, tuple(member.groups))
 
 
 def _save(
-    change: ProjectChange, actor: Any, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
+    change: ProjectChange, actor: User, beneficiary: str, kind: object, asked: dict[str, Any], reason: str
 ) -> AccessRequest:
     if not reason.strip():
         raise ParameterError("Say why, in a sentence: the owners decide by it.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import GROUP, PolicyRule, can_edit_rights, check_edit_rights, check_use
+from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import raise_by
 from pydplib.web.projects.changing import ProjectChange, changing
 from pydplib.web.projects.models import Member, Project, Rule
@@ -28,7 +28,7 @@ def is_raise(before: float | None, after: float | None) -> bool:
     return before is not None and (after is None or after > before)
 
 
-def can_edit_rule(role: str, member: Any, rule: Rule) -> bool:
+def can_edit_rule(role: str, member: Member, rule: Rule) -> bool:
     """Return whether somebody may edit a row: owners, and not a row that speaks of themselves.
 
     Args:
@@ -40,18 +40,18 @@ def can_edit_rule(role: str, member: Any, rule: Rule) -> bool:
     return can_edit_rights(role, editor=editor, subject=_subject(member, rule))
 
 
-def check_edit_rule(role: str, member: Any, rule: Rule) -> None:
+def check_edit_rule(role: str, member: Member, rule: Rule) -> None:
     """Raise ``PolicyError`` unless ``can_edit_rule``."""
     check_edit_rights(role, editor=member.user.username, subject=_subject(member, rule))
 
 
-def _subject(member: Any, rule: Rule) -> str:
+def _subject(member: Member, rule: Rule) -> str:
     """A row that speaks of the editor is the editor's own right."""
     own = rule.to_rule().is_for(member.role, tuple(member.groups))
     return str(member.user.username) if own else f"row {rule.audience}"
 
 
-def change_rule(actor: Any, rule: Rule, wanted: PolicyRule) -> list[str]:
+def change_rule(actor: User, rule: Rule, wanted: PolicyRule) -> list[str]:
     """Put other terms into a row; return the names of what changed. A larger budget is refused: it takes two owners."""
     with changing(actor, rule.project) as change:
         row = _fresh(rule, change)
@@ -78,7 +78,7 @@ def change_rule(actor: Any, rule: Rule, wanted: PolicyRule) -> list[str]:
     return changed
 
 
-def add_group(actor: Any, project: Project, name: str, wanted: PolicyRule) -> Rule:
+def add_group(actor: User, project: Project, name: str, wanted: PolicyRule) -> Rule:
     """Add a row for a named group. For its members the strictest budget of all their rows counts."""
     if not _GROUP_NAME.fullmatch(name):
         raise ParameterError("A group's name is small letters, digits and hyphens, such as acme-research.")
@@ -94,7 +94,7 @@ def add_group(actor: Any, project: Project, name: str, wanted: PolicyRule) -> Ru
     return row
 
 
-def remove_group(actor: Any, rule: Rule) -> None:
+def remove_group(actor: User, rule: Rule) -> None:
     """Take a group's row away once nobody is in the group; rows of roles stay (open nothing instead)."""
     with changing(actor, rule.project) as change:
         row = _fresh(rule, change)
@@ -112,7 +112,7 @@ def remove_group(actor: Any, rule: Rule) -> None:
         row.delete()
 
 
-def lower_data_set_budget(actor: Any, project: Project, budget: float) -> None:
+def lower_data_set_budget(actor: User, project: Project, budget: float) -> None:
     """Make what all recipients together may learn smaller; making it larger takes two owners."""
     with changing(actor, project) as change:
         check_use(change.role, "edit_policy")
@@ -128,7 +128,7 @@ def lower_data_set_budget(actor: Any, project: Project, budget: float) -> None:
         change.log.add("policy.data_set_budget", project.key, before=before, after=budget)
 
 
-def lower_dashboard_budget(actor: Any, project: Project, audience: str, budget: float) -> None:
+def lower_dashboard_budget(actor: User, project: Project, audience: str, budget: float) -> None:
     """Make what the dashboards of an audience may spend together smaller; making it larger takes two owners."""
     with changing(actor, project) as change:
         check_use(change.role, "edit_policy")
@@ -169,5 +169,5 @@ def _fresh(rule: Rule, change: ProjectChange) -> Rule:
     return found
 
 
-def _check_not_own(change: ProjectChange, actor: Any, row: Rule) -> None:
+def _check_not_own(change: ProjectChange, actor: User, row: Rule) -> None:
     check_edit_rule(change.role, Member.objects.select_related("user").get(project=change.project, user=actor), row)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from django.http import HttpRequest
 from django.utils import timezone
 
 from pydplib.policy import ALL, ANY, GROUP, LABEL_WORDS, ROLES, PolicyRule
@@ -66,7 +66,7 @@ def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
     )
 
 
-def request_words(request: Any, titles: Mapping[str, str]) -> str:
+def request_words(request: HttpRequest, titles: Mapping[str, str]) -> str:
     """Return what a request asks for, in one sentence."""
     asked = request.asked
     who = audience_words(request.beneficiary)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pydplib.capture import Agreement, Question, Template, reader_agreement
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Reading, TemplateVersion
 
 
@@ -17,7 +17,7 @@ class QuestionAgreement:
     agreement: Agreement
 
 
-def agreement_of(project: Any) -> list[tuple[TemplateVersion, int, list[QuestionAgreement]]]:
+def agreement_of(project: Project) -> list[tuple[TemplateVersion, int, list[QuestionAgreement]]]:
     """Return per template version how many texts two readers finished with it, and their agreement per question."""
     readings = (
         Reading.objects.filter(text__project=project, text__readers=2)

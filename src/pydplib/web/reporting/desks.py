@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 from pydplib.capture import Template
+from pydplib.web.people.models import User
 from pydplib.web.reporting.drafting import DraftConflict, save_draft
 from pydplib.web.reporting.models import Correction, Reading, Report
 from pydplib.web.reporting.templating import capturing_template
@@ -44,7 +45,7 @@ class Desk:
         """The revision of the draft; 0 for one that was not saved yet."""
         return int(self.holder.revision)
 
-    def save(self, answers: dict[str, Any], *, revision: int, user: Any, **more: Any) -> int:
+    def save(self, answers: dict[str, Any], *, revision: int, user: User, **more: object) -> int:
         """Keep the draft; see ``save_draft``."""
         if self.holder.pk is None:  # a correction that nobody has touched yet
             try:
@@ -54,7 +55,7 @@ class Desk:
                 raise DraftConflict("You are correcting this report in another window.") from None
         return save_draft(self.holder, answers, revision=revision, by=user, **more)
 
-    def keep_key(self, user: Any) -> str:
+    def keep_key(self, user: User) -> str:
         """Return a key that only this user's pages on this draft know.
 
         With it the script encrypts what was typed after a timeout, until the same person signs in again:

@@ -22,7 +22,7 @@ class DraftConflict(DataError):
     http_status = 409
 
 
-def start_report(project: Any, *, identifier: str, author: Any, department: str) -> Report:
+def start_report(project: Project, *, identifier: str, author: User, department: str) -> Report:
     """Begin a report on a patient.
 
     Args:
@@ -49,7 +49,7 @@ def start_report(project: Any, *, identifier: str, author: Any, department: str)
     return report
 
 
-def save_draft(holder: Any, answers: dict[str, Any], *, revision: int, by: Any, **more: Any) -> int:
+def save_draft(holder: Any, answers: dict[str, Any], *, revision: int, by: Any, **more: object) -> int:
     """Save a draft if it is still the one that was opened; return its new revision.
 
     One conditional update decides, so that of two people who save at once one wins and the other is told.
@@ -79,13 +79,13 @@ def _open(holder: Any) -> dict[str, Any]:
     return {"finished": None} if isinstance(holder, Reading) else {}
 
 
-def correction_of(report: Report, user: Any) -> Correction:
+def correction_of(report: Report, user: User) -> Correction:
     """Return the user's draft of a correction; unsaved, with the signed answers, if there is none yet."""
     found = Correction.objects.filter(report=report, author=user).first()
     return found or Correction(report=report, author=user, base_version=report.version, answers=report.answers)
 
 
-def keep_as_correction(report: Report, answers: dict[str, Any], *, user: Any) -> Correction:
+def keep_as_correction(report: Report, answers: dict[str, Any], *, user: User) -> Correction:
     """Keep what somebody typed into a draft that another has signed meanwhile."""
     with transaction.atomic():
         correction, _ = Correction.objects.update_or_create(
@@ -112,7 +112,7 @@ def corrections_of(project: Project, user: User, most: int = 10) -> list[Correct
     return list(found.select_related("report", "report__patient")[:most])
 
 
-def discard_draft(report: Report, *, user: Any) -> None:
+def discard_draft(report: Report, *, user: User) -> None:
     """Remove a draft that was never signed; with it goes a patient of whom nothing else is known."""
     with recorded(user, project=report.project) as log:
         gone, _ = Report.objects.filter(pk=report.pk, state=Report.State.DRAFT, version=0).delete()
@@ -122,7 +122,7 @@ def discard_draft(report: Report, *, user: Any) -> None:
         log.add("report.discard", report.key)
 
 
-def discard_correction(report: Report, *, user: Any) -> None:
+def discard_correction(report: Report, *, user: User) -> None:
     """Remove the user's draft of a correction; the signed report stays as it is."""
     with recorded(user, project=report.project) as log:
         gone, _ = Correction.objects.filter(report=report, author=user).delete()

@@ -24,14 +24,14 @@ Finish = Callable[[int], str]
 
 
 def show_form(
-    request: HttpRequest, desk: Desk, state: FormState | None = None, *, status: int = 200, **more: Any
+    request: HttpRequest, desk: Desk, state: FormState | None = None, *, status: int = 200, **more: object
 ) -> HttpResponse:
     """Return the whole page."""
     values = _values(request, desk, state or form_state(desk.template, desk.holder.answers)) | more
     return render(request, "reporting/form.html", values, status=status)
 
 
-def answer_form(request: HttpRequest, desk: Desk, finish: Finish, **more: Any) -> HttpResponse:
+def answer_form(request: HttpRequest, desk: Desk, finish: Finish, **more: object) -> HttpResponse:
     """Take a posted form: keep the draft, add or remove a repetition, or sign.
 
     Args:
@@ -61,7 +61,7 @@ def answer_form(request: HttpRequest, desk: Desk, finish: Finish, **more: Any) -
         return show_form(request, desk, state, conflict=str(conflict), status=409, **_newer(desk, answers))
 
 
-def answer_autosave(request: HttpRequest, desk: Desk, **more: Any) -> HttpResponse:
+def answer_autosave(request: HttpRequest, desk: Desk, **more: object) -> HttpResponse:
     """Take what the script sends while somebody types: keep it, and answer with the parts of the page that follow."""
     step = request.POST.get("do", "update")
     answers = take_step(desk.template, tidy(desk.template, read_fields(desk.template, request.POST.dict())), step)

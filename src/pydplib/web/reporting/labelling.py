@@ -15,7 +15,7 @@ from pydplib.errors import DataError, TemplateError
 from pydplib.web.auditlog.writing import Log, recorded
 from pydplib.web.patients.pseudonyms import nameless_patient, patients_for
 from pydplib.web.people.models import User
-from pydplib.web.projects.models import Project
+from pydplib.web.projects.models import Member, Project
 from pydplib.web.reporting.differences import differences
 from pydplib.web.reporting.drafting import DraftConflict
 from pydplib.web.reporting.free_texts import NewText
@@ -41,7 +41,7 @@ class Progress:
     differ: int
 
 
-def add_texts(project: Any, texts: Sequence[NewText], *, readers: int, actor: Any) -> int:
+def add_texts(project: Project, texts: Sequence[NewText], *, readers: int, actor: User) -> int:
     """Put texts into the queue in one transaction: all of them, or none."""
     version = project.template_version
     if version is None:
@@ -72,7 +72,7 @@ def add_texts(project: Any, texts: Sequence[NewText], *, readers: int, actor: An
     return len(texts)
 
 
-def texts_for(project: Any, reader: Any, place: Any) -> QuerySet[FreeText]:
+def texts_for(project: Project, reader: User, place: Member) -> QuerySet[FreeText]:
     """Return the texts that a member may take: still wanting a reader, of the own department, not yet read by them."""
     waiting = FreeText.objects.filter(project=project, report=None).alias(taken=Count("readings"))
     waiting = waiting.filter(taken__lt=F("readers")).exclude(readings__reader=reader)
@@ -88,7 +88,7 @@ def readings_by(project: Project, reader: User) -> tuple[Reading | None, int]:
     return in_hand, mine.exclude(finished=None).count()
 
 
-def claim_next(project: Any, reader: Any, place: Any) -> Reading | None:
+def claim_next(project: Project, reader: User, place: Member) -> Reading | None:
     """Give the reader a text: the one already in hand, or the next; none if the queue is empty.
 
     Two readers at once never get the same place: on PostgreSQL rows that another is taking are skipped,
@@ -122,7 +122,7 @@ def claim_next(project: Any, reader: Any, place: Any) -> Reading | None:
     return None
 
 
-def _lock_next(project: Any, reader: Any, place: Any) -> tuple[FreeText | None, bool]:
+def _lock_next(project: Project, reader: User, place: Member) -> tuple[FreeText | None, bool]:
     """Return a text that nobody else is taking, and whether any text waits at all."""
     # PostgreSQL cannot lock a grouped query, so the ids come from one query and the lock from another.
     candidates = list(texts_for(project, reader, place).order_by("id").values_list("pk", flat=True)[:50])
@@ -132,7 +132,7 @@ def _lock_next(project: Any, reader: Any, place: Any) -> tuple[FreeText | None, 
     return rows.first(), bool(candidates)
 
 
-def give_back(reading: Reading, *, user: Any) -> None:
+def give_back(reading: Reading, *, user: User) -> None:
     """Put a text back into the queue; what was filled in is dropped."""
     with recorded(user, project=reading.project) as log:
         gone, _ = Reading.objects.filter(pk=reading.pk, finished=None).delete()
@@ -141,7 +141,7 @@ def give_back(reading: Reading, *, user: Any) -> None:
         log.add("text.give_back", reading.text.key, place=reading.number)
 
 
-def finish_reading(reading: Reading, *, revision: int, user: Any) -> Report | None:
+def finish_reading(reading: Reading, *, revision: int, user: User) -> Report | None:
     """Finish a reading; if that settles the text, its report is signed in the same transaction.
 
     Returns:
@@ -163,7 +163,7 @@ def finish_reading(reading: Reading, *, revision: int, user: Any) -> Report | No
         return _settle(text, reading, done, user=user, log=log)
 
 
-def _settle(text: FreeText, reading: Reading, done: Complete, *, user: Any, log: Log) -> Report | None:
+def _settle(text: FreeText, reading: Reading, done: Complete, *, user: User, log: Log) -> Report | None:
     if reading.number == Reading.JUDGE:
         return _make_report(text, reading, done, user=user, log=log, reason="Decided between two readers")
     if text.readers == 1:
@@ -180,7 +180,7 @@ def reader_differences(one: Reading, other: Reading, answers: dict[str, Any] | N
     return differences(template, one.answers if answers is None else answers, other.answers)
 
 
-def _make_report(text: FreeText, reading: Reading, done: Complete, *, user: Any, log: Log, reason: str = "") -> Report:
+def _make_report(text: FreeText, reading: Reading, done: Complete, *, user: User, log: Log, reason: str = "") -> Report:
     report = Report.objects.create(
         project=text.project,
         patient=text.patient,
@@ -195,14 +195,14 @@ def _make_report(text: FreeText, reading: Reading, done: Complete, *, user: Any,
     return report
 
 
-def differing_texts(project: Any) -> list[FreeText]:
+def differing_texts(project: Project) -> list[FreeText]:
     """Return the texts that both readers finished without a report coming of it: a judge must look."""
     finished = Count("readings", filter=Q(readings__finished__isnull=False) & ~Q(readings__number=Reading.JUDGE))
     texts = FreeText.objects.filter(project=project, report=None, readers=2).annotate(ready=finished)
     return list(texts.filter(ready=2).order_by("id"))
 
 
-def open_judgement(text: FreeText, *, user: Any) -> Reading:
+def open_judgement(text: FreeText, *, user: User) -> Reading:
     """Begin (or go on) to decide between two readers; what they agree on is filled in already."""
     first, second = readings_of(text)
     if text.report_id is not None:
@@ -243,7 +243,7 @@ def agreed(first: Any, second: Any) -> Any:
     return first if first == second else None
 
 
-def progress_of(project: Any) -> Progress:
+def progress_of(project: Project) -> Progress:
     """Return how far the queue is."""
     texts = FreeText.objects.filter(project=project)
     return Progress(

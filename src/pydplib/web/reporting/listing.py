@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest
 from pydplib.capture import Question
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import User
+from pydplib.web.projects.models import Project
 from pydplib.web.reporting.answering import headline
 from pydplib.web.reporting.models import Report, ReportVersion
 
@@ -122,7 +123,7 @@ class ReportFilter(forms.Form):
         return [name for name in self.fields if self.data.get(name)]
 
 
-def score_question(project: Any) -> Question | None:
+def score_question(project: Project) -> Question | None:
     """Return the question whose answer stands for a report in this project's lists."""
     version = project.template_version
     return headline(version.template) if version else None

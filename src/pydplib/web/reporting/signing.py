@@ -10,6 +10,7 @@ from django.utils import timezone
 from pydplib.capture import Template, evaluate, report_text
 from pydplib.errors import DataError
 from pydplib.web.auditlog.writing import Log, recorded
+from pydplib.web.people.models import User
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.reporting.answering import Remark, remark_on
 from pydplib.web.reporting.drafting import DraftConflict
@@ -48,7 +49,7 @@ def complete(template: Template, answers: object) -> Complete:
     return Complete(clean, row_values(template, clean), report_text(template, clean))
 
 
-def sign_report(report: Report, *, revision: int, user: Any) -> ReportVersion:
+def sign_report(report: Report, *, revision: int, user: User) -> ReportVersion:
     """Sign a draft as it was saved.
 
     Args:
@@ -73,7 +74,7 @@ def sign_report(report: Report, *, revision: int, user: Any) -> ReportVersion:
     return written
 
 
-def correct_report(correction: Correction, *, revision: int, reason: str, user: Any) -> ReportVersion:
+def correct_report(correction: Correction, *, revision: int, reason: str, user: User) -> ReportVersion:
     """Sign a correction: a new version with its reason; the earlier ones stay as they were.
 
     Raises:
@@ -101,14 +102,14 @@ def correct_report(correction: Correction, *, revision: int, reason: str, user: 
     return written
 
 
-def sign_label(report: Report, done: Complete, *, user: Any, log: Log, reason: str = "") -> ReportVersion:
+def sign_label(report: Report, done: Complete, *, user: User, log: Log, reason: str = "") -> ReportVersion:
     """Sign a report that was made from a free text; must run inside ``recorded``."""
     rows = Report.objects.filter(pk=report.pk, state=Report.State.DRAFT)
     return _write_signed(rows, report, done, number=1, user=user, log=log, reason=reason)
 
 
 def _write_signed(
-    rows: Any, report: Report, done: Complete, *, number: int, user: Any, log: Log, reason: str = ""
+    rows: Any, report: Report, done: Complete, *, number: int, user: User, log: Log, reason: str = ""
 ) -> ReportVersion:
     """Write the state, the version, the data version and the line; the update decides who was first."""
     now = timezone.now()

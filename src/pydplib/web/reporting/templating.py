@@ -186,7 +186,7 @@ def _check_keys(text: str) -> None:
         raise TemplateError(f"A name in the file has more than {MOST_PARTS} parts between dots. Shorten it.")
 
 
-def add_template(project: Project, template: Template, *, actor: Any, note: str = "") -> TemplateVersion:
+def add_template(project: Project, template: Template, *, actor: User, note: str = "") -> TemplateVersion:
     """Add a version to a project and use it for new reports from now on.
 
     Args:
@@ -246,7 +246,7 @@ def check_usable(template: Template) -> None:
         )
 
 
-def use_template(version: TemplateVersion, *, actor: Any) -> None:
+def use_template(version: TemplateVersion, *, actor: User) -> None:
     """Write new reports with this version from now on."""
     with recorded(actor, project=version.project) as log:
         Project.objects.select_for_update().get(pk=version.project_id)

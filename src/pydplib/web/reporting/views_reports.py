@@ -66,7 +66,7 @@ def report_find(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/reports.html", values)
 
 
-def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: Any) -> None:
+def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: object) -> None:
     """Write down whom a list showed: a look at a patient's line is a look at the patient."""
     shown = [row["report"] for row in values["rows"]] + list(values["drafts"])
     shown += [correction.report for correction in values["corrections"]]

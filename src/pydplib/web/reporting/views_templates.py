@@ -58,7 +58,7 @@ class TemplateUploadForm(forms.Form):
     )
     note = forms.CharField(required=False, max_length=200, label="Why this version", help_text="For the history.")
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         self.fields["builtin"].choices = [("", "–"), *((name, builtin(name).title) for name in builtin_names())]
 

@@ -14,6 +14,8 @@ from pydplib.errors import BudgetError, ParameterError, PolicyError, QuestionErr
 from pydplib.release import Price, Session
 from pydplib.synthesis.purchase import Design, design
 from pydplib.web.analyses.sessions import open_session
+from pydplib.web.people.models import User
+from pydplib.web.projects.models import Member, Project
 
 Noise = Literal["auto", "gaussian", "laplace"]
 
@@ -146,7 +148,7 @@ class SyntheticOffer:
         return [self.chosen, *([] if self.other is None else [self.other])]
 
 
-def quote(project: Any, user: Any, place: Any, asked: Asked) -> SyntheticOffer:
+def quote(project: Project, user: User, place: Member, asked: Asked) -> SyntheticOffer:
     """Return what a synthetic table would cost the user's organisation; no row is read, nothing is spent.
 
     Raises:

@@ -16,6 +16,7 @@ from pydplib.schema import Column, Schema, Text
 from pydplib.schema.columns.base import column_from_dict
 from pydplib.web import hooks
 from pydplib.web.auditlog.writing import recorded
+from pydplib.web.people.models import User
 from pydplib.web.projects.fields import Field
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import Declarations, PersonTable
@@ -82,7 +83,7 @@ def joined_name(table: str) -> str:
     return f"{REPORTS}_{table}"
 
 
-def newest(project: Any) -> Declarations | None:
+def newest(project: Project) -> Declarations | None:
     """Return the newest version of what a project declares beyond its tables."""
     found: Declarations | None = Declarations.objects.filter(project=project).first()
     return found
@@ -93,7 +94,7 @@ def titles_of_tables(project: Project) -> dict[str, str]:
     return {table.name: table.title for table in PersonTable.objects.filter(project=project)}
 
 
-def computed_columns(project: Any) -> tuple[ComputedColumn, ...]:
+def computed_columns(project: Project) -> tuple[ComputedColumn, ...]:
     """Return the computed columns of a project, in the order in which they were declared."""
     version = newest(project)
     return () if version is None else tuple(ComputedColumn.from_dict(entry) for entry in version.columns)
@@ -116,14 +117,14 @@ def fields_of_tables(project: Project) -> list[Field]:
     return found
 
 
-def joins_of(project: Any) -> tuple[PersonJoin, ...]:
+def joins_of(project: Project) -> tuple[PersonJoin, ...]:
     """Return which further tables are asked together with the reports."""
     version = newest(project)
     return () if version is None else tuple(PersonJoin(**entry) for entry in version.joins)
 
 
 def declare(
-    project: Any, *, columns: Sequence[ComputedColumn], joins: Sequence[PersonJoin], actor: Any, by: str
+    project: Project, *, columns: Sequence[ComputedColumn], joins: Sequence[PersonJoin], actor: User, by: str
 ) -> Declarations:
     """Keep a new version of what a project declares beyond its tables. The next snapshot pins it.
 
@@ -228,7 +229,7 @@ def check_table_names(names: Sequence[str], template: Template, others: Sequence
             )
 
 
-def find_table(project: Any, name: str) -> PersonTable:
+def find_table(project: Project, name: str) -> PersonTable:
     """Return a further table of a project by its name.
 
     Raises:

@@ -18,6 +18,7 @@ from pydplib.web.auditlog.writing import recorded
 from pydplib.web.patients.inserts import CHUNK, chunks, insert_many
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, pseudonyms_of
+from pydplib.web.people.models import User
 from pydplib.web.projects.changing import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import PersonRow, PersonTable
@@ -107,7 +108,7 @@ class Matcher:
         decimals: What may stand before decimals.
     """
 
-    def __init__(self, project: Any, schema: Schema, decimals: Decimals = ".") -> None:
+    def __init__(self, project: Project, schema: Schema, decimals: Decimals = ".") -> None:
         self.project, self.schema, self.decimals = project, schema, decimals
         self.found = Matched()
         self.unknown_rows: list[int] = []
@@ -164,7 +165,7 @@ def write_rows(
     table: PersonTable,
     rows: Iterable[tuple[int, str, Mapping[str, str]]],
     *,
-    actor: Any,
+    actor: User,
     decimals: Decimals = ".",
     again: bool = False,
 ) -> Matched:
@@ -209,7 +210,7 @@ def write_rows(
     return found
 
 
-def remove_table(table: PersonTable, *, actor: Any) -> None:
+def remove_table(table: PersonTable, *, actor: User) -> None:
     """Delete a further table and its rows. Published snapshots keep what they pinned until a new one is published."""
     project = table.project
     with recorded(actor, project=project) as log:
