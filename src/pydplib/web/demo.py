@@ -133,7 +133,7 @@ def _make_project(users: dict[str, Any], name: str, purpose: str, *, template: s
     return made
 
 
-def synthetic_rows() -> Iterator[dict[str, Any]]:
+def synthetic_rows() -> Iterator[dict[str, object]]:
     """Yield the synthetic cohort as answers to ``pirads-paper``."""
     columns = datasets.pirads(backend="numpy")
     names = [name for name in columns if name != "report_id"]

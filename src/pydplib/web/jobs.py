@@ -191,7 +191,7 @@ def end_claims() -> int:
     return ended
 
 
-def _run_and_close(step: Step, model: Any, pk: int, related: tuple[str, ...], claim: Claim) -> None:
+def _run_and_close(step: Step, model: object, pk: int, related: tuple[str, ...], claim: Claim) -> None:
     try:
         _run(step, model, pk, related, claim)
     finally:

@@ -267,7 +267,7 @@ def part_of(release: Release) -> str:
     return part_name(release.question)
 
 
-def part_name(question: Mapping[str, Any]) -> str:
+def part_name(question: Mapping[str, object]) -> str:
     """Return the name of one question of tables that were bought together."""
     return hashlib.sha256(canonical_json(dict(question)).encode()).hexdigest()
 

@@ -89,7 +89,7 @@ def current_key_id(hospital: Hospital) -> str:
     return key_id(_current(hospital.key).public_key())
 
 
-def keys_document(issuer_id: str | None = None) -> dict[str, Any]:
+def keys_document(issuer_id: str | None = None) -> dict[str, object]:
     """Return the public keys as ``/receipts/keys`` shows them and ``pydplib receipt verify --keys`` reads them."""
     return {"format": "pydplib-receipt-keys/1", "keys": [key.to_dict() for key in published_keys(issuer_id)]}
 

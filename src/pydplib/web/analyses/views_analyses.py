@@ -243,7 +243,7 @@ def _again(item: Analysis, schema: Schema, table: str) -> str:
 
 def _entry(
     item: Analysis, request: HttpRequest, current: set[str], titles: dict[str, str], names: dict[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     receipt = Receipt.from_json(item.receipt) if item.receipt else None
     own = item.recipient == recipient_of(request.user)
     sees_all = request.member.can("read_all_ledgers")

@@ -138,7 +138,7 @@ def _shown(request: HttpRequest, form: QuestionForm) -> dict[str, Any]:
     return values
 
 
-def _frame(request: HttpRequest) -> dict[str, Any]:
+def _frame(request: HttpRequest) -> dict[str, object]:
     project = request.project
     return {
         "project": project,

@@ -70,7 +70,7 @@ def budget_head(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _own(request: HttpRequest) -> dict[str, Any]:
+def _own(request: HttpRequest) -> dict[str, object]:
     project, user = request.project, request.user
     purse = own_purse(project, user, request.member)
     if purse is None or request.member.preview:

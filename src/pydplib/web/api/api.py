@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.security import HttpBearer
@@ -19,11 +17,11 @@ PREFIX = "/api/v1/"
 class GuardedBearer(HttpBearer):
     """Names the scheme in the OpenAPI document, and refuses any request that did not come through the guard."""
 
-    def __call__(self, request: HttpRequest) -> Any:
+    def __call__(self, request: HttpRequest) -> object:
         """Return the token that the guard found; the header is not read again."""
         return getattr(request, "token", None)
 
-    def authenticate(self, request: HttpRequest, token: str) -> Any:
+    def authenticate(self, request: HttpRequest, token: str) -> object:
         """Never reached: ``__call__`` asks the guard."""
         return None
 
@@ -47,6 +45,6 @@ for _kind in (Exception, *api._exception_handlers):
     api.add_exception_handler(_kind, problems.answer)
 
 
-def openapi_document() -> dict[str, Any]:
+def openapi_document() -> dict[str, object]:
     """Return the OpenAPI document of all operations."""
     return dict(api.get_openapi_schema(path_prefix=PREFIX))

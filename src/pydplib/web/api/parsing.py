@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest
@@ -17,7 +17,7 @@ MOST_DEPTH = 8
 class StrictParser(Parser):
     """Reads a body, refusing what other readers could read differently: keys twice, NaN, endless nesting."""
 
-    def parse_body(self, request: HttpRequest) -> Any:
+    def parse_body(self, request: HttpRequest) -> object:
         """Return the body's values."""
         values = json.loads(request.body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
         _check_depth(values, MOST_DEPTH)
@@ -34,7 +34,7 @@ def check_length(request: HttpRequest) -> None:
         raise RequestDataTooBig
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     values = dict(pairs)
     if len(values) != len(pairs):
         raise ValueError
@@ -45,7 +45,7 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError
 
 
-def _check_depth(value: Any, left: int) -> None:
+def _check_depth(value: object, left: int) -> None:
     if left == 0:
         raise ValueError
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -63,7 +63,7 @@ def entry(
     return lambda operation: _hang(operation, OperationRule(power, scope, of))
 
 
-def open_to_all(operation: Any) -> Any:
+def open_to_all(operation: object) -> object:
     """Let anybody in, without a token."""
     return _hang(operation, OperationRule(public=True))
 

@@ -67,7 +67,7 @@ def _kind(error: PydplibError) -> str:
     return next(each.__name__ for each in type(error).__mro__ if each.__module__ == PydplibError.__module__)
 
 
-def _validation_words(errors: list[dict[str, Any]]) -> str:
+def _validation_words(errors: list[dict[str, object]]) -> str:
     """Return the first faults by place and rule. The values are left out, and so are names that may be values."""
     found = [f"{_place(error.get('loc', ()))}: {_rule(error)}" for error in errors[:3]]
     more = f" ({len(errors) - 3} more)" if len(errors) > 3 else ""

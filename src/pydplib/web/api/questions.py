@@ -125,10 +125,10 @@ class _OneOfStatistics:
     """Any statistic of the registry, as it is when a question comes or the document is written."""
 
     @property
-    def _known(self) -> TypeAdapter[Any]:
+    def _known(self) -> TypeAdapter[object]:
         return _adapter(tuple(offered_statistics().values()))
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> object:
         return core_schema.no_info_plain_validator_function(lambda sent: self._known.validate_python(sent))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:

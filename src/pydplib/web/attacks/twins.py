@@ -63,5 +63,5 @@ def published(project: Project, *, seed: int) -> NDArray[np.bool_]:
     return people[np.random.default_rng(seed).permutation(len(people))[:MOST_PEOPLE]]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

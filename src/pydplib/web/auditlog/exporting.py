@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from pydplib._csv_text import csv_pieces
 from pydplib.web.auditlog.models import Head, Line
@@ -28,7 +27,7 @@ def to_json(lines: Iterable[Line]) -> Iterator[str]:
     yield "\n]\n"
 
 
-def _values(line: Line) -> dict[str, Any]:
+def _values(line: Line) -> dict[str, object]:
     return {name: getattr(line, name) for name in COLUMNS if name != "words"}
 
 

@@ -126,13 +126,13 @@ def show(line: Line, urls: Mapping[str, str] = MappingProxyType({})) -> ShownLin
     )
 
 
-def keys_named(facts: Mapping[str, Any]) -> list[str]:
+def keys_named(facts: Mapping[str, object]) -> list[str]:
     """Return the keys of patients and reports among the details, as many as a reader sees."""
     lists = [facts.get(name) for name in ("patients", "reports")]
     return [key for each in lists if isinstance(each, list) for key in each[:NAMED] if KEY.fullmatch(str(key))]
 
 
-def _linked(facts: Mapping[str, Any], urls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _linked(facts: Mapping[str, object], urls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     found = {short_id(key): urls[key] for key in keys_named(facts) if key in urls}
     for piece in re.split(r"\b([0-9a-f]{8})\b", Truncator(facts_words(facts)).chars(_LONGEST)):
         if piece:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from pydplib._version import __version__
 from pydplib.errors import EngineError, ParameterError
@@ -124,7 +124,7 @@ def _database(configuration: Configuration, work: Path) -> tuple[str, list[str],
     return POSTGRES, snapshots, (head[0], "") if head else (0, "")  # lines may have come since the dump
 
 
-def _write(out: IO[bytes], files: list[tuple[str, Path]], about: dict[str, Any]) -> None:
+def _write(out: IO[bytes], files: list[tuple[str, Path]], about: dict[str, object]) -> None:
     sums: dict[str, str] = {}
     with tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as archive:
         for name, path in files:

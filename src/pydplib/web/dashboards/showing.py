@@ -160,7 +160,7 @@ def _panel(
 
 
 @lru_cache(maxsize=256)
-def _drawing(kind: str, name: str, title: str, payloads: tuple[bytes, ...], version: Any) -> Mapping[str, Any]:
+def _drawing(kind: str, name: str, title: str, payloads: tuple[bytes, ...], version: object) -> Mapping[str, object]:
     """Return the drawing of released values, made once: it is the same whoever looks and how often."""
     releases = [Release.from_json(payload) for payload in payloads]
     return MappingProxyType(_draw(kind, name, title, releases, version, None))

@@ -223,7 +223,7 @@ def _plan(request: HttpRequest, *, words: Any = None, picks: Any = None, asks: A
     return values
 
 
-def _pick_form(item: Dashboard, data: Any = None) -> PickForm:
+def _pick_form(item: Dashboard, data: object = None) -> PickForm:
     project = item.project
     schema = planning.schema_of(project)
     there = planning.ready_names(item)

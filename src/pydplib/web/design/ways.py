@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.core.paginator import Page
 from django.template.context import Context
@@ -11,7 +10,7 @@ from django.template.context import Context
 from pydplib.web.design.rendering import component
 
 
-def tabs(items: Sequence[Mapping[str, Any]], label: str) -> str:
+def tabs(items: Sequence[Mapping[str, object]], label: str) -> str:
     """Return links as tabs. Each: label, url, active, and if wanted count and icon."""
     return component("tabs", items=items, label=label)
 
@@ -21,7 +20,7 @@ def breadcrumb(items: Sequence[tuple[str, str]]) -> str:
     return component("breadcrumb", items=items)
 
 
-def stepper(steps: Sequence[Any], current: int, label: str = "Steps") -> str:
+def stepper(steps: Sequence[object], current: int, label: str = "Steps") -> str:
     """Return numbered steps, the ``current`` one (from 1) marked; a step is a text or (text, url)."""
     shown = []
     for number, step in enumerate(steps, start=1):
@@ -31,7 +30,7 @@ def stepper(steps: Sequence[Any], current: int, label: str = "Steps") -> str:
     return component("stepper", steps=shown, label=label, current=current)
 
 
-def pagination(context: Context, page: Page[Any], name: str = "page", label: str = "Pages") -> str:
+def pagination(context: Context, page: Page[object], name: str = "page", label: str = "Pages") -> str:
     """Return links to the other pages of a list; the rest of the query string stays."""
     request = context.get("request")
     query = request.GET.copy() if request is not None else None

@@ -123,7 +123,7 @@ def level_rows(numbers: Mapping[str, Any], titles: Mapping[str, str]) -> list[tu
     return [(titles[name], levels[name], heights[name], lost[name]) for name in titles if name in levels]
 
 
-def risk_rows(numbers: Mapping[str, Any]) -> list[list[str]]:
+def risk_rows(numbers: Mapping[str, object]) -> list[list[str]]:
     """Return risk before and after, in words and percent."""
     before, after = risk_of(numbers, "before"), risk_of(numbers, "after")
     listed = [

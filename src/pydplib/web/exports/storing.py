@@ -93,7 +93,7 @@ def check_file(export: Export, kind: str) -> Path:
     return path
 
 
-def load_table(export: Export) -> Any:
+def load_table(export: Export) -> object:
     """Return the anonymized table (PyArrow)."""
     import pyarrow.parquet as parquet
 

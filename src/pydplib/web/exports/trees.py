@@ -76,7 +76,7 @@ def show(plan: ExportPlan, name: str, schema: Schema) -> ShownTree:
     )
 
 
-def _cell(label: Any) -> Any:
+def _cell(label: object) -> object:
     if isinstance(label, bool):  # as the table will have it, and in plain words
         return "True (yes)" if label else "False (no)"
     return label.isoformat() if isinstance(label, dt.date) else label

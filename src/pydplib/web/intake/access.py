@@ -112,7 +112,7 @@ def _report(report: Report, *, with_values: bool) -> dict[str, Any]:
     return held
 
 
-def _values(version: ReportVersion) -> dict[str, Any]:
+def _values(version: ReportVersion) -> dict[str, object]:
     template = version.template.template
     return {"answers": version.answers, "in_words": in_words(template, version.answers), "text": version.text}
 
@@ -147,7 +147,7 @@ def keys_of(patient: Patient) -> list[str]:
     return [patient.key, *reports.values_list("key", flat=True), *texts, *sorted(batches)]
 
 
-def history_of(project: Project, keys: list[str]) -> list[dict[str, Any]]:
+def history_of(project: Project, keys: list[str]) -> list[dict[str, object]]:
     """Return the log lines about these keys: what was done with them, and every page that showed one of them."""
     lines = Line.objects.filter(naming(keys), project=project.key).order_by("number")
     return [

@@ -195,7 +195,7 @@ def _problems(row: FileRow, repeated: str, names: Mapping[str, str]) -> list[dic
     return found
 
 
-def _as_value(problem: Problem, names: Mapping[str, str]) -> dict[str, Any]:
+def _as_value(problem: Problem, names: Mapping[str, str]) -> dict[str, object]:
     name = field_name(problem.path)
     return {
         "code": problem.code,

@@ -83,7 +83,7 @@ def set_consent(patient: Patient, consent: str, *, actor: object) -> None:
         log.add("patient.consent", patient.key, consent=consent, data_version=number)
 
 
-def overdue(project: Project, *, today: dt.date | None = None) -> dict[str, Any]:
+def overdue(project: Project, *, today: dt.date | None = None) -> dict[str, object]:
     """Return what is past the project's retention date: nothing before it, everything after it."""
     due = (today or timezone.now().date()) > project.retention_until
     patients = Patient.objects.filter(project=project)

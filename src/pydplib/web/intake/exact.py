@@ -130,7 +130,7 @@ def departments_of(project: Project, most: int = 200) -> list[str]:
     return list(named.values_list("department", flat=True).distinct()[:most])
 
 
-def exact_rows(project: Project) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def exact_rows(project: Project) -> Iterator[tuple[int, str, dict[str, object]]]:
     """Yield patient, department and values of every signed report of a project."""
     return _signed(project).order_by().values_list("patient_id", "department", "values").iterator(chunk_size=2000)
 
@@ -255,13 +255,13 @@ class Bars:
         number = self.column.code(value)
         return min(max(bisect_right(self.edges, number) - 1, 0), len(self.labels) - 1)
 
-    def label(self, row: Mapping[str, Any]) -> str:
+    def label(self, row: Mapping[str, object]) -> str:
         """Return the bar of a row in words."""
         place = self.place(row)
         return _NONE if place < 0 else self.labels[place]
 
 
-def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, columns: Mapping[str, Column]) -> Any:
+def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, columns: Mapping[str, Column]) -> object:
     """Return the figure of counts, the heads of its table and the rows."""
     bars = Bars.of(template, asked.by, columns)
     title = bars.column.title or asked.by

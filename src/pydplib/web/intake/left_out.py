@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pydplib._csv_text import csv_pieces
 from pydplib.web import uploads
@@ -20,7 +19,7 @@ def csv_text(batch: ImportBatch) -> Iterator[str]:
     return csv_pieces([*batch.columns, "Row", "Problem"], _cells(batch), most=_PIECE)
 
 
-def _cells(batch: ImportBatch) -> Iterator[list[Any]]:
+def _cells(batch: ImportBatch) -> Iterator[list[object]]:
     template = batch.template.template
     reader, duplicates = Reader(batch, template), Duplicates(batch.project, template, batch)
     decided = {row.number: row for row in batch.problem_rows.all()}

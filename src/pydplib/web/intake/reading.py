@@ -224,7 +224,7 @@ def identifiers_of(row: FileRow) -> dict[str, str]:
     }
 
 
-def _answers(items: list[Any], link: str, level: int = 0) -> bool:
+def _answers(items: list[object], link: str, level: int = 0) -> bool:
     return level < 50 and any(
         isinstance(item, dict)
         and (

@@ -59,7 +59,7 @@ class Recorder:
         self.template, self.columns = template, value_columns(template)
         # A text that depends on the person is written as for a report without one.
         self.writer = None if template.person and template.person in template.plan.referred else Writer(template)
-        self._pairs: dict[str, dict[Any, str]] = {}  # question -> answer -> both as a pair of a JSON object
+        self._pairs: dict[str, dict[object, str]] = {}  # question -> answer -> both as a pair of a JSON object
         self._nulls = {name: f"{json.dumps(name)}: null" for name in self.columns}
         self._kept = 0
 
@@ -88,7 +88,7 @@ class Recorder:
             **facts,
         )
 
-    def _pair(self, name: str, value: Any) -> str:
+    def _pair(self, name: str, value: object) -> str:
         """Return a question and its answer as JSON; the same few answers come again and again, and are kept."""
         found = f"{json.dumps(name)}: {json.dumps(value)}"
         if type(value) is not list and self._kept < _MOST_PAIRS and len(found) <= _LONGEST_PAIR:

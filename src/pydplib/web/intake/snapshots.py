@@ -184,7 +184,7 @@ def _tables(project: Project, template: Template, log: Log) -> Iterator[tuple[st
 
 
 def _remembering(
-    pinned: dict[str, tuple[Schema, str]], name: str, schema: Schema, rows: Callable[[], Iterator[list[Any]]]
+    pinned: dict[str, tuple[Schema, str]], name: str, schema: Schema, rows: Callable[[], Iterator[list[object]]]
 ) -> Writer:
     """Return what writes a table's rows and keeps the key of its file, for tables that are joined later."""
 
@@ -433,7 +433,7 @@ def _repetitions(values: Mapping[str, Any], answers: Mapping[str, Any], path: Se
     return [row for row, _ in found]
 
 
-def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterator[list[Any]]:
+def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterator[list[object]]:
     found = (
         Report.objects.filter(project=project, state=Report.State.SIGNED)
         .exclude(patient__consent=Patient.Consent.WITHDRAWN)
@@ -446,7 +446,7 @@ def _rows(project: Project, schema: Schema, path: Sequence[str] = ()) -> Iterato
             yield [pseudonym, *(row.get(name) for name in names)]
 
 
-def _table_rows(table: PersonTable, schema: Schema) -> Iterator[list[Any]]:
+def _table_rows(table: PersonTable, schema: Schema) -> Iterator[list[object]]:
     """Yield the rows of a further table: everybody's who has not withdrawn consent."""
     found = (
         PersonRow.objects.filter(table=table)
@@ -485,7 +485,7 @@ def _write_joined(key: str, joined: Joined, one: str, other: str) -> tuple[int, 
     return rows, _copy(f"SELECT {chosen} FROM {first} one {how} {second} two ON {on}", key)
 
 
-def _write(key: str, schema: Schema, rows: Iterator[list[Any]]) -> tuple[int, str]:
+def _write(key: str, schema: Schema, rows: Iterator[list[object]]) -> tuple[int, str]:
     passing, count = folder() / f"{key}.csv", 0
     names = [str(schema.person), *(name for name in schema.stored if name != schema.person)]
     try:
@@ -576,5 +576,5 @@ def _next_number(project: Project) -> int:
     return (Snapshot.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
 
 
-def _cell(cell: Any) -> str:
+def _cell(cell: object) -> str:
     return str(cell).lower() if isinstance(cell, bool) else str(cell)

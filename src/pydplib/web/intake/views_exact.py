@@ -88,7 +88,7 @@ def _changed(sent: Any, before: ExactQuestion, columns: Mapping[str, Column]) ->
     return with_condition(asked, sent["add"]) if sent.get("add") in columns else asked
 
 
-def _filter(place: int, condition: Condition, column: Column) -> dict[str, Any]:
+def _filter(place: int, condition: Condition, column: Column) -> dict[str, object]:
     """Return a filter for the page: its inputs are those of the column's kind."""
     return {
         "place": place,

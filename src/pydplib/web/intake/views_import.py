@@ -234,7 +234,7 @@ def import_replace(request: HttpRequest) -> HttpResponse:
 
 @door("import_records", of=ImportBatch)
 @require_GET
-def import_left_out(request: HttpRequest) -> Any:
+def import_left_out(request: HttpRequest) -> object:
     """Hand out the rows that are left out as things stand, to correct them and upload them again."""
     batch = _mine(request)
     if batch.state != _State.CHECKED or batch.format == "fhir" or not uploads.path_of(batch.key).exists():
@@ -313,7 +313,7 @@ def _allowed(mapping: list[str], own: str | None) -> list[str]:
     return mapping if own is None else ["" if name == DEPARTMENT else name for name in mapping]
 
 
-def _mapping_form(request: HttpRequest, batch: ImportBatch, data: Any = None) -> MappingForm:
+def _mapping_form(request: HttpRequest, batch: ImportBatch, data: object = None) -> MappingForm:
     return MappingForm(
         data,
         template=batch.template.template,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -90,7 +88,7 @@ def rights_access_json(request: HttpRequest) -> HttpResponse:
     return _json_file(_access(request), f"access-{request.target.key}.json")
 
 
-def _access(request: HttpRequest) -> dict[str, Any]:
+def _access(request: HttpRequest) -> dict[str, object]:
     record(request.user, "patient.access", request.target.key, project=request.project)
     return access_report(request.target, with_values=request.member.can("manage_data"))
 
@@ -152,7 +150,7 @@ def _rights() -> tuple[str, str]:
     return "Privacy rights", reverse("privacy_rights")
 
 
-def _json_file(held: dict[str, Any], name: str) -> HttpResponse:
+def _json_file(held: dict[str, object], name: str) -> HttpResponse:
     response = JsonResponse(held, json_dumps_params={"indent": 2, "ensure_ascii": False})
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

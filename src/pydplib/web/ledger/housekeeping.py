@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from typing import Any
 
 from django.utils import timezone
 
@@ -36,7 +35,7 @@ def tidy(*, today: dt.date | None = None) -> bool:
     return True
 
 
-def verify_ledger(actor: object, *, project: Any = None, quiet: bool = False) -> Head:
+def verify_ledger(actor: object, *, project: object = None, quiet: bool = False) -> Head:
     """Replay chain, sums, payments and stored answers; answers pause from here on if they do not agree, or go on.
 
     Args:

@@ -11,7 +11,6 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -159,7 +158,7 @@ def nameless_patient(project: Project) -> Patient:
     return Patient.objects.create(project=project, pseudonym=secrets.token_hex(16))
 
 
-def set_apart(template: Template, answers: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+def set_apart(template: Template, answers: Mapping[str, object]) -> tuple[dict[str, str], dict[str, object]]:
     """Return the identifiers of clean answers, and the answers without them, as they are stored.
 
     Examples:

@@ -97,7 +97,7 @@ class NewPasswordForm(forms.Form):
                 self.add_error("password", problem)
         return values
 
-    def whose(self, values: dict[str, Any]) -> User | None:
+    def whose(self, values: dict[str, object]) -> User | None:
         """Return the user whose name the password must not resemble."""
         return self.user
 
@@ -115,7 +115,7 @@ class SetupForm(NewPasswordForm):
     )
     full_name = forms.CharField(label="Your full name", max_length=120, required=False)
 
-    def whose(self, values: dict[str, Any]) -> User | None:
+    def whose(self, values: dict[str, object]) -> User | None:
         """Return the user to be."""
         return User(username=values.get("username", ""), full_name=values.get("full_name", ""))
 

@@ -165,7 +165,7 @@ def views(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, View]]:
 
 
 @checks.register()
-def every_view_has_a_door(app_configs: Any, **kwargs: object) -> list[checks.CheckMessage]:
+def every_view_has_a_door(app_configs: object, **kwargs: object) -> list[checks.CheckMessage]:
     """Refuse to start with a view that nobody guards."""
     return [
         checks.Error(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any
 
 from axes.handlers.proxy import AxesProxyHandler
 from django.conf import settings
@@ -25,7 +24,7 @@ PENDING_MINUTES = 5
 PROXY_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
 
 
-def lockout_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+def lockout_name(request: HttpRequest, credentials: dict[str, object] | None = None) -> str:
     """Return the name under which failures are counted: without case, as names are compared, and as a keyed hash.
 
     What was typed is not kept: it may be a password in the wrong field.

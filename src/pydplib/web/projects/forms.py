@@ -39,7 +39,7 @@ class ProjectForm(forms.Form):
     )
     retention_until = day_field(label="Keep records until", help_text="After this day records are due for deletion.")
 
-    def clean_retention_until(self) -> Any:
+    def clean_retention_until(self) -> object:
         """Refuse a day that has passed."""
         day = self.cleaned_data["retention_until"]
         if day <= timezone.localdate():

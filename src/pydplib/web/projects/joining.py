@@ -174,8 +174,8 @@ def _propose(
     change: ProjectChange,
     actor: User,
     subject: Member,
-    before: dict[str, Any],
-    after: dict[str, Any],
+    before: dict[str, object],
+    after: dict[str, object],
     more: Raise,
     reason: str,
 ) -> AccessRequest:
@@ -209,7 +209,7 @@ def _propose(
     return request
 
 
-def _rights(member: Member) -> dict[str, Any]:
+def _rights(member: Member) -> dict[str, object]:
     return {"role": member.role, "department": member.department, "groups": sorted(member.groups)}
 
 

@@ -182,7 +182,7 @@ def _sees_all(place: Member) -> bool:
     return bool(place.can("decide_requests") or place.can("read_log"))
 
 
-def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, Any]:
+def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, object]:
     return {
         "item": item,
         "words": request_words(item, titles),

@@ -85,7 +85,7 @@ def correction_of(report: Report, user: User) -> Correction:
     return found or Correction(report=report, author=user, base_version=report.version, answers=report.answers)
 
 
-def keep_as_correction(report: Report, answers: dict[str, Any], *, user: User) -> Correction:
+def keep_as_correction(report: Report, answers: dict[str, object], *, user: User) -> Correction:
     """Keep what somebody typed into a draft that another has signed meanwhile."""
     with transaction.atomic():
         correction, _ = Correction.objects.update_or_create(

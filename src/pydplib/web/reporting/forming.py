@@ -105,7 +105,7 @@ def _conflict(request: HttpRequest, desk: Desk, answers: dict[str, Any], *, page
     return render(request, "reporting/form.html" if page else "reporting/form_parts.html", values, status=409)
 
 
-def _values(request: HttpRequest, desk: Desk, state: FormState) -> dict[str, Any]:
+def _values(request: HttpRequest, desk: Desk, state: FormState) -> dict[str, object]:
     return {
         "desk": desk,
         "state": state,

@@ -228,7 +228,7 @@ def readings_of(text: FreeText) -> tuple[Reading, Reading]:
     return found[0], found[1]
 
 
-def agreed(first: Any, second: Any) -> Any:
+def agreed(first: object, second: object) -> object:
     """Return what two sets of answers have in common.
 
     Examples:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from django import forms
 from django.db.models import Q, QuerySet
@@ -85,7 +84,7 @@ class ReportFilter(forms.Form):
     since = forms.DateField(required=False, label="Changed since", widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(required=False, label="Changed until", widget=forms.DateInput(attrs={"type": "date"}))
 
-    def __init__(self, data: Mapping[str, Any], *, request: HttpRequest) -> None:
+    def __init__(self, data: Mapping[str, object], *, request: HttpRequest) -> None:
         super().__init__(data)
         self.question = score_question(request.project)
         seen = visible_reports(request)

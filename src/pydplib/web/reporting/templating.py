@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from pydplib.capture import (
     Change,
@@ -93,7 +92,7 @@ def without_person(template: Template) -> Template:
     return dataclasses.replace(template, items=tuple(kept(template.items)), person="", max_reports_per_person=1)
 
 
-def row_values(template: Template, answers: Mapping[str, Any]) -> dict[str, Any]:
+def row_values(template: Template, answers: Mapping[str, object]) -> dict[str, object]:
     """Return the flat row of clean answers for data and snapshots: no identifier, every other column, days as texts.
 
     Examples:

@@ -74,7 +74,7 @@ def _note(request: HttpRequest, action: str, values: dict[str, Any], **more: obj
     record(request.user, action, request.project.key, project=request.project, patients=patients, **more)
 
 
-def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
+def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, object]:
     """Return the reports of a page with their scores and what these mean."""
     column = filters.question.id if filters.question else ""
     scores = [report.values.get(column) for report in page]
@@ -86,7 +86,7 @@ def _rows(page: Page[Report], filters: ReportFilter) -> dict[str, Any]:
     return {"page": page, "rows": rows}
 
 
-def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, Any]:
+def _list_values(request: HttpRequest, filters: ReportFilter) -> dict[str, object]:
     version = request.project.template_version
     return {
         "filters": filters,

@@ -177,7 +177,7 @@ def template_new(request: HttpRequest) -> HttpResponse:
     return render(request, "reporting/template_new.html", values, status=422 if form.is_bound else 200)
 
 
-def _preview(upload: Upload, form: TemplateUploadForm) -> dict[str, Any]:
+def _preview(upload: Upload, form: TemplateUploadForm) -> dict[str, object]:
     return _shown(upload.template) | {
         "upload": upload,
         "errors": [problem for problem in upload.problems if problem.severity == "error"],

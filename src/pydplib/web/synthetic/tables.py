@@ -102,7 +102,7 @@ def table_of(row: SyntheticPurchase) -> SyntheticTable:
     return SyntheticTable.from_json(stored_payload(row.digest))
 
 
-def columns_of(table: SyntheticTable) -> dict[str, list[Any]]:
+def columns_of(table: SyntheticTable) -> dict[str, list[object]]:
     """Return the rows as columns of plain values."""
     return {column.name: column.to_list() for column in table.decoded()}
 

@@ -54,7 +54,7 @@ class Matched:
         return self.unknown + self.nameless
 
 
-def read_cell(column: Column, text: str, decimals: Decimals = ".") -> Any:
+def read_cell(column: Column, text: str, decimals: Decimals = ".") -> object:
     """Return the value of a cell of a file, as JSON keeps it; None where it is blank.
 
     Raises:
@@ -83,7 +83,7 @@ def read_cell(column: Column, text: str, decimals: Decimals = ".") -> Any:
     return value
 
 
-def _listed(column: Column, word: str) -> Any:
+def _listed(column: Column, word: str) -> object:
     """Return the declared value that is written so: to the letter, whatever the case, or as the same number."""
     for value in column.choices:
         if str(value) == word:
@@ -114,7 +114,9 @@ class Matcher:
         self.unknown_rows: list[int] = []
         self._rows_of: Counter[int] = Counter()
 
-    def match(self, rows: Iterable[tuple[int, str, Mapping[str, str]]]) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+    def match(
+        self, rows: Iterable[tuple[int, str, Mapping[str, str]]]
+    ) -> Iterator[list[tuple[int, dict[str, object]]]]:
         """Yield chunks of patient and values, for rows of known patients; counts what is left out on the way.
 
         Args:
