@@ -26,7 +26,7 @@ def command(file: Path, home: Path | None, encrypt: bool, passphrase_file: Path 
       pydplib backup /safe/pydplib-2026-11-16.backup --encrypt
       pydplib backup nightly.backup --passphrase-file /etc/pydplib/backup.pass
     """  # noqa: D301 - click needs the backspace itself
-    from pydplib.web.backups.saving import save
+    from pydplib.web.backups.backup import save
 
     passphrase = None
     if encrypt or passphrase_file is not None:

@@ -27,7 +27,7 @@ def command(file: Path, home: Path | None, force: bool, passphrase_file: Path | 
       pydplib restore /safe/pydplib-2026-11-16.backup --home /srv/pydplib
     """  # noqa: D301 - click needs the backspace itself
     from pydplib.web.backups.container import is_encrypted
-    from pydplib.web.backups.restoring import check_free, restore
+    from pydplib.web.backups.restore import check_free, restore
 
     configuration = server_at(home)
     check_free(configuration.home, force=force)

@@ -17,12 +17,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pydplib.policy import Power
 from pydplib.web.auditlog.alerts import repeated_refusals
-from pydplib.web.auditlog.exporting import head_to_json, to_csv, to_json
+from pydplib.web.auditlog.files import head_to_json, to_csv, to_json
+from pydplib.web.auditlog.lines import HOSPITAL, KEY, PROJECT, LineFilter, keys_named, lines_of, narrow, show
+from pydplib.web.auditlog.log import record
 from pydplib.web.auditlog.models import Line
-from pydplib.web.auditlog.reading import HOSPITAL, KEY, PROJECT, LineFilter, keys_named, lines_of, narrow, show
 from pydplib.web.auditlog.verification import verify
 from pydplib.web.auditlog.words import words_of
-from pydplib.web.auditlog.writing import record
 from pydplib.web.intake.access import keys_of
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import by_short_id

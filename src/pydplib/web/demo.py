@@ -10,17 +10,17 @@ from typing import Any
 from pydplib import datasets
 from pydplib.policy import ROLES
 from pydplib.schema import Schema
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.dashboards.example import publish_examples
 from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
 from pydplib.web.people import links
 from pydplib.web.people.models import Hospital, User
-from pydplib.web.projects.creating import create_project
 from pydplib.web.projects.models import Member
+from pydplib.web.projects.setup import create_project
 from pydplib.web.reporting.free_texts import NewText
-from pydplib.web.reporting.labelling import add_texts
+from pydplib.web.reporting.labels import add_texts
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
 from pydplib.web.tables.models import PersonTable
 from pydplib.web.tables.rows import write_rows

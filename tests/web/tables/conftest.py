@@ -29,8 +29,8 @@ def study(db: None, hospital: Any, sign_in: Any) -> Any:
     from pydplib.web.intake.recording import accept_rows
     from pydplib.web.intake.snapshots import make_snapshot, publish
     from pydplib.web.people.models import User
-    from pydplib.web.projects.creating import create_project
     from pydplib.web.projects.models import Member
+    from pydplib.web.projects.setup import create_project
 
     owner = User.objects.create_user("olivia", hospital=hospital, is_hospital_owner=True)
     project = create_project(

@@ -29,7 +29,7 @@ from pydplib.release.words import MEASURED, MEASURED_GAUSSIAN, words_of
 from pydplib.web.analyses.models import Analysis, scope_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.ledger.store import DatabaseStore

@@ -17,7 +17,7 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.seeing import question_of, snapshot_of
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.snapshots import folder, load_snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User

@@ -18,7 +18,7 @@ from pydplib.web.analyses.asking import keep, release_of
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.seeing import question_of, snapshot_of
 from pydplib.web.analyses.sessions import open_session, recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project

@@ -19,7 +19,7 @@ from pydplib.release import Question
 from pydplib.schema import Schema
 from pydplib.web.analyses.models import Analysis
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User

@@ -8,7 +8,7 @@ from pydplib.errors import BudgetError, PolicyError
 from pydplib.policy import can_use
 from pydplib.web import hooks
 from pydplib.web.analyses.sessions import open_session, recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Project

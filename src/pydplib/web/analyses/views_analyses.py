@@ -47,7 +47,7 @@ from pydplib.web.analyses.seeing import (
     visible,
 )
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.design.forms import seen
 from pydplib.web.design.values import table_cells
 from pydplib.web.intake.snapshots import published_snapshot, published_tables

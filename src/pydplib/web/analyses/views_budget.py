@@ -18,11 +18,11 @@ from pydplib.web.analyses.budgets import Bookings, all_purses, forecast, own_pur
 from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import recipient_of
 from pydplib.web.analyses.views_ask import more_url
-from pydplib.web.auditlog.reading import LineFilter, lines_of, narrow, show
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.lines import LineFilter, lines_of, narrow, show
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.snapshots import published_snapshot
+from pydplib.web.ledger.checks import verify_ledger
 from pydplib.web.ledger.database import DatabaseLedger
-from pydplib.web.ledger.housekeeping import verify_ledger
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
 

@@ -8,7 +8,7 @@ from ninja.security import HttpBearer
 
 from pydplib._version import __version__
 from pydplib.web.api import problems
-from pydplib.web.api.parsing import StrictParser
+from pydplib.web.api.parser import StrictParser
 from pydplib.web.api.routers import ROUTERS
 
 PREFIX = "/api/v1/"

@@ -27,9 +27,9 @@ from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import Power, check_use
 from pydplib.web.api import tokens
 from pydplib.web.api.models import ApiToken
-from pydplib.web.api.parsing import check_length
+from pydplib.web.api.parser import check_length
 from pydplib.web.api.problems import answer, problem
-from pydplib.web.auditlog.writing import through_token
+from pydplib.web.auditlog.log import through_token
 from pydplib.web.people.models import User
 from pydplib.web.people.permissions import Door, note_refusal
 from pydplib.web.people.second_factor import is_guarded

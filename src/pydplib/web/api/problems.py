@@ -12,7 +12,7 @@ from ninja.errors import HttpError, ValidationError
 from pydplib.errors import BudgetError, PydplibError
 from pydplib.web import room
 from pydplib.web.api.tokens import NoToken, TooOften
-from pydplib.web.ledger.pausing import FOR_OTHERS, PausedLedgerError
+from pydplib.web.ledger.pauses import FOR_OTHERS, PausedLedgerError
 
 _log = logging.getLogger("pydplib.web.api")
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from pydplib.errors import ParameterError, PolicyError, did_you_mean
 from pydplib.web import hooks
 from pydplib.web.api.models import ApiToken
-from pydplib.web.auditlog.writing import Log, record, recorded
+from pydplib.web.auditlog.log import Log, record, recorded
 from pydplib.web.people import second_factor as factor
 from pydplib.web.people.models import User, hash_of
 from pydplib.web.people.rate_limits import SKEW

@@ -7,9 +7,9 @@ from typing import Any
 
 from django import forms
 
-from pydplib.web.attacks.giving import Given
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.running import MINUTES
+from pydplib.web.attacks.recipients import Given
+from pydplib.web.attacks.runs import MINUTES
 
 
 class StartForm(forms.Form):

@@ -9,12 +9,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from pydplib.web.attacks import running, showing
+from pydplib.web.attacks import figures, runs
 from pydplib.web.attacks.forms import StartForm
-from pydplib.web.attacks.giving import given_to_all, if_all_is_spent
+from pydplib.web.attacks.launch import runs_of, start_run
 from pydplib.web.attacks.models import AttackRun
-from pydplib.web.attacks.starting import runs_of, start_run
-from pydplib.web.auditlog.writing import record
+from pydplib.web.attacks.recipients import given_to_all, if_all_is_spent
+from pydplib.web.auditlog.log import record
 from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.permissions import door
 
@@ -30,7 +30,7 @@ def attacks(request: HttpRequest) -> HttpResponse:
         "project": request.project,
         "given": given,
         "whole": whole,
-        "curve": showing.bound_curve([*given, *whole]),
+        "curve": figures.bound_curve([*given, *whole]),
         "form": StartForm(given=given, whole=whole),
         "runs": runs_of(request.project),
     }
@@ -58,26 +58,26 @@ def attack(request: HttpRequest) -> HttpResponse:
     values: dict[str, Any] = {
         "run": run,
         "project": run.project,
-        "stalled": running.is_stalled(run),
+        "stalled": runs.is_stalled(run),
         "breadcrumb": [("Attacks", f"/attacks?project={run.project.key}"), (run.name, "")],
     }
     if run.state == _State.DONE:
         result = run.result
-        simulated = showing.results_of(result["simulated"])
+        simulated = figures.results_of(result["simulated"])
         values |= {
             "result": result,
-            "heads": showing.HEADS,
-            "loss": [(words, f"ε {number:.4g}") for words, number in showing.loss_rows(result["given"])],
+            "heads": figures.HEADS,
+            "loss": [(words, f"ε {number:.4g}") for words, number in figures.loss_rows(result["given"])],
             "bound": f"{100 * result['given']['bound']:.2f} %",
-            "simulated": (showing.drawings_of(simulated, "statistics"), showing.rows_of(simulated)),
+            "simulated": (figures.drawings_of(simulated, "statistics"), figures.rows_of(simulated)),
             "tables": [_table(place, table) for place, table in enumerate(result["tables"], start=1)],
         }
     return render(request, "attacks/run.html", values)
 
 
 def _table(place: int, table: dict[str, Any]) -> dict[str, Any]:
-    found = showing.results_of(table["attacks"])
-    return {**table, "drawings": showing.drawings_of(found, f"table-{place}"), "rows": showing.rows_of(found)}
+    found = figures.results_of(table["attacks"])
+    return {**table, "drawings": figures.drawings_of(found, f"table-{place}"), "rows": figures.rows_of(found)}
 
 
 @door("read_log", of=AttackRun)
@@ -86,7 +86,7 @@ def attack_progress(request: HttpRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a run that ended sends the page on."""
     run: AttackRun = request.target
     response = render(request, "attacks/_progress.html", {"run": run})
-    if run.state == _State.DONE or running.is_stalled(run):
+    if run.state == _State.DONE or runs.is_stalled(run):
         response["HX-Refresh"] = "true"
     return response
 
@@ -96,8 +96,8 @@ def attack_progress(request: HttpRequest) -> HttpResponse:
 def attack_run(request: HttpRequest) -> HttpResponse:
     """Go on with a run that was broken off."""
     run: AttackRun = request.target
-    if running.is_stalled(run):
-        running.start(run)
+    if runs.is_stalled(run):
+        runs.start(run)
     return redirect("attack", key=run.key)
 
 
@@ -107,7 +107,7 @@ def attack_discard(request: HttpRequest) -> HttpResponse:
     """Forget a run."""
     project = request.project
     try:
-        running.discard(request.target, actor=request.user)
+        runs.discard(request.target, actor=request.user)
         messages.success(request, "The run is discarded.")
     except LostClaimError:
         messages.error(request, "It is being worked on. Wait until it has ended.")
@@ -122,6 +122,6 @@ def attack_report(request: HttpRequest) -> HttpResponse:
     if run.state != _State.DONE:
         raise Http404
     record(request.user, "attack.report", run.key, project=run.project)
-    response = HttpResponse(showing.html_report(run), content_type="text/html; charset=utf-8")
+    response = HttpResponse(figures.html_report(run), content_type="text/html; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="leak-report-{run.key}.html"'
     return response

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydplib.web.design.rendering import component
+from pydplib.web.design.components import component
 
 
 def data_table(columns: Sequence[object], rows: Iterable[Sequence[object]], caption: str, **options: object) -> str:

@@ -11,7 +11,7 @@ from pydplib.anonymity import AlphaK, BetaLikeness, DeltaDisclosure, KAnonymity,
 from pydplib.anonymity.models import Model
 from pydplib.errors import ParameterError
 from pydplib.schema import Schema
-from pydplib.web.exports.planning import MINUTES, ROWS, TREATMENTS, ExportPlan, fields_offered
+from pydplib.web.exports.plans import MINUTES, ROWS, TREATMENTS, ExportPlan, fields_offered
 
 SOURCES = [
     ("published", "The published snapshot: what partners' analyses run on"),

@@ -12,7 +12,7 @@ from pydplib.anonymity.assessment.risks import risk_of_sizes
 from pydplib.plot import Figure
 from pydplib.plot import anonymity as figures
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan
+from pydplib.web.exports.plans import ExportPlan
 
 
 def to_numbers(result: AnonymizationResult, earlier: Sequence[Export], heights: Mapping[str, int]) -> dict[str, Any]:

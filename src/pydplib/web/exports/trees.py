@@ -12,7 +12,7 @@ from typing import Any
 from pydplib.anonymity import Dates, Hierarchy, Intervals, TableHierarchy
 from pydplib.errors import HierarchyError
 from pydplib.schema import Column, Schema
-from pydplib.web.exports.planning import ExportPlan
+from pydplib.web.exports.plans import ExportPlan
 
 MOST_BYTES = 300_000
 MOST_ROWS = 5_000

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydplib.errors import DataError, HierarchyError, ParameterError
 from pydplib.schema import Schema
 from pydplib.web.analyses.offering import titles_of
-from pydplib.web.exports import running, trees
+from pydplib.web.exports import runs, trees
 from pydplib.web.exports.forms import FieldsForm, ModelsForm, NewExportForm, TreeUploadForm
 from pydplib.web.exports.models import Export
-from pydplib.web.exports.planning import ExportPlan, check_plan
-from pydplib.web.exports.running import begin, store_plan
+from pydplib.web.exports.plans import ExportPlan, check_plan
+from pydplib.web.exports.runs import begin, store_plan
 from pydplib.web.intake.models import group_title
 from pydplib.web.intake.snapshots import groups_of, make_snapshot, published_snapshot, table_of_group
 from pydplib.web.jobs import LostClaimError
@@ -205,9 +205,9 @@ def _edited(given: Any, plan: ExportPlan, schema: Schema) -> tuple[ExportPlan, d
 def export_run(request: HttpRequest) -> HttpResponse:
     """Make the export, or go on after a break."""
     export: Export = request.target
-    if export.state in (_State.DRAFT, _State.READY) or running.is_stalled(export):
+    if export.state in (_State.DRAFT, _State.READY) or runs.is_stalled(export):
         check_plan(ExportPlan.from_dict(export.plan), Schema.from_json(export.snapshot.schema))
-        running.start(export)
+        runs.start(export)
     return redirect("export", key=export.key)
 
 
@@ -217,7 +217,7 @@ def export_progress(request: HttpRequest) -> HttpResponse:
     """Return the progress bar alone, for the page that waits; a step that ended sends the page on."""
     export: Export = request.target
     response = render(request, "exports/_progress.html", {"export": export})
-    if export.state != _State.RUNNING or running.is_stalled(export):
+    if export.state != _State.RUNNING or runs.is_stalled(export):
         response["HX-Refresh"] = "true"
     return response
 
@@ -227,7 +227,7 @@ def export_progress(request: HttpRequest) -> HttpResponse:
 def export_discard(request: HttpRequest) -> HttpResponse:
     """Throw away an export that nobody else has."""
     try:
-        running.discard(request.target, actor=request.user)
+        runs.discard(request.target, actor=request.user)
         messages.success(request, "The export is discarded, and its files are deleted.")
     except LostClaimError:
         messages.error(request, "It is being worked on, or was released. Look again.")

@@ -8,8 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from pydplib.capture import Question, Template, show_value
+from pydplib.web.auditlog.lines import naming
 from pydplib.web.auditlog.models import Line
-from pydplib.web.auditlog.reading import naming
 from pydplib.web.auditlog.words import words_of
 from pydplib.web.intake.snapshots import snapshots_with
 from pydplib.web.patients.models import Patient

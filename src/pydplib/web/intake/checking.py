@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from pydplib.capture import Problem, Template, field_name
 from pydplib.errors import DataError
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.duplicates import Duplicates
 from pydplib.web.intake.groups import CellGroups
 from pydplib.web.intake.mapping import titles_of

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from pydplib.errors import DataError, ParameterError
 from pydplib.web import uploads
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.accepting import check_not_busy
 from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
 from pydplib.web.intake.reading import Reader
@@ -18,7 +18,7 @@ from pydplib.web.intake.snapshots import forget, without_people
 from pydplib.web.patients.inserts import CHUNK
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
-from pydplib.web.projects.changing import new_data_version
+from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
 from pydplib.web.tables.files import remove_uploads

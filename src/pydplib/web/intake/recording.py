@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from pydplib.capture import Evaluator, Template, Writer, report_text
 from pydplib.errors import DataError
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.patients.inserts import CHUNK, chunks, insert_many, stored
 from pydplib.web.patients.pseudonyms import nameless_patient, patient_ids_for, set_apart
 from pydplib.web.people.models import User, new_keys
-from pydplib.web.projects.changing import new_data_version
+from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report, ReportVersion, TemplateVersion
-from pydplib.web.reporting.templating import value_columns
+from pydplib.web.reporting.template_versions import value_columns
 
 _MOST_PAIRS = 20_000
 _LONGEST_PAIR = 200

@@ -35,7 +35,7 @@ from pydplib.engine.table import Table
 from pydplib.errors import DataError, ParameterError
 from pydplib.schema import Column, Schema, Text
 from pydplib.web import leftovers, room
-from pydplib.web.auditlog.writing import Log, recorded
+from pydplib.web.auditlog.log import Log, recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.patients.models import Patient
 from pydplib.web.people.models import new_key

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.views.decorators.http import require_GET, require_POST
 
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.browsing import (
     chosen_columns,
     departments_in,
@@ -27,9 +27,9 @@ from pydplib.web.intake.exporting import csv_text
 from pydplib.web.intake.quality import quality_of
 from pydplib.web.intake.reading import identifiers_of
 from pydplib.web.patients.models import Patient
-from pydplib.web.projects.door import check_flow_for
+from pydplib.web.projects.flows import check_flow_for
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.templating import value_columns
+from pydplib.web.reporting.template_versions import value_columns
 
 
 @door("see_raw")

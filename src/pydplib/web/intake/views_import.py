@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from pydplib.errors import PolicyError, PydplibError
 from pydplib.web import uploads
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.intake import jobs
 from pydplib.web.intake.accepting import (
     accept_batch,

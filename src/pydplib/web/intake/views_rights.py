@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.access import access_report, count_reports
 from pydplib.web.intake.erasing import erase, look_up, open_imports, overdue, purge, set_consent
 from pydplib.web.intake.forms import ConsentForm, FindPatientForm

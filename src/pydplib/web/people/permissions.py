@@ -28,7 +28,7 @@ from pydplib.errors import PolicyError
 from pydplib.policy import Power
 from pydplib.web.auditlog.refusals import note
 from pydplib.web.people.addresses import safe_path
-from pydplib.web.people.keeping import forget, keep
+from pydplib.web.people.pending_forms import forget, keep
 from pydplib.web.people.second_factor import device_of, grace_left
 
 View = Callable[..., HttpResponse]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pydplib.policy import ANY, LABEL_WORDS, LABELS, Decision, Output, OutputLabel
-from pydplib.web.projects.door import decide
 from pydplib.web.projects.fields import Field, project_fields
+from pydplib.web.projects.flows import decide
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.projects.words import plain
 

@@ -15,12 +15,12 @@ from django.utils import timezone
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import NEW_MEMBER, check_edit_rights
 from pydplib.web import hooks
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.people import rate_limits
-from pydplib.web.people.managing import family_of
+from pydplib.web.people.accounts import family_of
 from pydplib.web.people.models import User
-from pydplib.web.projects.changing import changing, tell_hospital
-from pydplib.web.projects.joining import start_membership
+from pydplib.web.projects.changes import changing, tell_hospital
+from pydplib.web.projects.memberships import start_membership
 from pydplib.web.projects.models import Invitation, Member, Project
 
 State = Invitation.State

@@ -12,10 +12,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from pydplib.errors import ParameterError
 from pydplib.policy import can_edit_rights, check_edit_rights
 from pydplib.web.people.permissions import signed_in
-from pydplib.web.projects.changing import noting_refusals
+from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
 from pydplib.web.projects.invitations import accept, decline, find_for, invite, waiting, withdraw_invitation
-from pydplib.web.projects.joining import add_member, change_member, colleague, leave_project, members_of, remove_member
+from pydplib.web.projects.memberships import (
+    add_member,
+    change_member,
+    colleague,
+    leave_project,
+    members_of,
+    remove_member,
+)
 from pydplib.web.projects.models import Invitation, Member, Project
 from pydplib.web.projects.permissions import door
 from pydplib.web.projects.tabs import project_tabs

@@ -12,4 +12,4 @@ class ReportingConfig(hooks.PlatformApp):
 
     name = "pydplib.web.reporting"
     label = "reporting"
-    registers: ClassVar = ("templating",)
+    registers: ClassVar = ("template_versions",)

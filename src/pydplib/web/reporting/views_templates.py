@@ -14,10 +14,10 @@ from django.views.decorators.http import require_POST
 from pydplib.capture import Template, builtin, builtin_names, compare, lint, questionnaire_to_fhir, report_text
 from pydplib.errors import TemplateError
 from pydplib.web.projects.permissions import door
-from pydplib.web.reporting.answering import form_state
+from pydplib.web.reporting.answers import form_state
 from pydplib.web.reporting.example import example_answers
 from pydplib.web.reporting.models import TemplateVersion
-from pydplib.web.reporting.templating import (
+from pydplib.web.reporting.template_versions import (
     MOST_BYTES,
     Upload,
     add_template,

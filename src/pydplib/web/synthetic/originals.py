@@ -16,7 +16,7 @@ from pydplib.policy import OWNER
 from pydplib.schema import Schema
 from pydplib.synthesis import DisclosureReport, SyntheticTable, disclosure_report
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.intake.pinned import select_rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User

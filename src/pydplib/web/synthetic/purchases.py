@@ -27,7 +27,7 @@ from pydplib.web.analyses.asking import (
 )
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import User

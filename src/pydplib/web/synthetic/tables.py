@@ -22,7 +22,7 @@ from pydplib.schema import Schema
 from pydplib.synthesis import PopulationIntervals, SyntheticTable
 from pydplib.web.analyses.asking import stored_payload
 from pydplib.web.analyses.sessions import recipient_of
-from pydplib.web.auditlog.writing import record, recorded
+from pydplib.web.auditlog.log import record, recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 from pydplib.web.synthetic.models import SyntheticCopy, SyntheticPurchase

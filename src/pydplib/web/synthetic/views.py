@@ -18,7 +18,7 @@ from pydplib.schema import Schema
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.offering import offer_for, titles_of
 from pydplib.web.analyses.views_ask import more_url
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.people.permissions import signed_in
 from pydplib.web.projects.permissions import door
 from pydplib.web.projects.words import plain

@@ -15,7 +15,7 @@ from pydplib.errors import SchemaError, did_you_mean
 from pydplib.schema import Column, Schema, Text
 from pydplib.schema.columns.base import column_from_dict
 from pydplib.web import hooks
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.fields import Field
 from pydplib.web.projects.models import Project

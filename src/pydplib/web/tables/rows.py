@@ -14,12 +14,12 @@ from django.utils import timezone
 from pydplib.errors import DataError
 from pydplib.schema import Column, Schema
 from pydplib.tables.cells import Decimals, day_text, number_text
-from pydplib.web.auditlog.writing import recorded
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.patients.inserts import CHUNK, chunks, insert_many
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, pseudonyms_of
 from pydplib.web.people.models import User
-from pydplib.web.projects.changing import new_data_version
+from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.tables.models import PersonRow, PersonTable
 

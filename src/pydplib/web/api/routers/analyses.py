@@ -46,7 +46,7 @@ from pydplib.web.api.values import (
     reply,
     with_release,
 )
-from pydplib.web.auditlog.writing import record
+from pydplib.web.auditlog.log import record
 from pydplib.web.projects.models import Project
 
 router = Router(tags=["analyses"])

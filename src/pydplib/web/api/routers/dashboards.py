@@ -18,7 +18,7 @@ from pydplib.web.analyses.seeing import decision_for
 from pydplib.web.api.permissions import entry
 from pydplib.web.api.values import AgreeIn, ReleaseOut, answers, reply
 from pydplib.web.dashboards.models import Dashboard, Edition, Kind, Shown
-from pydplib.web.dashboards.showing import can_view, offer_of, releases_for, visible
+from pydplib.web.dashboards.panels import can_view, offer_of, releases_for, visible
 from pydplib.web.projects.models import Member, Project
 
 router = Router(tags=["dashboards"])

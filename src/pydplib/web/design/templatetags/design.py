@@ -16,15 +16,15 @@ from django.utils.safestring import SafeString, mark_safe
 
 from pydplib._version import __version__
 from pydplib.policy import Power
-from pydplib.web.design import values, ways
+from pydplib.web.design import navigation, values
 from pydplib.web.design.badges import Badge, Tone, badge_for
-from pydplib.web.design.rendering import component
+from pydplib.web.design.components import component
 
 register = template.Library()
 for _tag in (
-    ways.tabs,
-    ways.breadcrumb,
-    ways.stepper,
+    navigation.tabs,
+    navigation.breadcrumb,
+    navigation.stepper,
     values.data_table,
     values.stat,
     values.key_values,
@@ -33,7 +33,7 @@ for _tag in (
     values.budget_bar,
 ):
     register.simple_tag(_tag)
-register.simple_tag(ways.pagination, takes_context=True)
+register.simple_tag(navigation.pagination, takes_context=True)
 register.filter(values.epsilon)
 register.filter(values.epsilon_left)
 register.filter(values.short_id)
