@@ -14,7 +14,7 @@ import click
 
 from pydplib._version import __version__
 from pydplib.cli import COMMANDS, cli
-from pydplib.cli._asking import QuestionCommand
+from pydplib.cli.answers.questions import QuestionCommand
 from pydplib.errors import PydplibError
 
 SETTINGS = {

@@ -101,6 +101,7 @@ class Recipient:
         most_success: How often the best guess whether a person is in the data is right at most; a coin has 0.5.
         questions: How many questions it has paid for.
         tables: The keys of the anonymized tables that it has copies of.
+        synthetic: The keys of the synthetic tables that it has bought; their loss is part of epsilon.
     """
 
     subject: str
@@ -111,6 +112,77 @@ class Recipient:
     most_success: float
     questions: int
     tables: tuple[str, ...]
+    synthetic: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticEntry:
+    """A synthetic table on the platform.
+
+    Attributes:
+        key: Its key.
+        project: The project's key.
+        title: Its name.
+        state: ``"running"``, ``"ready"``, ``"withdrawn"``; ``"paying"`` or ``"stalled"`` if it broke off.
+        progress: Percent done; none while the end is not known.
+        problem: Why it could not be made yet.
+        columns: Its columns.
+        relations: The relations that were declared.
+        epsilon: What it cost.
+        release_key: Its name in the ledger.
+        made: When it was bought.
+        reason: Why it was withdrawn.
+    """
+
+    key: str
+    project: str
+    title: str
+    state: str
+    progress: int | None
+    problem: str
+    columns: tuple[str, ...]
+    relations: tuple[tuple[str, ...], ...]
+    epsilon: float
+    release_key: str
+    made: datetime
+    reason: str
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it is being made."""
+        return self.state == "running"
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticVariant:
+    """A synthetic table with one kind of noise, before it is bought.
+
+    Attributes:
+        noise: ``"gaussian"`` or ``"laplace"``.
+        price: What it costs and what it leaves.
+        margin: How far noise moves one count of a column or declared relation in 95 of 100 tables, in persons.
+        distance: The expected total variation of the columns; None where the number of persons is not known.
+    """
+
+    noise: str
+    price: Price
+    margin: float
+    distance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticPrice:
+    """What a synthetic table would cost.
+
+    Attributes:
+        chosen: What would be bought.
+        other: The other kind of noise at equal fidelity; None where there is none.
+        why: Why this one.
+    """
+
+    chosen: SyntheticVariant
+    other: SyntheticVariant | None
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +255,11 @@ def read_export(values: Any) -> ExportEntry:
 def read_recipient(values: Any) -> Recipient:
     """Return a recipient of the server's list."""
     names = ("subject", "name", "whole_budget", "epsilon", "delta", "most_success", "questions")
-    return Recipient(**{name: values[name] for name in names}, tables=tuple(values["tables"]))
+    return Recipient(
+        **{name: values[name] for name in names},
+        tables=tuple(values["tables"]),
+        synthetic=tuple(values.get("synthetic", ())),
+    )
 
 
 @understood
@@ -195,6 +271,30 @@ def read_report(values: Any) -> AttackReport:
         made=datetime.fromisoformat(values["made"]),
         result=dict(values["result"]),
     )
+
+
+@understood
+def read_synthetic(values: Any) -> SyntheticEntry:
+    """Return a synthetic table of the list."""
+    names = ("key", "project", "title", "state", "progress", "problem", "epsilon", "release_key", "reason")
+    return SyntheticEntry(
+        **{name: values[name] for name in names},
+        columns=tuple(values["columns"]),
+        relations=tuple(tuple(relation) for relation in values["relations"]),
+        made=datetime.fromisoformat(values["made"]),
+    )
+
+
+@understood
+def read_synthetic_price(values: Any) -> SyntheticPrice:
+    """Return what a synthetic table would cost."""
+
+    def variant(plain: Any) -> SyntheticVariant:
+        price = Price.from_dict(plain["price"])
+        return SyntheticVariant(plain["noise"], price, float(plain["margin"]), plain["distance"])
+
+    other = values["other"]
+    return SyntheticPrice(variant(values["chosen"]), None if other is None else variant(other), values["why"])
 
 
 @understood

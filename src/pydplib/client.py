@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydplib._client_values import (
     AnalysisEntry,
@@ -16,6 +16,8 @@ from pydplib._client_values import (
     ExportEntry,
     ProjectEntry,
     Recipient,
+    SyntheticEntry,
+    SyntheticPrice,
     read_analysis,
     read_export,
     read_price,
@@ -24,18 +26,22 @@ from pydplib._client_values import (
     read_release,
     read_remaining,
     read_report,
+    read_synthetic,
+    read_synthetic_price,
     read_tables,
 )
 from pydplib._http import Transport
 from pydplib.budget.rules import Remaining
-from pydplib.errors import DataError, ParameterError, ReceiptError
+from pydplib.errors import DataError, EngineError, ParameterError, ReceiptError
 from pydplib.receipt import IssuerKey, Receipt, parse_public_key, read_public_keys
 from pydplib.release import MeasuredTables, Price, Question, Release
 from pydplib.release.joint_purchases import Together
 from pydplib.release.prices import Accuracy
 from pydplib.schema import Schema
+from pydplib.synthesis.table import SyntheticTable
 
 _TABLES = ("csv", "parquet")
+_Busy = TypeVar("_Busy", SyntheticEntry, AttackReport)
 
 
 class Client:
@@ -148,19 +154,13 @@ class Client:
         Raises:
             ReceiptError: It is forged, of another release, or signed by a key that is not among yours.
         """
-        if not self._keys:
-            raise ReceiptError(
-                "A receipt is worth as much as the key that you trust. Give the hospital's public keys: "
-                "Client(url, token, keys=...); server_keys() shows the server's own, to compare with what you heard."
-            )
+        self._check_keys()
         key = _key(analysis)
-        receipt = Receipt.from_json(self._transport.read("GET", "analyses", key, "receipt").decode())
-        receipt.verify(self._keys)
-        payload = self._transport.read("GET", "analyses", key, "release")
-        listed = analysis.release_key if isinstance(analysis, AnalysisEntry) else receipt.release
-        if not receipt.matches(payload) or receipt.release != listed:
-            raise ReceiptError("The receipt is genuine, but of another release than the one that the server gave out.")
-        return receipt
+        return self._checked(
+            self._transport.read("GET", "analyses", key, "receipt"),
+            lambda: self._transport.read("GET", "analyses", key, "release"),
+            analysis.release_key if isinstance(analysis, AnalysisEntry) else None,
+        )
 
     def export(self, key: str) -> ExportEntry:
         """Return one anonymized table: where it stands and what it holds.
@@ -228,6 +228,85 @@ class Client:
         """
         return read_export(self._post("exports", _key(export), "run", body={}))
 
+    def synthetic(self, table: SyntheticEntry | str, *, wait: float = 0.0) -> SyntheticEntry:
+        """Return where a synthetic table stands.
+
+        Args:
+            table: An entry of ``Project.synthetic_tables()``, or its key.
+            wait: The most seconds to wait until it is made.
+        """
+        return self._wait(lambda: read_synthetic(self._get("synthetic", _key(table))), wait)
+
+    def synthetic_table(self, table: SyntheticEntry | str, *, wait: float = 600.0) -> SyntheticTable:
+        """Return a synthetic table: ``to_frame(backend="pandas")``, margins, intervals, copies; waits until it is made.
+
+        Args:
+            table: An entry of ``Project.synthetic_tables()``, or its key.
+            wait: The most seconds to wait.
+
+        Proof: the platform's session makes the release (see ``Session.synthesize``); what is done here is reading it.
+
+        Raises:
+            PolicyError: It was withdrawn, or the policy does not let it go to you any more.
+            EngineError: It is not made yet.
+        """
+        entry = self.synthetic(table, wait=wait)
+        if entry.state not in ("ready", "withdrawn"):
+            why = f" {entry.problem}" if entry.problem else ""
+            raise EngineError(f"The table is not made yet (state '{entry.state}').{why} Nothing is paid twice: go on.")
+        return SyntheticTable.from_json(self._synthetic_payload(entry))
+
+    def synthetic_receipt(self, table: SyntheticEntry | str) -> Receipt:
+        """Return the receipt of a synthetic table, verified as in ``receipt``.
+
+        Args:
+            table: An entry of ``Project.synthetic_tables()``, or its key.
+
+        Raises:
+            ReceiptError: It is forged, of another release, or signed by a key that is not among yours.
+        """
+        self._check_keys()
+        entry = self.synthetic(table)
+        return self._checked(
+            self._transport.read("GET", "synthetic", entry.key, "receipt"),
+            lambda: self._synthetic_payload(entry),
+            entry.release_key,
+        )
+
+    def continue_synthetic(self, table: SyntheticEntry | str) -> SyntheticEntry:
+        """Go on with a synthetic table that broke off; nothing is paid twice.
+
+        Args:
+            table: An entry of ``Project.synthetic_tables()``, or its key.
+        """
+        return read_synthetic(self._post("synthetic", _key(table), "run", body={}))
+
+    def _synthetic_payload(self, entry: SyntheticEntry) -> bytes:
+        return self._transport.read("POST", "synthetic", entry.key, "download", body={"kind": "json"})
+
+    def _check_keys(self) -> None:
+        if not self._keys:
+            raise ReceiptError(
+                "A receipt is worth as much as the key that you trust. Give the hospital's public keys: "
+                "Client(url, token, keys=...); server_keys() shows the server's own, to compare with what you heard."
+            )
+
+    def _checked(self, text: bytes, payload: Callable[[], bytes], listed: str | None) -> Receipt:
+        receipt = Receipt.from_json(text.decode())
+        receipt.verify(self._keys)
+        if not receipt.matches(payload()) or receipt.release != (receipt.release if listed is None else listed):
+            raise ReceiptError("The receipt is genuine, but of another release than the one that the server gave out.")
+        return receipt
+
+    def _wait(self, read: Callable[[], _Busy], wait: float) -> _Busy:
+        until, pause = time.monotonic() + wait, 0.5
+        while True:
+            found = read()
+            if not found.is_busy or time.monotonic() >= until:
+                return found
+            time.sleep(min(pause, max(0.0, until - time.monotonic())))
+            pause = min(2 * pause, 10.0)
+
     def attack_report(self, run: AttackReport | str, *, wait: float = 0.0) -> AttackReport:
         """Return a run of attacks: how far it is, or what it found; for owners and data protection officers.
 
@@ -235,13 +314,7 @@ class Client:
             run: The run, or its key.
             wait: The most seconds to wait for its end.
         """
-        until, pause = time.monotonic() + wait, 0.5
-        while True:
-            found = read_report(self._get("attacks", _key(run)))
-            if not found.is_busy or time.monotonic() >= until:
-                return found
-            time.sleep(min(pause, max(0.0, until - time.monotonic())))
-            pause = min(2 * pause, 10.0)
+        return self._wait(lambda: read_report(self._get("attacks", _key(run))), wait)
 
     def __repr__(self) -> str:
         return f"Client('{self.url}')"
@@ -259,6 +332,7 @@ class Project:
     def __init__(self, client: Client, values: Mapping[str, Any]) -> None:
         self._client = client
         self._offer = values.get("offer")
+        self._tables = values.get("tables") or ()
         self.key: str = values["key"]
         self.name: str = values["name"]
         self.purpose: str = values["purpose"]
@@ -280,6 +354,11 @@ class Project:
         return tuple(self._offered["filters"])
 
     @property
+    def data_tables(self) -> dict[str, Schema]:
+        """What ``table=`` may name -> its public facts: reports (an empty name), lesions, visits, and tables as one."""
+        return {each["name"]: Schema.from_dict(each["schema"]) for each in self._tables}
+
+    @property
     def budget(self) -> Remaining | None:
         """What is left of your organisation's budget, asked again each time; none for roles that ask nothing."""
         own = self._client._get("projects", self.key, "budget")["own"]
@@ -298,7 +377,7 @@ class Project:
         """Return what a question would cost and how accurate it would be; nothing is spent.
 
         Give at most one of ``epsilon``, ``noise_factor`` and ``margin``; with none, the noise factor is your role's.
-        ``table`` names a repeating group of the template, such as ``"lesion"``, whose repetitions are the rows.
+        ``table`` names one of ``data_tables``, such as ``"lesion"`` or ``"follow_up"``; by default a row is a report.
         """
         body = _body(question, Accuracy(epsilon, margin, noise_factor, confidence=confidence))
         body |= {"table": table} if table else {}
@@ -325,8 +404,7 @@ class Project:
             at_most: The most epsilon to spend on it in total, such as the price that you saw. If it would cost more,
                 it is refused; without it, it is paid whatever it costs.
             confidence: How often margins and intervals cover; another one is another release.
-            table: A repeating group of the template, such as ``"lesion"``, whose repetitions are the rows; by default
-                a row is a report.
+            table: One of ``data_tables``, such as ``"lesion"`` or ``"follow_up"``; by default a row is a report.
 
         Proof: the platform's session makes the release (see ``Session.release``); what is done here is reading it.
 
@@ -414,6 +492,65 @@ class Project:
         """Return the verified receipt of an analysis; see ``Client.receipt``."""
         return self._client.receipt(analysis)
 
+    def price_synthetic(
+        self,
+        columns: Iterable[str],
+        relations: Iterable[Iterable[str]] = (),
+        *,
+        epsilon: float | None = None,
+        noise_factor: str | None = None,
+        noise: Literal["auto", "gaussian", "laplace"] = "auto",
+        find: bool = False,
+    ) -> SyntheticPrice:
+        """Return what a synthetic table would cost and how close it would be; nothing is spent.
+
+        Args:
+            columns: The columns.
+            relations: Pairs or triples of columns that are always measured: intervals and tests hold for them.
+            epsilon: The privacy loss; or give ``noise_factor``.
+            noise_factor: ``"low"``, ``"medium"`` or ``"high"``.
+            noise: The kind of noise; ``"auto"`` for whichever leaves your budget better off at equal fidelity.
+            find: Whether further relations are searched for, from the same price.
+        """
+        body = _synthetic(columns, relations, epsilon, noise_factor, noise, find)
+        return read_synthetic_price(self._client._post("projects", self.key, "synthetic", "price", body=body))
+
+    def buy_synthetic(
+        self,
+        columns: Iterable[str],
+        relations: Iterable[Iterable[str]] = (),
+        *,
+        epsilon: float | None = None,
+        noise_factor: str | None = None,
+        noise: Literal["auto", "gaussian", "laplace"] = "auto",
+        find: bool = False,
+        at_most: float | None = None,
+    ) -> SyntheticEntry:
+        """Pay for a synthetic table, which is made in the background; the same purchase again is free and the same.
+
+        ``Client.synthetic_table`` waits for it and returns it.
+
+        Args:
+            columns: The columns.
+            relations: Pairs or triples of columns that are always measured.
+            epsilon: The privacy loss; or give ``noise_factor``.
+            noise_factor: ``"low"``, ``"medium"`` or ``"high"``.
+            noise: The kind of noise.
+            find: Whether further relations are searched for.
+            at_most: The most epsilon to spend. If it would cost more, it is refused.
+
+        Raises:
+            BudgetError: The budget cannot pay, or it costs more than ``at_most``. Nothing was spent.
+            PolicyError: The policy does not allow it.
+        """
+        body = _synthetic(columns, relations, epsilon, noise_factor, noise, find)
+        body |= {} if at_most is None else {"at_most": at_most}
+        return read_synthetic(self._client._post("projects", self.key, "synthetic", body=body))
+
+    def synthetic_tables(self) -> list[SyntheticEntry]:
+        """Return the synthetic tables that your organisation has bought; for owners all of them. The newest first."""
+        return [read_synthetic(values) for values in self._client._get("projects", self.key, "synthetic")["items"]]
+
     def exports(self) -> list[ExportEntry]:
         """Return the anonymized tables that were released to you; for owners all of them. The newest first."""
         return [read_export(values) for values in self._client._get("projects", self.key, "exports")["items"]]
@@ -478,7 +615,22 @@ def _together(questions: Iterable[Question], said: Together) -> dict[str, Any]:
     return {"questions": [question.to_dict() for question in asked]} | plain
 
 
-def _key(value: AnalysisEntry | ExportEntry | AttackReport | str) -> str:
+def _synthetic(
+    columns: Iterable[str],
+    relations: Iterable[Iterable[str]],
+    epsilon: float | None,
+    noise_factor: str | None,
+    noise: str,
+    find: bool,
+) -> dict[str, Any]:
+    if isinstance(columns, str):
+        raise ParameterError("columns= is a list of names: ['age', 'pirads'].")
+    body = {"columns": list(columns), "relations": [list(each) for each in relations], "find": find, "noise": noise}
+    said = {"epsilon": epsilon, "noise_factor": noise_factor}
+    return body | {name: value for name, value in said.items() if value is not None}
+
+
+def _key(value: AnalysisEntry | ExportEntry | AttackReport | SyntheticEntry | str) -> str:
     return value if isinstance(value, str) else value.key
 
 

@@ -26,10 +26,11 @@ PACKAGES = {
     "pydplib.web.analyses": ("tests/web/analyses",),
     "pydplib.web.api": ("tests/web/api",),
     "pydplib.web.dashboards": ("tests/web/dashboards",),
-    "pydplib.web.intake": ("tests/web/intake/test_values_of_imports.py",),
+    "pydplib.web.intake": ("tests/web/intake/test_values_of_imports.py", "tests/web/tables"),
     "pydplib.web.ledger": ("tests/web/ledger",),
     "pydplib.web.people": ("tests/web/people/test_hospital_pages.py",),
     "pydplib.web.projects": ("tests/web/projects",),
+    "pydplib.web.tables": ("tests/web/tables",),
     "pydplib.web.reporting": ("tests/web/reporting/test_report_form_round_trips.py",),
 }
 """Package -> where its tests live."""
@@ -57,6 +58,7 @@ class Mutant:
 
 
 _RELEASE = "tests/unit/release/"
+_TABLES = "tests/web/tables/test_further_tables.py::"
 _SYNTHESIS = "tests/privacy/test_synthesis_replay.py::"
 _RULES = "tests/unit/synthesis/test_impossible_combinations.py::"
 _KEYS = _RELEASE + "test_keys_and_costs.py"
@@ -577,9 +579,13 @@ MUTANTS = (
            "on <= rule.expires", "True", _POLICY + "test_policy_flow.py",
            "access that ended goes on"),
     Mutant("closed fields flow", "pydplib.policy.flow._beyond",
-           "names - set(allowed)", "names - set(names)",
+           "return names - opened", "return names - set(names)",
            _POLICY + "test_policy_flow.py",
            "statistics of fields that the owner did not open"),
+    Mutant("one open input opens a computed column", "pydplib.policy.flow._beyond",
+           "if inputs <= opened", "if inputs & opened",
+           _POLICY + "test_policy_flow.py",
+           "a partner learns of a closed field through a column that is computed from it"),
     Mutant("forms offer fields of expired rules", "pydplib.policy.flow.open_names",
            "if _judge(rule, bare, audience, output, purpose, on)[1] is None", "if bare.project",
            _POLICY + "test_policy_flow.py",
@@ -648,6 +654,23 @@ MUTANTS = (
            "data_version__gte=batch.data_version", "data_version__lt=0",
            _IMPORTS + "test_import_is_taken_back_until_a_snapshot_holds_it",
            "what partners were told of is taken away, and two states tell the difference"),
+    Mutant("withdrawn patients stay in further tables", "pydplib.web.intake.snapshots._table_rows",
+           ".exclude(patient__consent=Patient.Consent.WITHDRAWN)", "",
+           _TABLES + "test_erased_and_withdrawn_patients_are_in_no_table",
+           "who withdrew consent is in new snapshots"),
+    Mutant("other patients' rows meet", "pydplib.web.intake.snapshots._write_joined",
+           'on = f"one.{person} = two.{person}"', 'on = "true"',
+           _TABLES + "test_snapshot_has_reports_visits_and_both_as_one",
+           "one person's rows are joined to everybody else's, and no bound holds"),
+    Mutant("numbers of rows survive a join", "pydplib.web.tables.declared._counts_rows",
+           "return column.is_step", "return False and column.is_step",
+           _TABLES + "test_snapshot_has_reports_visits_and_both_as_one",
+           "visits are counted once for every report"),
+    Mutant("an unreadable cell takes the row along", "pydplib.web.intake.table_rows.Matcher.values_of",
+           "continue\n            if value", "break\n            if value",
+           "tests/web/tables/test_table_pages.py::test_a_german_file_becomes_a_table_that_the_next_snapshot_has "
+           + _TABLES + "test_unknown_and_nameless_rows_are_counted_and_left_out",
+           "one bad cell changes how others are read"),
     Mutant("a chain of organisations tries names", "pydplib.web.people.accounts.family_of",
            "key, above = above, further", "above = further",
            "tests/web/people/test_hospital_pages.py::test_a_chain_of_new_organisations_gives_no_more_tries",

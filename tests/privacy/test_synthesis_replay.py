@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neighbours import OTHERS, PERSON, Person, arrow, schema_of
 
 import pydplib as dp
-from pydplib.noise.testing import Trace, check_neighbours, record, replay
+from pydplib.noise.testing import NoiseTrace, check_neighbours, record, replay
 from pydplib.synthesis import mechanism
 from pydplib.synthesis.counting import CodeCounter, EngineCounter
 from pydplib.synthesis.domain import variables_of
@@ -30,7 +30,7 @@ RULES = [
 ]
 
 
-def loss(trace: Trace, *, pure: bool) -> float:
+def loss(trace: NoiseTrace, *, pure: bool) -> float:
     """The privacy loss that all noise calls claim together: epsilon, or rho."""
     each = [c.call.epsilon if pure or c.call.kind == "gaussian" else c.call.epsilon**2 / 8 for c in trace.passed]
     return sum(each)
@@ -139,7 +139,7 @@ def test_replay_catches_a_planted_fault(fault, monkeypatch):
         _replay_everybody(first)
 
 
-def _replay_everybody(first: Trace) -> None:
+def _replay_everybody(first: NoiseTrace) -> None:
     for person in np.ndindex(2, 2, 2):
         with replay(first) as second:
             small(np.concatenate([CODES, np.array(person)[:, None]], axis=1))

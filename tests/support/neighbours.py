@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pydplib as dp
 from pydplib.engine import Bound, ExactTable, Plan
-from pydplib.noise.testing import Trace, check_neighbours, record, replay
+from pydplib.noise.testing import NoiseTrace, check_neighbours, record, replay
 from pydplib.release.facts import Purchase
 
 Person: TypeAlias = list[dict[str, Any]]
@@ -148,7 +148,7 @@ def gather(count: int) -> list[tuple[list[Person], Person]]:
     return [*CHOSEN, *found]
 
 
-def lost(first: Trace, second: Trace) -> float:
+def lost(first: NoiseTrace, second: NoiseTrace) -> float:
     """Return the privacy loss of the whole run, over all calls together: what composition has to cover."""
     total = 0.0
     for a, b in zip(first.passed, second.passed, strict=True):

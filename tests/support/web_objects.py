@@ -155,6 +155,29 @@ def _import(world: World) -> Any:
     )
 
 
+@maker("tables.TableUpload")
+def _table_upload(world: World) -> Any:
+    """A file of the owner whose columns are to be declared."""
+    from pydplib.web.tables.models import TableUpload
+
+    make_template(world)
+    return TableUpload.objects.create(
+        project=world.project, title="Visits", columns=["patient_id", "psa"], rows=1, by=world.owner
+    )
+
+
+@maker("tables.PersonTable")
+def _person_table(world: World) -> Any:
+    """A further table without rows."""
+    from pydplib.schema import Number, Schema
+    from pydplib.web.tables.models import PersonTable
+
+    schema = Schema({"visit_psa": Number(0, 100)}, person="patient_id", max_rows_per_person=12, name="visits")
+    return PersonTable.objects.create(
+        project=world.project, name="visits", title="Visits", declared=schema.to_json(), by=world.owner
+    )
+
+
 @maker("intake.Snapshot")
 def _snapshot(world: World) -> Any:
     from pydplib.capture import to_schema
@@ -323,6 +346,60 @@ def make_export(world: World) -> Any:
         file="no-file",
         audiences=["collaborator"],
         released=timezone.now(),
+    )
+
+
+@maker("synthetic.SyntheticPurchase")
+def make_synthetic_table(world: World) -> Any:
+    """A synthetic table that somebody of the world's organisation has bought, with much noise."""
+    import hashlib
+    from dataclasses import replace
+
+    import pydplib as dp
+    from pydplib.budget.chain import Entry
+    from pydplib.receipt import Receipt, new_signing_key
+    from pydplib.schema import Schema
+    from pydplib.web.intake.models import Snapshot
+    from pydplib.web.ledger import models as rows
+    from pydplib.web.synthetic.models import SyntheticPurchase
+    from pydplib.web.synthetic.offers import Asked
+
+    snapshot = Snapshot.objects.filter(project=world.project).first() or MAKERS["intake.Snapshot"](world)
+    digest = ("5" + world.project.key.encode().hex()).ljust(64, "0")[:64]
+    column = Schema.from_json(snapshot.schema).column("age")
+    table = dp.synthesize({"age": [50, 60, 70] * 20}, Schema({"age": column}, name="reports"), epsilon=0.5)
+    payload = replace(table, key=digest).to_json().encode()
+    receipt = Receipt.of(replace(table, key=digest), payload, data="snapshot 1", issued="2026-01-01T00:00:00+00:00")
+    entry = Entry(
+        number=2 * 10**6 + rows.Entry.objects.count(),
+        kind="answer",
+        time="2026-01-01T00:00:00+00:00",
+        lineage=world.project.key,
+        release=digest,
+        details={"payload_hash": hashlib.sha256(payload).hexdigest()},
+    ).sealed()
+    rows.Entry.objects.create(number=entry.number, body=entry.body, hash=entry.hash, lineage=entry.lineage)
+    rows.Release.objects.create(
+        digest=digest,
+        lineage=world.project.key,
+        snapshot=snapshot.key,
+        question="{}",
+        payload=payload,
+        answer=entry.number,
+    )
+    rows.Payment.objects.create(release_id=digest, recipient=world.hospital.key, entry_id=entry.number)
+    return SyntheticPurchase.objects.create(
+        project=world.project,
+        asked_by=world.people["collaborator"],
+        recipient=world.hospital.key,
+        role="collaborator",
+        label="dp_high",
+        snapshot=snapshot.key,
+        digest=digest,
+        asked=Asked(columns=("age",), epsilon=0.5, noise="laplace").to_dict(),
+        nano_epsilon=5 * 10**8,
+        state="ready",
+        receipt=receipt.signed(new_signing_key()).to_json(),
     )
 
 

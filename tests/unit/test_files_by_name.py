@@ -13,7 +13,7 @@ import pydplib as dp
 from pydplib._duckdb_files import csv_source, exact_name, file_or_pattern, parquet_source
 from pydplib.anonymity.tables.frames import open_relation
 from pydplib.cli import cli
-from pydplib.cli.schema import propose
+from pydplib.cli.answers.schema import propose
 from pydplib.engine import Measure, Plan
 from pydplib.errors import DataError, PydplibError, SchemaError, column_hint
 from pydplib.tables import open_tables

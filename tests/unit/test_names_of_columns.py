@@ -64,8 +64,8 @@ def test_what_is_of_a_physician_or_a_device_is_not_about_the_patient() -> None:
 
 
 def test_all_commands_and_pages_read_a_german_table_alike(tmp_path) -> None:
-    from pydplib.cli._guesses import guess_columns, person_of
-    from pydplib.cli.schema import propose
+    from pydplib.cli.answers.schema import propose
+    from pydplib.cli.tables.guesses import guess_columns, person_of
     from pydplib.tables import open_tables
 
     columns = ["Patienten-Nr", "Fallnummer", "Geburtsdatum", "Alter"]

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import pydplib as dp
 from pydplib.cli import LazyGroup
-from pydplib.cli.receipt import command
+from pydplib.cli.platform.receipt import command
 from pydplib.errors import ReceiptError
 from pydplib.receipt import Receipt, key_id, new_signing_key, public_key_text, read_public_keys
 

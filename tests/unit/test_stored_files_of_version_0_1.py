@@ -17,7 +17,7 @@ import pydplib as dp
 from pydplib import anonymity as anon
 from pydplib.budget import Head, SqliteLedger
 from pydplib.cli import cli
-from pydplib.cli._anonymize_config import read_config
+from pydplib.cli.tables.configuration import read_config
 from pydplib.errors import LedgerError, PydplibError, ReceiptError
 from pydplib.receipt import NAME_UNCHECKED, Receipt, read_public_keys
 from pydplib.release import Question

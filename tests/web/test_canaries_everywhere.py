@@ -20,6 +20,7 @@ TABLE: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "addre
 DOWNLOADS = {
     "analyses/<str:key>/download/<str:kind>": ("csv", "json", "receipt"),
     "anonymize/<str:key>/download/<str:kind>": ("csv", "parquet", "xlsx"),
+    "synthetic/<str:key>/download/<str:kind>": ("csv", "json", "copies", "xlsx"),
     "audit/export/<str:kind>": ("csv", "json", "jsonl"),
 }
 AT_THE_DESK = ("reports", "labelling", "templates", "data", "counts", "privacy-rights/patients")

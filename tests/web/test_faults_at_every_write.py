@@ -146,6 +146,42 @@ def test_question_on_a_full_disk_keeps_the_debit_shows_nothing_and_is_free_after
     assert study.tara.get(again.url).status_code == 200
 
 
+def test_synthetic_table_with_the_database_locked_at_any_write_is_paid_once_and_made_once(
+    study: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datetime as dt
+
+    from pydplib.web import jobs
+    from pydplib.web.auditlog.verification import verify
+    from pydplib.web.ledger.models import Payment, Release
+    from pydplib.web.synthetic import purchases
+    from pydplib.web.synthetic.models import SyntheticPurchase
+
+    monkeypatch.setattr(purchases, "BACKGROUND", False)
+    monkeypatch.setattr(jobs, "STALE", dt.timedelta(0))  # a worker that failed is gone
+    wanted = {"columns": ["age", "pirads"], "relation1_one": "age", "relation1_other": "pirads", "epsilon": "0.4",
+              "accuracy": "epsilon", "noise": "laplace"}  # fmt: skip
+    seen: list[int] = []
+
+    def press() -> Any:
+        return study.tara.post("/synthetic/new", {"project": study.project.key, "agreed": str(4 * 10**8), **wanted})
+
+    def check() -> None:
+        seen.append(spent(study))
+        assert seen[-1] in (0, 400_000_000), "all of it or nothing"
+        assert seen == sorted(seen), "a debit is never given back"
+        assert Release.objects.filter(payload__isnull=False).count() == 0 or seen[-1] == 400_000_000
+        assert SyntheticPurchase.objects.count() <= 1
+        assert all(row.receipt for row in SyntheticPurchase.objects.filter(state="ready"))
+        assert verify()
+
+    response = strike_each_write(press, check)
+    assert response.status_code == 302
+    assert spent(study) == 400_000_000 and {0, 400_000_000} <= set(seen)
+    assert Payment.objects.count() == 1 and SyntheticPurchase.objects.get().state == "ready"
+    assert study.tara.get(response.url).status_code == 200
+
+
 def test_snapshot_on_a_full_disk_or_a_locked_database_leaves_neither_row_nor_file(
     study: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pydplib._shown import Shown
 from pydplib.anonymity.assessment.measures import SensitiveMeasures, measure_spread
-from pydplib.anonymity.models import (
-    AlphaK,
-    AverageRisk,
-    BetaLikeness,
-    DeltaDisclosure,
-    DeltaPresence,
-    KAnonymity,
-    KMap,
-    LDiversity,
-    PopulationUniqueness,
-    TCloseness,
-)
+from pydplib.anonymity.models import OutputFacts, TCloseness
 from pydplib.anonymity.search.problem import ModelRule
-from pydplib.anonymity.tables.columns import Ints
+from pydplib.anonymity.tables.columns import Floats, Ints
 from pydplib.anonymity.tables.frames import SeenFrame
 from pydplib.anonymity.tables.values import as_text
 from pydplib.anonymity.tables.view import Spread, View, look_at, one_of_each, spread_of
 from pydplib.guarantee import Guarantee, KAnonymous, NoGuarantee
 
-_SLACK = 1e-7
 TOGETHER = " across releases"
 """What a model's name ends with where it was measured on this release and earlier ones together."""
 
@@ -194,59 +181,14 @@ def _state(
     model, name = rule.model, str(rule.model)
     if not view.rows:
         return Statement(name, rule.sensitive, True, 0.0)
-    k = int(view.size.min())
-    if isinstance(model, KAnonymity):
-        return Statement(name, None, k >= model.k, k)
-    if isinstance(model, AverageRisk):
-        average = view.classes / int(view.size.sum())
-        return Statement(name, None, average <= model.limit + _SLACK, average)
-    if isinstance(model, PopulationUniqueness):
-        unique = model.estimate(view.size)
-        return Statement(name, None, unique <= model.limit + _SLACK, unique)
-    if isinstance(model, KMap) and model.population is None:
-        return Statement(name, None, k >= model.sample_size, k)
-    if isinstance(model, KMap | DeltaPresence):
-        return _population_statement(model, view, cells(), population[id(model)])
-    here = measure(rule, against_input=False)
-    if isinstance(model, AlphaK):
-        return Statement(name, rule.sensitive, here.alpha <= model.alpha + _SLACK and k >= model.k, here.alpha)
-    if isinstance(model, LDiversity):
-        if model.kind == "distinct":
-            return Statement(name, rule.sensitive, here.l_distinct >= model.l, here.l_distinct)
-        if model.kind == "entropy":
-            return Statement(name, rule.sensitive, here.l_entropy >= model.l * (1 - _SLACK), here.l_entropy)
-        c = here.recursive(int(model.l))
-        return Statement(name, rule.sensitive, c < (model.c or 0.0), c)
-    then = measure(rule, against_input=True)
-    value, fine = _relative(model, here)
-    before, fine_before = _relative(model, then)
-    return Statement(name, rule.sensitive, fine, value, before, fine_before)
 
+    def people_behind() -> tuple[Floats, int]:
+        behind = population[id(model)]
+        return np.array([behind[row] for row in cells()], dtype=np.float64), len(behind)
 
-def _relative(model: Any, measures: SensitiveMeasures) -> tuple[float, bool]:
-    if isinstance(model, TCloseness):
-        value = {
-            "equal": measures.t_equal,
-            "ordered": measures.t_ordered,
-            "hierarchical": measures.t_hierarchical or 0.0,
-        }[model.distance]
-        return value, value <= model.t + _SLACK
-    if isinstance(model, BetaLikeness):
-        value = measures.beta if model.kind == "basic" else measures.beta_enhanced
-        return value, value <= model.beta + _SLACK
-    assert isinstance(model, DeltaDisclosure)
-    value = measures.delta * math.log(2) / math.log(model.base)
-    return value, value < model.delta
-
-
-def _population_statement(
-    model: KMap | DeltaPresence, view: View, cells: list[tuple[str | None, ...]], behind: Counter[tuple[Any, ...]]
-) -> Statement:
-    people = np.array([behind[row] for row in cells], dtype=np.float64)
-    if isinstance(model, KMap):
-        return Statement(str(model), None, bool((people >= model.k).all()), float(people.min()))
-    chance = view.size / np.maximum(people, 1)
-    holds = bool((chance <= model.upper + _SLACK).all() and (chance >= model.lower - _SLACK).all())
-    if model.lower > 0:
-        holds = holds and len(behind) == view.classes
-    return Statement(str(model), None, holds, float(chance.max()))
+    output = OutputFacts(view.size, lambda: measure(rule, against_input=False), people_behind)
+    value, holds = model.measured(output)
+    if not model.relative:
+        return Statement(name, rule.sensitive if model.needs_sensitive else None, holds, value)
+    before, held = model.measured(replace(output, measures=lambda: measure(rule, against_input=True)))
+    return Statement(name, rule.sensitive, holds, value, before, held)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from pydplib.anonymity.assessment.measures import SensitiveMeasures
 from pydplib.anonymity.assessment.population import population_uniqueness, sample_threshold
 from pydplib.anonymity.hierarchies.base import Hierarchy
 from pydplib.anonymity.search.statistics import (
@@ -19,7 +20,7 @@ from pydplib.anonymity.search.statistics import (
     hierarchical_distance,
     ordered_distance,
 )
-from pydplib.anonymity.tables.columns import Bools, Floats
+from pydplib.anonymity.tables.columns import Bools, Floats, Ints
 from pydplib.anonymity.tables.values import from_plain, to_plain
 from pydplib.errors import ParameterError, did_you_mean
 
@@ -41,6 +42,24 @@ def _choice(name: str, value: Any, known: tuple[str, ...]) -> None:
         raise ParameterError(f"Unknown {name} '{value}'.{did_you_mean(value, known)}")
 
 
+_SLACK = 1e-7
+
+
+@dataclass(frozen=True)
+class OutputFacts:
+    """What an output alone shows, as a certificate measures it.
+
+    Attributes:
+        size: People per class.
+        measures: Measures the sensitive column.
+        people_behind: People of the population per class, and how many combinations the population has.
+    """
+
+    size: Ints
+    measures: Callable[[], SensitiveMeasures]
+    people_behind: Callable[[], tuple[Floats, int]]
+
+
 MODELS: dict[str, type[Model]] = {}
 """The models by name, as recipes store them; every class below ``Model`` enters itself."""
 
@@ -49,6 +68,8 @@ MODELS: dict[str, type[Model]] = {}
 class Model(ABC):
     """A privacy model. ``str(model)`` names it, ``paper`` says where it is from, ``bounds`` what it limits."""
 
+    word: ClassVar[str] = ""
+    """Its word in configuration files."""
     paper: ClassVar[str] = ""
     bounds: ClassVar[str] = ""
     needs_sensitive: ClassVar[bool] = False
@@ -69,6 +90,10 @@ class Model(ABC):
     def passes(self, stats: ClassStats, sensitive: str | None) -> Bools:
         """Return, per class, whether the model holds."""
 
+    @abstractmethod
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what an output shows of what the model limits, and whether it holds there; for the certificate."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain values, ready for JSON (population tables are left out)."""
         return model_to_dict(self)
@@ -83,6 +108,7 @@ class KAnonymity(Model):
         5-anonymity
     """
 
+    word = "k-anonymity"
     paper = "Sweeney (2002), k-anonymity: a model for protecting privacy"
     bounds = "the chance of picking the right person among those who look alike is at most 1/k"
     monotone = True
@@ -98,6 +124,11 @@ class KAnonymity(Model):
         """Return, per class, whether it has k people."""
         return np.asarray(stats.size >= self.k)
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        smallest = int(output.size.min())
+        return smallest, smallest >= self.k
+
 
 @dataclass(frozen=True)
 class AlphaK(Model):
@@ -108,6 +139,7 @@ class AlphaK(Model):
         (0.5, 5)-anonymity
     """
 
+    word = "alpha-k"
     paper = "Wong et al. (2006), (alpha,k)-anonymity"
     bounds = "no sensitive value can be guessed with more than a chance of alpha within a class"
     needs_sensitive = True
@@ -128,6 +160,11 @@ class AlphaK(Model):
         most = histogram.maximum(histogram.count / np.maximum(stats.size, 1)[histogram.owner])
         return np.asarray((stats.size >= self.k) & (most <= self.alpha + TOLERANCE))
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        share = output.measures().alpha
+        return share, share <= self.alpha + _SLACK and int(output.size.min()) >= self.k
+
 
 @dataclass(frozen=True)
 class LDiversity(Model):
@@ -144,6 +181,7 @@ class LDiversity(Model):
         3-diversity (entropy)
     """
 
+    word = "l-diversity"
     paper = "Machanavajjhala et al. (2007), l-diversity: privacy beyond k-anonymity"
     bounds = "somebody known to be in a class still has l possible sensitive values"
     needs_sensitive = True
@@ -195,6 +233,16 @@ class LDiversity(Model):
         tail = np.add.reduceat(np.where(place >= self.l - 1, count, 0), histogram.start)
         return np.asarray(count[histogram.start] < (self.c or 0.0) * tail - TOLERANCE * (self.c or 0.0))
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        here = output.measures()
+        if self.kind == "distinct":
+            return here.l_distinct, here.l_distinct >= self.l
+        if self.kind == "entropy":
+            return here.l_entropy, here.l_entropy >= self.l * (1 - _SLACK)
+        c = here.recursive(int(self.l))
+        return c, c < (self.c or 0.0)
+
 
 @dataclass(frozen=True)
 class TCloseness(Model):
@@ -211,6 +259,7 @@ class TCloseness(Model):
         0.2-closeness (ordered)
     """
 
+    word = "t-closeness"
     paper = "Li, Li, Venkatasubramanian (2007), t-closeness"
     bounds = "what a class tells about its sensitive values beyond the whole table"
     needs_sensitive = True
@@ -262,6 +311,13 @@ class TCloseness(Model):
         """Return, per class, whether its distance is at most t."""
         return np.asarray(self.distances(stats, sensitive) <= self.t + TOLERANCE)
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        here = output.measures()
+        distances = {"equal": here.t_equal, "ordered": here.t_ordered, "hierarchical": here.t_hierarchical or 0.0}
+        value = distances[self.distance]
+        return value, value <= self.t + _SLACK
+
 
 @dataclass(frozen=True)
 class BetaLikeness(Model):
@@ -276,6 +332,7 @@ class BetaLikeness(Model):
         2-likeness (enhanced beta)
     """
 
+    word = "beta-likeness"
     paper = "Cao and Karras (2012), publishing microdata with a robust privacy guarantee"
     bounds = "how much more likely a sensitive value becomes by knowing the class"
     needs_sensitive = True
@@ -300,6 +357,12 @@ class BetaLikeness(Model):
             limit = np.minimum(limit, -np.log(p))
         return histogram.maximum((histogram.shares() - p) / p - limit) <= TOLERANCE
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        here = output.measures()
+        value = here.beta if self.kind == "basic" else here.beta_enhanced
+        return value, value <= self.beta + _SLACK
+
 
 @dataclass(frozen=True)
 class DeltaDisclosure(Model):
@@ -314,6 +377,7 @@ class DeltaDisclosure(Model):
         1-disclosure privacy (log2)
     """
 
+    word = "delta-disclosure"
     paper = "Brickell and Shmatikov (2008), the cost of privacy"
     bounds = "how much more or less likely any sensitive value becomes by knowing the class"
     needs_sensitive = True
@@ -337,6 +401,11 @@ class DeltaDisclosure(Model):
         complete = histogram.distinct == int(np.count_nonzero(share > 0))
         return np.asarray((histogram.maximum(gain) < self.delta) & complete)
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        value = output.measures().delta * math.log(2) / math.log(self.base)
+        return value, value < self.delta
+
 
 @dataclass(frozen=True)
 class KMap(Model):
@@ -354,6 +423,7 @@ class KMap(Model):
         10-map (zero-truncated Poisson, at least 3 in the table)
     """
 
+    word = "k-map"
     paper = "Sweeney (2002); El Emam and Dankar (2008), protecting privacy using k-anonymity"
     bounds = "the chance of picking the right person of the population is at most 1/k"
     monotone = True
@@ -391,6 +461,14 @@ class KMap(Model):
             return np.asarray(stats.size >= self.sample_size)
         return np.asarray(stats.population[id(self)] >= self.k)
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        if self.population is None:
+            smallest = int(output.size.min())
+            return smallest, smallest >= self.sample_size
+        people, _ = output.people_behind()
+        return float(people.min()), bool((people >= self.k).all())
+
 
 @dataclass(frozen=True)
 class DeltaPresence(Model):
@@ -407,6 +485,7 @@ class DeltaPresence(Model):
         (0, 0.5)-presence
     """
 
+    word = "delta-presence"
     paper = "Nergiz, Atzori, Clifton (2007), hiding the presence of individuals"
     bounds = "how surely somebody of the population is known to be in the table"
     upper: float
@@ -429,6 +508,15 @@ class DeltaPresence(Model):
         chance = stats.size / np.maximum(stats.population[id(self)], 1)
         return np.asarray((chance <= self.upper + TOLERANCE) & (chance >= self.lower - TOLERANCE))
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        people, combinations = output.people_behind()
+        chance = output.size / np.maximum(people, 1)
+        holds = bool((chance <= self.upper + _SLACK).all() and (chance >= self.lower - _SLACK).all())
+        if self.lower > 0:
+            holds = holds and combinations == len(output.size)
+        return float(chance.max()), holds
+
 
 @dataclass(frozen=True)
 class AverageRisk(Model):
@@ -446,6 +534,7 @@ class AverageRisk(Model):
         average risk of at most 5 %
     """
 
+    word = "average-risk"
     paper = "our own description: the mean of the prosecutor's chances 1/f, held below a limit"
     bounds = "of everybody whom somebody tries to find, at most this share is found"
     whole_table = True
@@ -470,6 +559,11 @@ class AverageRisk(Model):
         least = sizes[fine[0]] if len(fine) else np.iinfo(np.int64).max
         return np.asarray(stats.size >= least)
 
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        average = len(output.size) / int(output.size.sum())
+        return average, average <= self.limit + _SLACK
+
 
 @dataclass(frozen=True)
 class PopulationUniqueness(Model):
@@ -488,6 +582,7 @@ class PopulationUniqueness(Model):
         population uniqueness of at most 1 % (dankar, fraction 0.1)
     """
 
+    word = "population-uniqueness"
     paper = "our own description: a limit on the estimates called Zayatz, Pitman, SNB and Dankar's choice of them"
     bounds = "the share of the population that nobody else looks like, estimated from the release"
     whole_table = True
@@ -522,6 +617,11 @@ class PopulationUniqueness(Model):
         if self.estimate(stats.size) <= self.limit + TOLERANCE:
             return np.ones(len(stats.size), dtype=bool)
         return np.asarray(stats.size > 1)
+
+    def measured(self, output: OutputFacts) -> tuple[float, bool]:
+        """Return what the output shows, and whether the model holds there."""
+        unique = self.estimate(output.size)
+        return unique, unique <= self.limit + _SLACK
 
 
 def _named(sensitive: str | None) -> str:

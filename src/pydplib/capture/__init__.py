@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pydplib.capture import pirads
-from pydplib.capture.agreement import Agreement, cohens_kappa, reader_agreement
+from pydplib.capture.agreement import ReaderAgreement as Agreement
+from pydplib.capture.agreement import cohens_kappa, reader_agreement
 from pydplib.capture.difference import Change, compare
 from pydplib.capture.evaluation import Evaluation, Evaluator, evaluate
 from pydplib.capture.fhir import (

@@ -13,7 +13,7 @@ Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class ReaderAgreement:
     """How well two readers agree.
 
     Attributes:
@@ -23,7 +23,7 @@ class Agreement:
         kappa: (observed - expected) / (1 - expected); None where chance alone would make it 1, or n is 0.
 
     Examples:
-        >>> Agreement(n=50, observed=0.7, expected=0.5, kappa=0.4).in_words
+        >>> ReaderAgreement(n=50, observed=0.7, expected=0.5, kappa=0.4).in_words
         'fair'
     """
 
@@ -49,7 +49,7 @@ def cohens_kappa(
     *,
     categories: Sequence[Hashable] | None = None,
     weights: Weights = "none",
-) -> Agreement:
+) -> ReaderAgreement:
     """Return the agreement of two readers beyond chance (Cohen, 1960; weighted: Cohen, 1968).
 
     Args:
@@ -81,7 +81,7 @@ def cohens_kappa(
         raise DataError("An answer is not among the categories.")
     n, size = len(pairs), len(place)
     if not n:
-        return Agreement(0, 0.0, 0.0, None)
+        return ReaderAgreement(0, 0.0, 0.0, None)
 
     def weight(i: int, j: int) -> float:
         """Say how well two answers agree, from 0 to 1."""
@@ -99,12 +99,12 @@ def cohens_kappa(
     observed /= n
     chance = sum(rows[i] * columns[j] * weight(i, j) for i in range(size) for j in range(size)) / (n * n)
     kappa = None if chance >= 1 - 1e-12 else (observed - chance) / (1 - chance)
-    return Agreement(n, observed, chance, kappa)
+    return ReaderAgreement(n, observed, chance, kappa)
 
 
 def reader_agreement(
     template: Template, first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]
-) -> dict[str, Agreement]:
+) -> dict[str, ReaderAgreement]:
     """Return the agreement of two readers for each choice and yes/no question outside of repeating groups.
 
     Ordered choices are weighted linearly. Reports are paired by position.

@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 from pydplib._version import __version__
-from pydplib.cli._ending import ReaderGoneError, Stop, drop_output, flush_output, plain_ends, say
+from pydplib.cli.ending import ReaderGoneError, Stop, drop_output, flush_output, plain_ends, say
 from pydplib.errors import ERROR_TYPES, EngineError, PydplibError, did_you_mean
 
 # Command -> module under pydplib.cli that defines it as `command`. Loaded only when called,
@@ -46,6 +47,17 @@ COMMANDS: dict[str, str] = {
 }
 
 
+HOMES: dict[str, str] = {
+    **dict.fromkeys(("anonymize", "attack", "hierarchy", "risk", "verify"), "tables"),
+    **dict.fromkeys(("ledger", "noise", "plan", "price", "release", "roles", "schema", "synthesize"), "answers"),
+    **dict.fromkeys(("audit-log", "backup", "doctor", "people", "receipt", "restore", "serve"), "platform"),
+}
+"""Command -> its package under ``pydplib.cli``; commands that are not named lie directly in it."""
+
+_SHARED = {"price": "release", "restore": "backup"}
+"""Command -> the command in whose module it is, as ``<name>_command``."""
+
+
 class NamedGroup(click.Group):
     """A group that answers an unknown command with the nearest name, or with all of them."""
 
@@ -70,8 +82,11 @@ class LazyGroup(NamedGroup):
         """Import and return one command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"pydplib.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        if cmd_name == "completion":
+            return completion_command
+        home = f"pydplib.cli.{HOMES[cmd_name]}" if cmd_name in HOMES else "pydplib.cli"
+        module = import_module(f"{home}.{_SHARED.get(cmd_name, cmd_name).replace('-', '_')}")
+        command: click.Command = getattr(module, f"{cmd_name}_command" if cmd_name in _SHARED else "command")
         _mark_examples(command)
         return command
 
@@ -126,6 +141,23 @@ def _mark_examples(command: click.Command) -> None:
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the full traceback of an error (may quote data).")
 def cli() -> None:
     """Share what medical data says without giving away who is in it."""
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the completion script for bash, zsh or fish.
+
+    \b
+    To have it in every new shell:
+      bash   echo 'eval "$(pydplib completion bash)"' >> ~/.bashrc
+      zsh    echo 'eval "$(pydplib completion zsh)"' >> ~/.zshrc
+      fish   pydplib completion fish > ~/.config/fish/completions/pydplib.fish
+    """  # noqa: D301 (click's mark for a paragraph that is not to be wrapped)
+    kind = get_completion_class(shell)
+    assert kind is not None  # the choices above are click's own
+    script = kind(cli, {}, "pydplib", "_PYDPLIB_COMPLETE")
+    click.echo(script.source_template % script.source_vars())
 
 
 def _show_warning(

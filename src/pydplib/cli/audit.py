@@ -45,7 +45,7 @@ def command(
     from rich.console import Console
 
     from pydplib.attack import audit, faults, subjects
-    from pydplib.cli._progress import steps_bar
+    from pydplib.cli.progress import steps_bar
     from pydplib.errors import ParameterError, did_you_mean
 
     known = {one.name: one for one in (faults(epsilon, seed=seed) if planted else subjects(epsilon))}

@@ -30,7 +30,7 @@ def command(n: int, seed: int, output: Path, open_it: bool) -> None:
     """  # noqa: D301 - click needs the backspace itself
     from rich.console import Console
 
-    from pydplib.cli._progress import steps_bar
+    from pydplib.cli.progress import steps_bar
     from pydplib.experiments.demo import demo_report, demo_steps
 
     with steps_bar(Console(stderr=True), len(demo_steps())) as step:

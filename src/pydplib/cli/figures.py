@@ -149,7 +149,7 @@ def _draw(
     """Return the figures with their tables, in order."""
     from rich.console import Console
 
-    from pydplib.cli._progress import steps_bar
+    from pydplib.cli.progress import steps_bar
     from pydplib.datasets import pirads
     from pydplib.plot.recipes.paper import paper_figure
     from pydplib.plot.recipes.sound import draw_sound_figures

@@ -294,7 +294,7 @@ def _grow(tree: Tree, item: Item, *, with_options: bool, help_texts: bool) -> No
             _grow(branch, child, with_options=with_options, help_texts=help_texts)
         return
     if with_options:
-        for option, last in _runs(item.options):  # type: ignore[union-attr]
+        for option, last in runs_of(item.options):  # type: ignore[union-attr]
             if last is not None:
                 branch.add(Text(f"{option.value} to {last}", style="cyan"))
                 continue
@@ -306,7 +306,7 @@ def _grow(tree: Tree, item: Item, *, with_options: bool, help_texts: bool) -> No
                 leaf.add(Text(option.help, style="italic"))
 
 
-def _runs(options: Sequence[Any]) -> Iterator[tuple[Any, int | None]]:
+def runs_of(options: Sequence[Any]) -> Iterator[tuple[Any, int | None]]:
     """Yield options one by one, or the first of a run of bare whole numbers with its last value (2010 to 2040)."""
     place = 0
     while place < len(options):

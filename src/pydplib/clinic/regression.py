@@ -14,7 +14,7 @@ _SMALL = 1e-12
 
 
 @dataclass(frozen=True)
-class Logistic:
+class LogisticFit:
     """Coefficients (log odds ratios) with both intervals; intervals are infinite where no fit was found."""
 
     coefficients: Estimate
@@ -36,7 +36,7 @@ def design(levels: Sequence[int]) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def logistic(tables: Floats, rows: Floats, variance: float, *, confidence: float = 0.95) -> Logistic:
+def logistic(tables: Floats, rows: Floats, variance: float, *, confidence: float = 0.95) -> LogisticFit:
     """Return a logistic regression on noisy counts.
 
     Proof: the score sum x ((1 - p) yes - p no) is linear in the counts, so that noise of mean 0 leaves its mean 0 at
@@ -77,7 +77,7 @@ def logistic(tables: Floats, rows: Floats, variance: float, *, confidence: float
     for error, reach in zip(found, (normal_quantile(confidence), noise_quantile(confidence, variance)), strict=True):
         wide = np.where(good[:, None], reach * error, np.inf)
         ends += [(value - wide).reshape(*shape, -1), (value + wide).reshape(*shape, -1)]
-    return Logistic(Estimate(value.reshape(*shape, -1), *ends), found[0].reshape(*shape, -1), good.reshape(shape))
+    return LogisticFit(Estimate(value.reshape(*shape, -1), *ends), found[0].reshape(*shape, -1), good.reshape(shape))
 
 
 def _fit(tables: Floats, rows: Floats, start: Floats) -> tuple[Floats, np.ndarray]:

@@ -109,6 +109,11 @@ class Series(Clinical):
         return {"of": self.column, "every": self.every}
 
     @classmethod
+    def headline(cls, plain: Mapping[str, Any], titles: Mapping[str, str], groups: list[str]) -> str:
+        """Return "How many over time, by quarter of Last modified"."""
+        return f"{cls.title}, by {plain.get('every', 'quarter')} of {titles.get(plain['of'], plain['of'])}"
+
+    @classmethod
     def read(cls, words: Words) -> Any:
         """Read a date and, after it, how often."""
         column = words.column(f"the column of '{words.first}'")

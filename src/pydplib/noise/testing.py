@@ -46,7 +46,7 @@ class Passed:
 
 
 @dataclass
-class Trace:
+class NoiseTrace:
     """All noise calls of one run, in order."""
 
     passed: list[Passed] = field(default_factory=list)
@@ -87,7 +87,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def record() -> Iterator[Trace]:
+def record() -> Iterator[NoiseTrace]:
     """Record every noise call in this context.
 
     Examples:
@@ -98,7 +98,7 @@ def record() -> Iterator[Trace]:
         >>> trace.passed[0].call.epsilon
         0.5
     """
-    trace = Trace()
+    trace = NoiseTrace()
 
     def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Answer) -> Any:
         output = answer(None)
@@ -110,13 +110,13 @@ def record() -> Iterator[Trace]:
 
 
 @contextmanager
-def replay(first: Trace) -> Iterator[Trace]:
+def replay(first: NoiseTrace) -> Iterator[NoiseTrace]:
     """Run again with the outputs of ``first``, recording the new exact inputs.
 
     Raises:
         AssertionError: If a call differs in its public parameters, or there are more of them.
     """
-    second = Trace()
+    second = NoiseTrace()
 
     def tap(call: NoiseCall, exact: NDArray[np.int64], answer: Answer) -> Any:
         position = len(second.passed)
@@ -132,7 +132,7 @@ def replay(first: Trace) -> Iterator[Trace]:
         yield second
 
 
-def check_neighbours(first: Trace, second: Trace) -> None:
+def check_neighbours(first: NoiseTrace, second: NoiseTrace) -> None:
     """Check that two traces of neighbouring runs agree in all but the noise's due.
 
     Raises:

@@ -41,7 +41,7 @@ class RiskLossPoint:
         suppressed: Share of the rows that were left out.
 
     Examples:
-        >>> FrontierPoint(5, 0.2, 0.03, 0.27, 0.05).k
+        >>> RiskLossPoint(5, 0.2, 0.03, 0.27, 0.05).k
         5
     """
 
@@ -228,7 +228,7 @@ def risk_utility(
         caption: What is guaranteed about it, in words.
 
     Examples:
-        >>> points = [FrontierPoint(2, 0.5, 0.1, 0.17, 0.05), FrontierPoint(5, 0.2, 0.03, 0.27, 0.05)]
+        >>> points = [RiskLossPoint(2, 0.5, 0.1, 0.17, 0.05), RiskLossPoint(5, 0.2, 0.03, 0.27, 0.05)]
         >>> risk_utility(points, chosen=5).data[0].x
         (50.0, 20.0)
     """

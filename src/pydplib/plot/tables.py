@@ -79,7 +79,7 @@ def show(value: Cell) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberTable:
     """A table; numbers are aligned right, wide tables scroll in themselves, those with sentences stack on phones.
 
     Args:
@@ -88,7 +88,7 @@ class Table:
         caption: What the table shows.
 
     Examples:
-        >>> '<td class="num">3</td>' in Table(["day", "visits"], [["Mon", 3]]).html()
+        >>> '<td class="num">3</td>' in NumberTable(["day", "visits"], [["Mon", 3]]).html()
         True
     """
 

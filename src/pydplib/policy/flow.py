@@ -28,7 +28,7 @@ class FlowSource:
             too; a row that names the column opens it alone.
 
     Examples:
-        >>> Source("pirads", fields=["age"]).fields == frozenset(["age"])
+        >>> FlowSource("pirads", fields=["age"]).fields == frozenset(["age"])
         True
     """
 
@@ -140,7 +140,7 @@ def may_flow(
     Examples:
         >>> import datetime as dt
         >>> today = dt.date(2026, 1, 1)
-        >>> partner, ages = Audience("third_party"), Source("pirads", fields=["age"])
+        >>> partner, ages = FlowAudience("third_party"), FlowSource("pirads", fields=["age"])
         >>> bool(may_flow(ages, partner, Output("dp_high", epsilon=0.2), "research", policy=Policy(), on=today))
         True
         >>> may_flow(ages, partner, Output("raw"), "research", policy=Policy(), on=today).reason
@@ -187,8 +187,8 @@ def open_names(
 
     Examples:
         >>> import datetime as dt
-        >>> source = Source("pirads", fields=["age", "patient_id"], filters=["age"], identifiers=["patient_id"])
-        >>> who, what = Audience("third_party"), Output("dp_high", epsilon=0.2)
+        >>> source = FlowSource("pirads", fields=["age", "patient_id"], filters=["age"], identifiers=["patient_id"])
+        >>> who, what = FlowAudience("third_party"), Output("dp_high", epsilon=0.2)
         >>> fields, filters = open_names(source, who, what, "research", policy=Policy(), on=dt.date(2026, 1, 1))
         >>> sorted(fields), sorted(filters)
         (['age'], ['age'])

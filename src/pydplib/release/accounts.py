@@ -23,7 +23,7 @@ def find_account(
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class SessionAccount:
     """One recipient's budget and the data set's, as they are opened and as today's terms have them.
 
     Args:

@@ -117,6 +117,19 @@ BOUNDED = ("mean", "sum", "variance", "deviation")
 """Statistics whose population interval uses the public bounds of their values."""
 
 
+def widest_words(release: Release) -> str:
+    """Return why the interval for the population of an average is wide: its spread was not asked for.
+
+    Empty for shares, whose spread follows from the share, and where there is no such interval.
+    """
+    if release.statistic != "mean" or release.bounds in (None, (0.0, 1.0)) or not release.persons:
+        return ""
+    return (
+        "How far the values spread was not measured, so the interval for the population holds for any spread within "
+        f"the bounds. 'standard error of {release.question.get('of', '')}' measures it, and is narrower."
+    )
+
+
 def _of_squares(release: Release, values: Any, ends: tuple[Any, Any], reach: float) -> tuple[list[float], list[float]]:
     """Return intervals of variances or deviations: squared distances lie between 0 and the squared range."""
     assert release.bounds is not None and release.sizes is not None

@@ -37,7 +37,7 @@ from pydplib.policy import (
     check_use,
     parse_role,
 )
-from pydplib.release.accounts import Allowance, binding, find_account
+from pydplib.release.accounts import SessionAccount, binding, find_account
 from pydplib.release.facts import Facts, Purchase
 from pydplib.release.joint_purchases import Together, answer_from_tables, buy_tables, price_tables
 from pydplib.release.measured import GAUSSIAN_WORD, LEDGER_WORD
@@ -758,7 +758,7 @@ class Session(Shown):
                 left="no budget",
             )
         own = budget if budget is not None or terms is None else terms.budget or terms.data_set_budget
-        self._purse = Allowance(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
+        self._purse = SessionAccount(self.ledger, self.lineage, self.recipient, own, whole, show_data_set)
         if self.preview:
             return
         if not self.has_account(None):

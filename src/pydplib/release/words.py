@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pydplib.engine import OneRow, RowCondition
-from pydplib.release.findings import ends_text, show
+from pydplib.release.findings import ends_text, show, widest_words
 from pydplib.release.statistics.noise import confidence_words
 from pydplib.release.statistics.question import ROW_IS_PERSON, STATISTICS
 
@@ -185,8 +185,9 @@ def _sampling_words(release: Release) -> str:
     if release.statistic in ("local", "records"):
         return ""
     population = release.population
+    wide = f" {widest_words(release)}" if population is not None and widest_words(release) else ""
     if population is not None and not release.axes:
-        return f"for the population (sampling and noise): {ends_text(*_finite(population))}."
+        return f"for the population (sampling and noise): {ends_text(*_finite(population))}.{wide}"
     if release.population_low is not None:
         return "population intervals include sampling and noise; margins and brackets hold the noise alone."
     if release.margins is None and any(found.p is not None for found in release.findings):
@@ -196,9 +197,9 @@ def _sampling_words(release: Release) -> str:
         text += " (.population has both)"
     small = small_groups(release)
     if not small:
-        return text + "."
+        return f"{text}.{wide}"
     names = ", ".join(small[:4]) + (" and others" if len(small) > 4 else "")
-    return f"{text}, and in small groups chance alone weighs more than the noise: {names}."
+    return f"{text}, and in small groups chance alone weighs more than the noise: {names}.{wide}"
 
 
 def _finite(ends: tuple[float, float]) -> list[float | None]:

@@ -9,18 +9,19 @@ Examples:
 
 from __future__ import annotations
 
-from pydplib.plot.tables import Fixed, PlusMinus, Table
+from pydplib.plot.tables import Fixed, PlusMinus
+from pydplib.plot.tables import NumberTable as Table
 from pydplib.report._blocks import (
     Block,
     Chart,
     Fact,
-    Facts,
-    Note,
     Points,
     Section,
-    Text,
     Tone,
 )
+from pydplib.report._blocks import FactsBlock as Facts
+from pydplib.report._blocks import NoteBlock as Note
+from pydplib.report._blocks import TextBlock as Text
 from pydplib.report._page import Report
 
 __all__ = [

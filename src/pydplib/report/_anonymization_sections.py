@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydplib.anonymity.certificate import TOGETHER
 from pydplib.plot import anonymity as figures
-from pydplib.plot.tables import Table
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Text, percent
+from pydplib.plot.tables import NumberTable
+from pydplib.report._blocks import Block, Chart, Fact, FactsBlock, NoteBlock, Points, Section, TextBlock, percent
 
 if TYPE_CHECKING:
     from pydplib.anonymity import (
@@ -82,19 +82,19 @@ def risk_section(before: Risk, after: Risk) -> Section:
     return Section(
         "Risk before and after",
         [
-            Text(
+            TextBlock(
                 "Somebody who knows the quasi-identifiers of a person looks for her row. Among people who look alike "
                 "she can only guess: with five of them she is right one time in five."
             ),
             Chart(
                 figures.risk_histogram(after, before=before),
-                Table(["chance of being found", "original, people in %", "released, people in %"], shares),
+                NumberTable(["chance of being found", "original, people in %", "released, people in %"], shares),
             ),
             Chart(
                 figures.class_sizes(after, before=before),
-                Table(["people in a class", "original, classes", "released, classes"], sizes),
+                NumberTable(["people in a class", "original, classes", "released, classes"], sizes),
             ),
-            Table(["", "original", "released"], rows, caption="Three attackers, before and after"),
+            NumberTable(["", "original", "released"], rows, caption="Three attackers, before and after"),
             Points(
                 [
                     ("The prosecutor", "knows that the person is in the table."),
@@ -117,10 +117,10 @@ def models_section(result: AnonymizationResult) -> Section:
         about = f"{statement.model}{f' of {statement.sensitive}' if statement.sensitive else ''}"
         rows.append([about, "holds" if statement.holds else "does not hold", statement.value, statement.value_input])
     if all(row[3] is None for row in rows):
-        table = Table(["model", "", "measured"], [row[:3] for row in rows], caption="The certificate")
+        table = NumberTable(["model", "", "measured"], [row[:3] for row in rows], caption="The certificate")
     else:
         heads = ["model", "", "measured", "against the original's distribution"]
-        table = Table(heads, rows, caption="The certificate")
+        table = NumberTable(heads, rows, caption="The certificate")
     meanings = {f"{rule.model}:": f"{rule.model.bounds}. {rule.model.paper}." for rule in result.recipe.models}
     if any(statement.model.endswith(TOGETHER) for statement in proof.statements):
         meanings["Across releases:"] = (
@@ -130,14 +130,14 @@ def models_section(result: AnonymizationResult) -> Section:
     return Section(
         "What holds",
         [
-            Text(
+            TextBlock(
                 f"Measured on the released table alone: {proof.rows:,} rows in {proof.classes:,} classes of "
                 f"{', '.join(result.quasi_identifiers)}; the smallest has {proof.k:,} ({proof.counted}; a missing cell "
                 "is a value of its own)."
             ),
             table,
             Points(list(meanings.items())),
-            Note(
+            NoteBlock(
                 "These models limit who can be found and what a group gives away. They do not limit what somebody with "
                 "other knowledge can infer, and a second release of the same people can undo them: release again only "
                 "with the earlier releases in view. They are not differential privacy.",
@@ -168,9 +168,11 @@ def loss_section(result: AnonymizationResult) -> Section:
     return Section(
         "What was lost",
         [
-            Chart(figures.loss_per_column(loss), Table(["column", "loss in %"], per_column)),
-            Table(["column", "made coarser by", "level", "loss in %"], levels, caption="Level 0 is the original value"),
-            Table(["measure", "loss", "what it is"], rows, caption="By several measures; smaller is better"),
+            Chart(figures.loss_per_column(loss), NumberTable(["column", "loss in %"], per_column)),
+            NumberTable(
+                ["column", "made coarser by", "level", "loss in %"], levels, caption="Level 0 is the original value"
+            ),
+            NumberTable(["measure", "loss", "what it is"], rows, caption="By several measures; smaller is better"),
         ],
     )
 
@@ -179,20 +181,20 @@ def suppressed_section(result: AnonymizationResult) -> Section:
     """Return how much was left out; numbers, never values."""
     gone = result.suppressed
     blocks: list[Block] = [
-        Facts(
+        FactsBlock(
             [
                 Fact("rows left out", gone.rows),
                 Fact("of all rows", percent(gone.share), f"limit {percent(gone.limit)}"),
                 Fact("columns left out", len(result.dropped)),
             ]
         ),
-        Text(
+        TextBlock(
             "Rows are left out where too few people look alike. Which rows is not written here. The order of the "
             "released rows is random."
         ),
     ]
     if result.dropped:
-        blocks.append(Text(f"Columns that are not in the released table: {', '.join(result.dropped)}."))
+        blocks.append(TextBlock(f"Columns that are not in the released table: {', '.join(result.dropped)}."))
     return Section("What was suppressed", blocks)
 
 
@@ -222,15 +224,17 @@ def advice_section(advice: Advice) -> Section:
             "rows left out",
             "",
         ]
-        blocks.append(Table(heads, rows(advice.columns, others=True), caption="What each column costs the others"))
+        blocks.append(
+            NumberTable(heads, rows(advice.columns, others=True), caption="What each column costs the others")
+        )
     if advice.models:
         heads = ["without", "loss", "points won", "rows left out", ""]
-        blocks.append(Table(heads, rows(advice.models), caption="What each model costs"))
+        blocks.append(NumberTable(heads, rows(advice.models), caption="What each model costs"))
     if advice.methods:
         heads = ["method", "loss", "points won", "rows left out", "labels"]
-        blocks.append(Table(heads, rows(advice.methods), caption="The same table by other methods"))
+        blocks.append(NumberTable(heads, rows(advice.methods), caption="The same table by other methods"))
     if advice.skipped:
-        blocks.append(Note(f"There was no time for: {', '.join(advice.skipped)}.", tone="info"))
+        blocks.append(NoteBlock(f"There was no time for: {', '.join(advice.skipped)}.", tone="info"))
     return Section("What would cost less", blocks)
 
 
@@ -247,11 +251,16 @@ def utility_section(changes: Sequence[ColumnChange], found: Classification | Non
         words = (
             f"A random forest predicts {found.target} from {', '.join(found.features)}, in five-fold cross-validation."
         )
-        blocks += [Text(words + kept), Table(["classifier", "right"], rows, caption=f"Predicting {found.target}")]
+        blocks += [
+            TextBlock(words + kept),
+            NumberTable(["classifier", "right"], rows, caption=f"Predicting {found.target}"),
+        ]
     if changes:
         near = [[one.column, one.role, percent(one.distance), percent(one.nothing_known)] for one in changes]
         heads = ["column", "role", "apart", "rows that say nothing ('*')"]
-        blocks.append(Table(heads, near, caption="How far each distribution moved: 0 % alike, 100 % nothing in common"))
+        blocks.append(
+            NumberTable(heads, near, caption="How far each distribution moved: 0 % alike, 100 % nothing in common")
+        )
     for one in changes:
         if one.nothing_known == 1:
             continue  # a single bar
@@ -260,7 +269,7 @@ def utility_section(changes: Sequence[ColumnChange], found: Classification | Non
             for name, old, new in zip(one.bins, one.before, one.after, strict=True)
         ]
         heads = [one.column, "original, rows in %", "released, rows in %"]
-        blocks.append(Chart(figures.column_change(one), Table(heads, numbers)))
+        blocks.append(Chart(figures.column_change(one), NumberTable(heads, numbers)))
     return Section("What is still there", blocks)
 
 
@@ -279,7 +288,7 @@ def found_section(result: AnonymizationResult, points: Sequence[RiskLossPoint], 
             f"{search.checked:,} of {search.nodes:,} combinations of levels were checked in {search.seconds:.1f} s. "
             + (end if result.method == "optimal" else "")
         )
-    blocks: list[Block] = [Text(*words)]
+    blocks: list[Block] = [TextBlock(*words)]
     if points:
         asked = [getattr(rule.model, "k", None) for rule in result.recipe.models]
         chosen = next((k for k in asked if k is not None), None)
@@ -288,14 +297,14 @@ def found_section(result: AnonymizationResult, points: Sequence[RiskLossPoint], 
             for point in points
         ]
         heads = ["k", "highest chance in %", "on average in %", "loss in %", "rows left out in %"]
-        blocks.append(Chart(figures.risk_utility(points, chosen=chosen), Table(heads, rows)))
+        blocks.append(Chart(figures.risk_utility(points, chosen=chosen), NumberTable(heads, rows)))
     if lattice is not None:
         heads = [*lattice.columns, lattice.measure, "suppressed in %", "chosen"]
         nodes: list[list[Any]] = [
             [*node.levels, node.loss, round(100 * node.suppressed, 2), "chosen" if node.chosen else ""]
             for node in lattice.nodes
         ]
-        blocks.append(Chart(figures.lattice(lattice), Table(heads, nodes)))
+        blocks.append(Chart(figures.lattice(lattice), NumberTable(heads, nodes)))
     return Section("How it was found", blocks)
 
 
@@ -312,7 +321,7 @@ def repeat_section(result: AnonymizationResult) -> Section:
         ["method", recipe.method],
         ["minimized loss", recipe.loss],
     ]
-    blocks: list[Block] = [Table(["", "setting"], rows)]
+    blocks: list[Block] = [NumberTable(["", "setting"], rows)]
     if result.notes:
-        blocks.append(Note(" ".join(result.notes), title="Remarks", tone="warning"))
+        blocks.append(NoteBlock(" ".join(result.notes), title="Remarks", tone="warning"))
     return Section("What was asked for", blocks)

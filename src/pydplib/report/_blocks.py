@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydplib.errors import ParameterError
-from pydplib.plot.tables import Cell, Table, show
+from pydplib.plot.tables import Cell, NumberTable, show
 
 if TYPE_CHECKING:
     from pydplib.plot import Figure
@@ -17,11 +17,11 @@ Tone: TypeAlias = Literal["info", "good", "warning"]
 
 
 @dataclass(frozen=True)
-class Text:
+class TextBlock:
     """Plain paragraphs.
 
     Examples:
-        >>> Text("a < b").html()
+        >>> TextBlock("a < b").html()
         '<p>a &lt; b</p>'
     """
 
@@ -56,11 +56,11 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Note:
+class NoteBlock:
     """A short remark that must be seen.
 
     Examples:
-        >>> Note("Synthetic data.", title="Mind").html()
+        >>> NoteBlock("Synthetic data.", title="Mind").html()
         '<aside class="note info"><p class="note-title">Mind</p><p>Synthetic data.</p></aside>'
     """
 
@@ -86,11 +86,11 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Facts:
+class FactsBlock:
     """A row of numbers that are read first.
 
     Examples:
-        >>> "920" in Facts([Fact("reports", 920)]).html()
+        >>> "920" in FactsBlock([Fact("reports", 920)]).html()
         True
     """
 
@@ -116,7 +116,7 @@ class Chart:
     """
 
     figure: Figure
-    table: Table
+    table: NumberTable
     eyebrow: str = ""
     key: str = field(default="", compare=False)
 
@@ -137,7 +137,7 @@ class Chart:
         )
 
 
-Block: TypeAlias = Text | Points | Note | Facts | Table | Chart
+Block: TypeAlias = TextBlock | Points | NoteBlock | FactsBlock | NumberTable | Chart
 
 
 @dataclass(frozen=True)

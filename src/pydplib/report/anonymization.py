@@ -19,7 +19,7 @@ from pydplib.report._anonymization_sections import (
     suppressed_section,
     utility_section,
 )
-from pydplib.report._blocks import Fact, Facts, Note, Section, percent
+from pydplib.report._blocks import Fact, FactsBlock, NoteBlock, Section, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:
@@ -120,19 +120,19 @@ def _lead(result: AnonymizationResult) -> str:
 def _summary(result: AnonymizationResult) -> Section:
     before, after, proof = result.risk.before, result.risk.after, result.certificate
     verdict = (
-        Note(
+        NoteBlock(
             "Every model that was asked for holds. It was measured again on the released table alone.",
             title="The models hold",
             tone="good",
         )
         if proof.holds
-        else Note(
+        else NoteBlock(
             "Measured on the released table alone, at least one model does not hold. Do not hand this table over.",
             title="Not everything holds",
             tone="warning",
         )
     )
-    facts = Facts(
+    facts = FactsBlock(
         [
             Fact("highest chance of being found", percent(after.prosecutor.maximum), _was(before.prosecutor.maximum)),
             Fact("chance on average", percent(after.prosecutor.expected), _was(before.prosecutor.expected)),
@@ -142,7 +142,7 @@ def _summary(result: AnonymizationResult) -> Section:
             Fact("loss of detail", percent(result.loss.granularity), "granularity; 0 % is the original"),
         ]
     )
-    owner = Note(
+    owner = NoteBlock(
         "The numbers about the original are exact. Keep this page with the data's owner and those who check for her; "
         "what the receiver may know is the lead above and the section on what holds.",
         title="For the data owner",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pydplib._version import __version__
 from pydplib.attack.leaks.tasks import KINDS
 from pydplib.plot import attacks as figures
-from pydplib.plot.tables import Table
-from pydplib.report._blocks import Block, Chart, Fact, Facts, Note, Points, Section, Text, Tone, percent
+from pydplib.plot.tables import NumberTable
+from pydplib.report._blocks import Block, Chart, Fact, FactsBlock, NoteBlock, Points, Section, TextBlock, Tone, percent
 from pydplib.report._page import Report
 
 if TYPE_CHECKING:
@@ -76,29 +76,31 @@ def _summary(report: LeakReport) -> Section:
     worst = report.worst
     if worst is not None:
         facts.append(Fact("most people exposed", percent(worst.due), figures.name_of(worst)))
-    blocks: list[Block] = [Facts(facts)]
+    blocks: list[Block] = [FactsBlock(facts)]
     naming = [found for found in report.columns if found.names_people]
     if naming:
-        blocks.append(Note(" ".join(one.sentence for one in naming), title="Columns that name people", tone="warning"))
+        blocks.append(
+            NoteBlock(" ".join(one.sentence for one in naming), title="Columns that name people", tone="warning")
+        )
     if worst is not None and worst.due > 0:
-        blocks.append(Note(worst.sentence, title="The worst of it", tone="warning"))
+        blocks.append(NoteBlock(worst.sentence, title="The worst of it", tone="warning"))
     elif report.results and not naming:
         blocks.append(
-            Note(
+            NoteBlock(
                 "The release tells nothing certain about anybody that was not known anyway.",
                 title="Nothing certain",
                 tone="good",
             )
         )
     blocks.append(
-        Table(
+        NumberTable(
             ["audience", "verdict"],
             [[v.audience.title, _ANSWERS[v.answer]] for v in report.verdicts],
             caption="Who may get it; the reasons are at the end",
         )
     )
     blocks.append(
-        Note(
+        NoteBlock(
             "The attacks used the original, so the numbers are exact. Keep this page with the owner and those who "
             "check for her.",
             title="For the data owner",
@@ -119,10 +121,10 @@ def _tried(report: LeakReport, original: str) -> Section:
         points.append(("What the release promises:", report.guarantee))
     rows = [[kind, *EXPLAINED.get(kind, ("", ""))] for kind in kinds]
     words = f"The attackers knew what outsiders may know; {original} was only used to see whether they were right."
-    blocks: list[Block] = [Text(words), Points(points)] if points else []
-    blocks.append(Table(["attack", "what it does", "what helps"], rows, caption="What was tried"))
+    blocks: list[Block] = [TextBlock(words), Points(points)] if points else []
+    blocks.append(NumberTable(["attack", "what it does", "what helps"], rows, caption="What was tried"))
     blocks.append(
-        Text(
+        TextBlock(
             "A generalized cell matches what it covers: '50-59' matches 57, a set its members, a masked code all codes "
             "that fit. Texts are never compared."
         )
@@ -133,31 +135,33 @@ def _tried(report: LeakReport, original: str) -> Section:
 def _learnt(report: LeakReport) -> Section:
     results = report.results
     if not results:
-        return Section("What was learnt", [Text("No attack came to a result.")])
+        return Section("What was learnt", [TextBlock("No attack came to a result.")])
     heads = ["attack", "right", "95 % interval", "by guessing", "certain", "exposed", "people"]
     rows = [_row(result) for result in results]
-    table = Table(heads, rows, caption="Certain: known for sure. Exposed: by this release, what verdicts count")
-    twin = Table(
+    table = NumberTable(heads, rows, caption="Certain: known for sure. Exposed: by this release, what verdicts count")
+    twin = NumberTable(
         ["attack", "right in %", "by guessing in %"],
         [[figures.name_of(r), round(100 * r.success, 2), round(100 * r.baseline, 2)] for r in results],
     )
-    shares = Table(["attack", "exposed in %"], [[figures.name_of(r), round(100 * r.due, 3)] for r in results])
+    shares = NumberTable(["attack", "exposed in %"], [[figures.name_of(r), round(100 * r.due, 3)] for r in results])
     blocks: list[Block] = [Chart(figures.exposed_bars(results), shares), Chart(figures.success_bars(results), twin)]
     for result in results:
         if result.name == "averaging" and "calls" in result.details:
             calls = zip(result.details["calls"], result.details["success_by_calls"], strict=True)
-            numbers = Table(["calls", "values known in %"], [[call, round(100 * share, 2)] for call, share in calls])
+            numbers = NumberTable(
+                ["calls", "values known in %"], [[call, round(100 * share, 2)] for call, share in calls]
+            )
             title = f"Asking again for {result.target}"
             blocks.append(Chart(figures.repeated_calls(result, title=title), numbers))
     blocks += [table, Points([(f"{figures.name_of(result)}:", result.sentence) for result in results])]
     if report.unfinished:
         lost = [(f"{o.task.name} ({o.task.about}):", o.problem) for o in report.unfinished]
         blocks += [
-            Note("Some attacks have no result; a verdict may be open because of them.", tone="info"),
+            NoteBlock("Some attacks have no result; a verdict may be open because of them.", tone="info"),
             Points(lost),
         ]
     if report.notes:
-        blocks.append(Note(" ".join(report.notes), title="Mind"))
+        blocks.append(NoteBlock(" ".join(report.notes), title="Mind"))
     return Section("What was learnt", blocks)
 
 
@@ -171,7 +175,7 @@ def _columns(report: LeakReport) -> list[Section]:
         "Every released column was compared with the original. These are neither quasi-identifiers nor sensitive, and "
         "nobody vouched for them. Drop them, or give each a role and run the report again."
     )
-    return [Section("Columns without a role", [Text(words), Table(heads, rows)])]
+    return [Section("Columns without a role", [TextBlock(words), NumberTable(heads, rows)])]
 
 
 def _row(result: AttackResult) -> list[str | int]:
@@ -191,14 +195,14 @@ def _verdicts(verdicts: Sequence[AudienceVerdict]) -> Section:
     blocks: list[Block] = []
     for verdict in verdicts:
         title = f"{verdict.audience.title}: {_ANSWERS[verdict.answer]}"
-        blocks.append(Note(" ".join(verdict.reasons), title=title, tone=_TONES[verdict.answer]))
+        blocks.append(NoteBlock(" ".join(verdict.reasons), title=title, tone=_TONES[verdict.answer]))
     rows = [
         [v.audience.title, percent(v.audience.chance), percent(v.audience.exposed), v.audience.epsilon, v.audience.why]
         for v in verdicts
         if v.audience.attacks
     ]
     heads = ["audience", "highest chance", "most exposed", "largest epsilon", "because"]
-    blocks.append(Table(heads, rows, caption="The limits behind the verdicts"))
+    blocks.append(NumberTable(heads, rows, caption="The limits behind the verdicts"))
     return Section("Who may get it", blocks)
 
 
@@ -209,4 +213,4 @@ def _limits(report: LeakReport) -> Section:
         else "Attacks show what leaks; that none succeeds is no proof. Somebody may know more than was assumed, or "
         "think of something else. Only differential privacy bounds all of them, and only for what it releases."
     )
-    return Section("What this cannot show", [Text(words)])
+    return Section("What this cannot show", [TextBlock(words)])

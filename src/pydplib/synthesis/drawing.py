@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pydplib.noise.randomness import Source, random_words
-from pydplib.synthesis.model import Floats, Integers, Model, NoisyTable
+from pydplib.synthesis.model import FittedModel, Floats, Integers, NoisyTable
 from pydplib.synthesis.tree import JunctionTree
 
 
@@ -21,7 +21,7 @@ WHOLE = 2**40
 """The sum of the whole-number weights of a clique: rows are drawn in integer arithmetic, the same on every machine."""
 
 
-def whole_weights(model: Model) -> list[Integers]:
+def whole_weights(model: FittedModel) -> list[Integers]:
     """Return the probabilities of every clique as whole numbers.
 
     With rules, every combination that can be has a weight of at least 1 and every other one none, so that rounding

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from pydplib.noise.tap import add_gaussian, add_laplace, choose
-from pydplib.synthesis.model import Floats, Integers, Model, NoisyTable, combine, fit_model
+from pydplib.synthesis.model import FittedModel, Floats, Integers, NoisyTable, combine, fit_model
 from pydplib.synthesis.rules import MOST_COUNTED
 from pydplib.synthesis.tree import Columns, tree_cells
 
@@ -237,7 +237,7 @@ class Measured:
     declared: int
     candidates: int
     total: float
-    model: Model
+    model: FittedModel
     quiet: str = ""
 
 
@@ -439,7 +439,7 @@ class _Run:
     def _choose(
         self,
         counter: Counter,
-        model: Model,
+        model: FittedModel,
         candidates: Sequence[Columns],
         pay: Fraction,
         part: Fraction,
@@ -467,10 +467,10 @@ class _Run:
         groups: Sequence[Integers],
         found: Sequence[NoisyTable],
         total: float,
-        start: Model | None,
+        start: FittedModel | None,
         possible: Mapping[Columns, Floats],
         iterations: int | None,
-    ) -> Model:
+    ) -> FittedModel:
         merged = [merge_table(table, groups) for table in self.one_ways]
         shape = [int(group.max()) + 1 for group in groups]
         steps = self.settings.iterations if iterations is None else iterations

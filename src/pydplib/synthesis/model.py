@@ -47,7 +47,7 @@ def sum_to(array: NDArray[_Number], columns: Columns, wanted: Columns) -> NDArra
 
 
 @dataclass
-class Model:
+class FittedModel:
     """A distribution over all combinations of columns, held as one table per clique of a junction tree.
 
     Attributes:
@@ -92,7 +92,7 @@ class Model:
 
     def support(self) -> list[NDArray[np.bool_]]:
         """Return which combinations of each clique can be at all, by all rules together."""
-        bare = Model(self.tree, {}, self.possible) if self.possible else None
+        bare = FittedModel(self.tree, {}, self.possible) if self.possible else None
         return [
             np.ones(b.shape, dtype=bool) if bare is None else bare.beliefs[i] > 0 for i, b in enumerate(self.beliefs)
         ]
@@ -203,11 +203,11 @@ def fit_model(
     measured: Sequence[NoisyTable],
     total: float,
     *,
-    start: Model | None = None,
+    start: FittedModel | None = None,
     possible: Mapping[Columns, Floats] | None = None,
     iterations: int = 60,
     enough: float = 1e-4,
-) -> Model:
+) -> FittedModel:
     """Return the model whose tables are closest to the measured ones, each cell weighed by its known variance.
 
     Mirror descent on the weighted squares with steps that are halved until the loss falls. Post-processing of noisy
@@ -230,16 +230,16 @@ def fit_model(
     for t in tables:  # a first guess for a table that is new in the model: columns by themselves are known best
         if start is None and len(t.columns) == 1:
             weights[t.columns] = np.log(np.maximum(t.counts, 0.1 * np.sqrt(t.variance)) + 1e-9)
-    model = Model(tree, weights, possible)
+    model = FittedModel(tree, weights, possible)
     # Nobody is in a cell that cannot be: what was measured there is noise alone.
-    bare = Model(tree, {}, possible) if possible else None
+    bare = FittedModel(tree, {}, possible) if possible else None
     aims = [
         (t.columns, t.counts / total * (1.0 if bare is None else bare.probabilities(t.columns) > 0),
          total * total / t.variance)
         for t in tables
     ]  # fmt: skip
 
-    def loss_of(model: Model) -> tuple[float, dict[Columns, Floats]]:
+    def loss_of(model: FittedModel) -> tuple[float, dict[Columns, Floats]]:
         loss, slopes = 0.0, {}
         for columns, aim, weight in aims:
             gap = model.probabilities(columns) - aim
@@ -252,7 +252,7 @@ def fit_model(
     for _ in range(iterations):
         moved = False
         for _ in range(12):
-            trial = Model(tree, {c: w - step * slopes[c] for c, w in model.weights.items()}, possible)
+            trial = FittedModel(tree, {c: w - step * slopes[c] for c, w in model.weights.items()}, possible)
             new_loss, new_slopes = loss_of(trial)
             expected = sum(
                 float((slopes[c] * (model.probabilities(c) - trial.probabilities(c))).sum()) for c, _, _ in aims

@@ -21,7 +21,7 @@ from pydplib.noise.randomness import Source
 from pydplib.noise.samplers import discrete_gaussian, discrete_laplace
 from pydplib.release.statistics.noise import check_confidence
 from pydplib.synthesis.drawing import uniforms
-from pydplib.synthesis.model import Floats, Model, NoisyTable, lift, sum_to
+from pydplib.synthesis.model import FittedModel, Floats, NoisyTable, lift, sum_to
 from pydplib.synthesis.tree import Columns, JunctionTree
 
 WINDOW = 8.0
@@ -130,7 +130,7 @@ def draw_gamma(shape: Floats, *, source: Source | None = None) -> Floats:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PosteriorEstimate:
     """A number about the population with its interval.
 
     Attributes:
@@ -146,7 +146,7 @@ class Estimate:
     p_value: float | None = None
 
 
-def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> Estimate:
+def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> PosteriorEstimate:
     """Return the interval of one number from many draws of it.
 
     To each side of the median it reaches as far as a normal distribution with the spread of that side: the middle 68 %
@@ -167,16 +167,19 @@ def interval_of(draws: Floats, *, confidence: float, null: float | None = None) 
     if null is not None:
         spread = below if null < centre else above
         p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, m - 1))
-    return Estimate(centre, centre - reach * below, centre + reach * above, p_value)
+    return PosteriorEstimate(centre, centre - reach * below, centre + reach * above, p_value)
 
 
 def combine_copies(
     estimates: Sequence[float], variances: Sequence[float], *, confidence: float = 0.95, null: float = 0.0
-) -> Estimate:
+) -> PosteriorEstimate:
     """Return one estimate from the analyses of several copies of a synthetic table, by Rubin's rules.
 
     The estimate is the mean; its variance T = (1 + 1/m) b - v, with b the variance between the copies and v the mean of
-    the variances that the software reports, and v in its place where T is not positive (Raghunathan et al. 2003).
+    the variances that the software reports, and v in its place where T is not positive. A difference of two estimates
+    is known less well than either: Student's quantile has (m - 1) (1 - v / ((1 + 1/m) b))^2 degrees of freedom, at
+    least 2 (Raghunathan, Reiter and Rubin 2003). With m - 1 of them, tests of nothing alarm up to twice as often as
+    they say.
 
     Args:
         estimates: What each copy gave, on a scale on which it is about normal: a mean, the logarithm of an odds ratio.
@@ -193,14 +196,16 @@ def combine_copies(
     if m < 2 or len(variances) != m:
         raise ParameterError("Combining takes at least two copies: one estimate and one variance of each.")
     own = float(np.mean(variances))
-    total = (1 + 1 / m) * float(np.var(np.asarray(estimates, dtype=np.float64), ddof=1)) - own
+    between = (1 + 1 / m) * float(np.var(np.asarray(estimates, dtype=np.float64), ddof=1))
+    total = between - own
     spread = math.sqrt(total if total > 0 else own)
-    centre, reach = float(np.mean(estimates)), student_quantile(0.5 + check_confidence(confidence) / 2, m - 1)
-    p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, m - 1))
-    return Estimate(centre, centre - reach * spread, centre + reach * spread, p_value)
+    freedom = max(2.0, (m - 1) * (total / between) ** 2) if total > 0 else m - 1.0
+    centre, reach = float(np.mean(estimates)), student_quantile(0.5 + check_confidence(confidence) / 2, freedom)
+    p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, freedom))
+    return PosteriorEstimate(centre, centre - reach * spread, centre + reach * spread, p_value)
 
 
-def student_cdf(t: float, freedom: int) -> float:
+def student_cdf(t: float, freedom: float) -> float:
     """Return the distribution function of Student's t (Hill 1970: a normal deviate with the same probability).
 
     Examples:
@@ -215,7 +220,7 @@ def student_cdf(t: float, freedom: int) -> float:
     return 0.5 * math.erfc(-math.copysign(u, t) / math.sqrt(2))
 
 
-def student_quantile(share: float, freedom: int) -> float:
+def student_quantile(share: float, freedom: float) -> float:
     """Return the quantile of Student's t.
 
     Examples:
@@ -288,7 +293,7 @@ def draw_model(
     possible: Mapping[Columns, Floats] | None = None,
     source: Source | None = None,
     sweeps: int = 20,
-) -> Model:
+) -> FittedModel:
     """Return the model of one copy: a draw of the population's probabilities.
 
     Every relation keeps the association of its own draw. The shares of a column come from one draw only, that of the
@@ -299,7 +304,7 @@ def draw_model(
     possible = {} if possible is None else possible
     held_by = [*(t.columns for t in one_ways), *(t.columns for t in relations), *possible]
     tree = JunctionTree.of(shape, held_by)
-    bare = Model(tree, {}, possible)
+    bare = FittedModel(tree, {}, possible)
     drawn = {}
     for table in relations:
         rates = draw_rates(table, 1, pure=pure, source=source)[0]
@@ -320,7 +325,7 @@ def draw_model(
         aims[columns] = _raked(table_drawn, columns, shares)
     weights = {columns: np.zeros(aim.shape) for columns, aim in aims.items()}
     weights |= {(column,): np.log(share + 1e-12) for column, share in shares.items()}
-    model = Model(tree, weights, possible)
+    model = FittedModel(tree, weights, possible)
     wide = [columns for columns in aims if len(columns) > 1 or possible]
     for _ in range(sweeps if len(wide) > 1 or possible else 1):
         worst = 0.0
@@ -328,7 +333,7 @@ def draw_model(
             held, aim = model.probabilities(columns), aims[columns]
             worst = max(worst, float(np.abs(held - aim).sum()))
             weights[columns] = weights[columns] + np.where(held > 0, np.log((aim + 1e-15) / (held + 1e-15)), 0.0)
-            model = Model(tree, weights, possible)
+            model = FittedModel(tree, weights, possible)
         if worst < 1e-3:
             break
     return model

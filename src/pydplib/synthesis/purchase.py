@@ -56,7 +56,7 @@ WORTHLESS, POOR = 0.2, 0.1
 
 
 @dataclass(frozen=True)
-class Design:
+class SyntheticDesign:
     """Everything public about a synthetic table before it is bought.
 
     Attributes:
@@ -224,7 +224,7 @@ def design(
     noise_factor: str | int | None,
     buy: bool,
     impossible: Template | Iterable[Impossible] = (),
-) -> tuple[Design, tuple[str, ...]]:
+) -> tuple[SyntheticDesign, tuple[str, ...]]:
     """Return a purchase that the role's cap and the policy let out, with notes; by public facts alone.
 
     Raises:
@@ -249,7 +249,7 @@ def design(
     if delta:
         chance = check_delta(delta)
         check_kept_delta(limit, chance)
-    draft = Design(schema, variables, declared, bound, bool(find), Fraction(1), chance, rules, not_kept)
+    draft = SyntheticDesign(schema, variables, declared, bound, bool(find), Fraction(1), chance, rules, not_kept)
     loss, label, notes = _agree(session, draft, epsilon, noise_factor, buy=buy)
     found = replace(draft, epsilon=loss)
     session.check_fields([variable.name for variable in variables], label, float(loss), synthetic=True)
@@ -272,7 +272,7 @@ def _check_rules(rules: Sequence[CellRule], declared: Sequence[Columns], variabl
 
 
 def _agree(
-    session: Session, draft: Design, epsilon: float | None, noise_factor: str | int | None, *, buy: bool
+    session: Session, draft: SyntheticDesign, epsilon: float | None, noise_factor: str | int | None, *, buy: bool
 ) -> tuple[Fraction, OutputLabel, tuple[str, ...]]:
     """Return epsilon, the label of the output, and notes."""
     if epsilon is not None:
@@ -310,7 +310,7 @@ def _agree(
     return band, label, tuple(notes)
 
 
-def key_of(session: Session, made: Design) -> ReleaseKey:
+def key_of(session: Session, made: SyntheticDesign) -> ReleaseKey:
     """Return the name of a purchase in the ledger: the same for the same purchase."""
     return ReleaseKey(
         lineage=session.lineage,
@@ -377,7 +377,7 @@ def price_synthetic(session: Session, **asked: Any) -> Price:
     )
 
 
-def answer(made: Design, table: Table, *, progress: Progress | None = None) -> SyntheticTable:
+def answer(made: SyntheticDesign, table: Table, *, progress: Progress | None = None) -> SyntheticTable:
     """Look at the data, within the budget. Only ever called after the debit."""
     counter = EngineCounter(table, made.variables, made.bound, made.rules)
     spending = made.spending
@@ -394,7 +394,7 @@ def answer(made: Design, table: Table, *, progress: Progress | None = None) -> S
     return table_of(made, found)
 
 
-def table_of(made: Design, found: Measured) -> SyntheticTable:
+def table_of(made: SyntheticDesign, found: Measured) -> SyntheticTable:
     """Return what was measured as a table that can be stored."""
     pairs = zip(found.model.tree.cliques, whole_weights(found.model), strict=True)
     return SyntheticTable(

@@ -447,7 +447,8 @@ class SyntheticTable(Shown):
 
         Analyse each, then combine with ``pydplib.synthesis.combine_copies``: the estimate is the mean, the variance T =
         (1 + 1/m) b - v with b the variance between copies and v the mean of the variances that your software reports (v
-        alone where T <= 0). More copies add no information about patients. Holds for declared relations.
+        alone where T <= 0), with few degrees of freedom. More copies add no information about patients. Holds for
+        declared relations.
 
         Args:
             m: How many.

@@ -15,6 +15,7 @@ from pydplib.web.dashboards.example import publish_examples
 from pydplib.web.demo_examples import COMPUTED, DEPARTMENT, REPORTS, TEXTS
 from pydplib.web.intake.recording import accept_rows
 from pydplib.web.intake.snapshots import make_snapshot, publish
+from pydplib.web.intake.table_rows import write_rows
 from pydplib.web.people import links
 from pydplib.web.people.models import Hospital, User
 from pydplib.web.projects.models import Member
@@ -23,7 +24,6 @@ from pydplib.web.reporting.free_texts import NewText
 from pydplib.web.reporting.labels import add_texts
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare
 from pydplib.web.tables.models import PersonTable
-from pydplib.web.tables.rows import write_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ The module that registers is named in its app's ``apps.py`` (``PlatformApp.regis
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Generic, ParamSpec, TypeVar
 
@@ -82,8 +82,8 @@ hospital_page: Hook[[Hospital], dict[str, object]] = Hook()
 project_created: Hook[[Project, User, str, Log], None] = Hook()
 """A project was made, with the name of the built-in template to begin with, in the transaction of the log."""
 
-more_fields: Hook[[Project], list[Field]] = Hook()
-"""What else the policy of a project opens besides the questions of its template."""
+more_fields: Hook[[Project], Sequence[Field]] = Hook()
+"""The fields of a project that its template does not have: of further tables, and computed columns."""
 
 snapshot_published: Hook[[Project, Snapshot, User], int] = Hook()
 """A snapshot with numbers for sale was published; how many budgets could not pay for them."""

@@ -49,6 +49,7 @@ ITEMS: tuple[NavItem, ...] = (
     NavItem("Templates", "templates", "list-tree", "Reporting", "read_templates"),
     NavItem("Import", "import", "upload", "Data", "import_records"),
     NavItem("Data", "data", "table", "Data", "see_raw"),
+    NavItem("Tables", "tables", "layers", "Data", "manage_data"),
     NavItem("Counts", "exact_view", "chart-column", "Data", "manage_data"),
     NavItem("Quality", "quality", "circle-check", "Data", "manage_data"),
     NavItem("Snapshots", "snapshots", "camera", "Data", "manage_data"),

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pydplib.cli import _anonymize_run, main
+from pydplib.cli import main
+from pydplib.cli.tables import anonymize_run
 
 CANARY = "CANARY-7731"
 CONFIG = """
@@ -206,7 +207,7 @@ def test_frontier_adds_a_figure_over_k(folder: Path, capsys) -> None:
 
 def test_large_tables_stay_in_the_engine_and_give_the_same_result(folder: Path, capsys, monkeypatch) -> None:
     assert run(capsys, "visits.csv", "--config", "anon.toml", "-o", "small.csv")[0] == 0
-    monkeypatch.setattr(_anonymize_run, "LARGE", 10)
+    monkeypatch.setattr(anonymize_run, "LARGE", 10)
     monkeypatch.setattr("pydplib.tables.TableFile.frame", lambda *_: pytest.fail("the table was loaded"))
     code, _, err = run(capsys, "visits.csv", "--config", "anon.toml", "-o", "large.csv", "--report", "r.html")
     assert (code, err) == (0, "")
@@ -217,14 +218,14 @@ def test_large_tables_stay_in_the_engine_and_give_the_same_result(folder: Path, 
 
 
 def test_light_installation_without_data_frames_works_in_the_engine(folder: Path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(_anonymize_run, "find_spec", lambda name: None)
+    monkeypatch.setattr(anonymize_run, "find_spec", lambda name: None)
     monkeypatch.setattr("pydplib.tables.TableFile.frame", lambda *_: pytest.fail("the table was loaded"))
     assert run(capsys, "visits.csv", "--config", "anon.toml", "-o", "out.csv")[0] == 0
     assert min(classes(folder / "out.csv", ["age", "sex"]).values()) >= 4
 
 
 def test_persons_are_counted_even_in_large_tables(folder: Path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(_anonymize_run, "LARGE", 10)
+    monkeypatch.setattr(anonymize_run, "LARGE", 10)
     (folder / "anon.toml").write_text('person = "name"\n' + CONFIG)
     code, _, err = run(capsys, "visits.csv", "--config", "anon.toml", "-o", "out.csv")
     assert (code, err) == (0, "")
@@ -268,7 +269,7 @@ def test_hierarchy_gap_says_how_many_and_what_to_do_but_no_value(folder: Path, c
 def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     # Writing is slow here, so that the signal arrives when the report and half of the table lie beside their places.
     slow = (
-        "import time, pydplib.cli._outputs as o\n"
+        "import time, pydplib.cli.outputs as o\n"
         "def wait(c, data, part, *a, **k): part.write_text('half'); print('now', flush=True); time.sleep(60)\n"
         "o.write_table = wait\n"
         "from pydplib.cli import main; main()"
@@ -286,7 +287,7 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
 
 
 def test_staged_outputs_appear_together_or_not_at_all(tmp_path: Path) -> None:
-    from pydplib.cli._outputs import staged
+    from pydplib.cli.outputs import staged
 
     def stop_in_the_middle() -> None:
         with staged() as staging:

@@ -10,10 +10,9 @@ import pytest
 
 from pydplib import anonymity as room
 from pydplib._toml import toml_key, toml_value
-from pydplib.cli._anonymize_config import MODELS, read_config
-from pydplib.cli._anonymize_init import config_text
-from pydplib.cli._guesses import Guess, guess_columns, person_of
-from pydplib.cli._hierarchy_specs import KINDS, to_table
+from pydplib.cli.tables.anonymize import config_text
+from pydplib.cli.tables.configuration import KINDS, MODELS, read_config, to_table
+from pydplib.cli.tables.guesses import Guess, guess_columns, person_of
 from pydplib.errors import DataError, ParameterError, PydplibError
 from pydplib.tables import open_tables
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pydplib.cli._inputs import csv_options, said_options
+from pydplib.cli.inputs import csv_options, said_options
 from pydplib.errors import DataError, EngineError, ParameterError
 from pydplib.tables import Tables, open_tables
 

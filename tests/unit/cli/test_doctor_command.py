@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pydplib.cli import _doctor_checks as checks
-from pydplib.cli.doctor import command
+from pydplib.cli.platform import doctor as checks
+from pydplib.cli.platform.doctor import command
 
 ROOT = Path(__file__).parents[3]
 HEAD = '{"format": "pydplib-ledger-head/1", "ledger": "0f", "entries": 0, "hash": "00"}'

@@ -184,7 +184,7 @@ def test_formats_that_contradict_each_other_are_a_usage_error(
 def test_show_says_what_was_asked_and_what_its_words_mean(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from pydplib.cli.ledger import command
+    from pydplib.cli.answers.ledger import command
 
     path = tmp_path / "asked.db"
     question = {"ask": "mean", "of": "age", "by": [{"column": "sex", "keys": ["f", "m"]}], "where": [{"column": "x"}]}

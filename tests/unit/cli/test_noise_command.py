@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from pydplib.cli import _outputs, _steps, cli, main
-from pydplib.cli.noise import _in_option_words
+from pydplib.cli import cli, main, outputs, progress
+from pydplib.cli.answers.noise import in_option_words
 from pydplib.errors import PydplibError
 
 CANARY = "CANARY-Zitronenfalter"
@@ -277,7 +277,7 @@ def test_output_when_writing_fails_is_left_as_it_was(run, reports, tmp_path, mon
     def fail(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_outputs.os, "replace", fail)
+    monkeypatch.setattr(outputs.os, "replace", fail)
     result = run(str(reports), "--column", "age", *ASK, "-o", "out.csv", "--force")
     assert "No space left" in str(result.exception)
     assert target.read_text() == "precious"
@@ -298,15 +298,15 @@ def test_names_with_quotes_and_commas_are_columns_like_others(run, tmp_path) -> 
 
 
 def test_large_files_say_what_they_are_doing(run, reports, monkeypatch) -> None:
-    monkeypatch.setattr(_steps, "_LARGE", 10)
+    monkeypatch.setattr(progress, "_LARGE", 10)
     result = run(str(reports), "--column", "age", *ASK, "-o", "out.csv")
     assert result.stderr.startswith("Reading ...\nAdding noise ...\nWriting ...\n")
 
 
 def test_large_files_on_a_terminal_show_bars(monkeypatch, tmp_path, reports) -> None:
-    monkeypatch.setattr(_steps, "_LARGE", 10)
+    monkeypatch.setattr(progress, "_LARGE", 10)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with _steps.show_steps(str(reports)) as steps:
+    with progress.show_steps(str(reports)) as steps:
         steps.start("Reading")
         steps.percent(-1.0)
         steps.percent(50.0)
@@ -341,13 +341,13 @@ def test_rows_of_a_large_file_stay_together(run, tmp_path) -> None:
     ],
 )
 def test_messages_are_put_into_the_words_of_the_command_line(text, expected) -> None:
-    assert _in_option_words(text) == expected
+    assert in_option_words(text) == expected
 
 
 def test_dates_in_bounds_are_read() -> None:
-    from pydplib.cli.noise import _read_bounds
+    from pydplib.cli.answers.noise import read_bounds
 
-    assert _read_bounds(None, None, "2020-01-01, 2024-12-31") == (
+    assert read_bounds(None, None, "2020-01-01, 2024-12-31") == (
         datetime.date(2020, 1, 1),
         datetime.date(2024, 12, 31),
     )

@@ -208,11 +208,11 @@ def test_signal_ends_cleanly_and_leaves_nothing_behind(tmp_path, number, code, w
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     slow = (
-        "import time, pydplib.cli._column_files as c\n"
+        "import time, pydplib.cli.answers.column_files as c\n"
         "class Slow(c.ColumnFiles):\n"
         "    def write(self, *a, **k):\n"
         "        super().write(*a, **k); print('now', flush=True); time.sleep(60)\n"
-        "import pydplib.cli.noise as n; n.ColumnFiles = Slow\n"
+        "import pydplib.cli.answers.noise as n; n.ColumnFiles = Slow\n"
         "from pydplib.cli import main; main()"
     )
     process = subprocess.Popen(

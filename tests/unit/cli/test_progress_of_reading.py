@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from pydplib.cli import _progress, main
-from pydplib.cli._progress import waiting
+from pydplib.cli import main, progress
+from pydplib.cli.progress import waiting
 
 
 class Screen:
@@ -32,15 +32,15 @@ class Screen:
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     made = Screen()
-    monkeypatch.setattr(_progress, "_terminal", lambda: made)
-    monkeypatch.setattr(_progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(progress, "_terminal", lambda: made)
+    monkeypatch.setattr(progress, "PATIENCE", 0.01)
     return made
 
 
 def test_work_that_takes_long_is_shown_and_short_work_is_not(screen, monkeypatch):
     with waiting("Reading reports.csv"):
         time.sleep(0.3)
-    monkeypatch.setattr(_progress, "PATIENCE", 60.0)
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
     with waiting("Reading another.csv"):
         pass
     assert screen.shown == ["Reading reports.csv ..."]
@@ -59,7 +59,7 @@ def test_one_line_is_shown_where_one_step_is_part_of_another(screen):
 def test_pipe_gets_no_word_of_it(monkeypatch):
     plain = io.StringIO()
     monkeypatch.setattr(sys, "stderr", plain)
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with waiting("Reading reports.csv"):
         time.sleep(0.05)
     assert plain.getvalue() == ""

@@ -63,14 +63,14 @@ def test_release_twice_costs_once_and_is_the_same_on_csv_and_parquet(run):
 
 
 def test_release_as_csv_holds_no_cell_that_a_spreadsheet_would_run(tmp_path):
-    from pydplib.cli.release import _csv
+    from pydplib.release.formats import to_csv
 
     schema = dp.Schema({"site": dp.Category(["=1+1", "north"])}, person="id", max_rows_per_person=1, name="sites")
     file = tmp_path / "sites.csv"
     file.write_text("id,site\n1,=1+1\n2,north\n3,north\n")
     table = dp.load(file, schema)
     session = dp.Session(table, recipient="partner", budget=dp.PureDP(1.0))
-    text = _csv(session.release(dp.Count(by="site"), epsilon=1.0))
+    text = to_csv(session.release(dp.Count(by="site"), epsilon=1.0))
     assert "'=1+1," in text and "\n=1+1" not in text
 
 
@@ -78,6 +78,21 @@ def test_release_as_csv_has_one_row_per_key(run):
     _, out, _ = run("release", "mean age by bph", "--epsilon", "0.5", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert list(rows[0]) == ["bph", "value", "low95", "high95", "margin95"] and len(rows) == 2
+
+
+def test_a_format_that_is_entered_can_be_written(run, tmp_path, monkeypatch):
+    from pydplib.release.formats import TABLE_FORMATS, TableFormat, table_of
+
+    def write(release, end):
+        return f"{len(table_of(release)['value'])} values".encode()
+
+    sheet = TableFormat(ending="sheet", title="Sheet", media_type="x/sheet", write=write, is_text=False)
+    monkeypatch.setitem(TABLE_FORMATS, "sheet", sheet)
+    file = tmp_path / "answer.sheet"
+    code, _, _ = run("release", "mean age by bph", "--epsilon", "0.5", "--output", str(file))
+    assert code == 0 and file.read_bytes() == b"2 values"
+    code, _, said = run("release", "mean age by bph", "--epsilon", "0.5", "--output", str(tmp_path / "answer.odd"))
+    assert code == 11 and ".csv, .sheet, .json" in said
 
 
 def test_release_as_page_draws_and_shows_the_guarantee(run, tmp_path):

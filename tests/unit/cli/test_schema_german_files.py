@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pydplib.cli.schema import propose
+from pydplib.cli.answers.schema import propose
 
 LINES = ["größe;psa;tag;bph;notiz", *(f"{i};{i},5;31.12.2017;{'ja' if i % 2 else 'Nein'};wort{i}x" for i in range(60))]
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pydplib.capture import Template, builtin, builtin_names, questionnaire_to_fhir, to_schema
 from pydplib.cli import cli
-from pydplib.cli.template import _runs
+from pydplib.cli.template import runs_of
 from pydplib.errors import ParameterError, TemplateError
 from pydplib.schema import Schema
 
@@ -96,7 +96,7 @@ def test_runs_need_six_bare_numbers_in_a_row():
     from pydplib.capture.model import Option
 
     def shown(*values):
-        return [(option.value, last) for option, last in _runs([Option(value) for value in values])]
+        return [(option.value, last) for option, last in runs_of([Option(value) for value in values])]
 
     assert shown(1, 2, 3, 4, 5, 6, 8) == [(1, 6), (8, None)]
     assert shown(1, 2, 3, 4, 5) == [(value, None) for value in range(1, 6)]

@@ -17,7 +17,7 @@ import pydplib as dp
 from pydplib.cli import cli
 from pydplib.clinic.printed_table import PrintedLine
 from pydplib.clinic.table_one import agreeing, at_least_0
-from pydplib.errors import QuestionError
+from pydplib.errors import PydplibError, QuestionError
 from pydplib.release import Question
 
 FIRST = dp.Person("patient_id").first_row(order="last_modified")
@@ -132,7 +132,7 @@ def test_a_table_that_is_not_whole_is_refused(make: Any, words: str) -> None:
 )
 def test_columns_that_do_not_fit_are_refused_before_paying(reports: dp.Session, said: Any, words: str) -> None:
     before = reports.remaining.epsilon
-    with pytest.raises(dp.errors.PydplibError, match=words):
+    with pytest.raises(PydplibError, match=words):
         dp.clinic.table_one(reports, **({"variables": ["age"], "by": "bph", "epsilon": 1.0} | said))
     assert reports.remaining.epsilon == before
 

@@ -21,7 +21,7 @@ from pydplib.noise.tap import (
     flip_coins,
     respond,
 )
-from pydplib.noise.testing import Trace, check_neighbours, record, replay, seeded
+from pydplib.noise.testing import NoiseTrace, check_neighbours, record, replay, seeded
 
 CALLS = {
     "laplace": lambda x: add_laplace(x, Fraction(3), sensitivity=2),
@@ -102,7 +102,7 @@ def test_replay_other_parameters_raise():
 
 
 def test_replay_more_calls_raise():
-    with replay(Trace()), pytest.raises(AssertionError, match="more noise"):
+    with replay(NoiseTrace()), pytest.raises(AssertionError, match="more noise"):
         CALLS["laplace"](np.array([1]))
 
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import pydplib as dp
-from pydplib.cli.noise import command
+from pydplib.cli.answers.noise import command
 from pydplib.errors import DataError, ParameterError
 from pydplib.guarantee import LocalDP
 from pydplib.noise.testing import record

@@ -73,9 +73,9 @@ def test_loss_is_drawn_per_column_and_long_names_lean_on_phones():
 
 def test_frontier_joins_equal_points_and_marks_the_chosen_k():
     points = [
-        figures.FrontierPoint(10, 0.1, 0.02, 0.4, 0.0),
-        figures.FrontierPoint(2, 0.2, 0.03, 0.3, 0.0),
-        figures.FrontierPoint(5, 0.2, 0.03, 0.3, 0.0),
+        figures.RiskLossPoint(10, 0.1, 0.02, 0.4, 0.0),
+        figures.RiskLossPoint(2, 0.2, 0.03, 0.3, 0.0),
+        figures.RiskLossPoint(5, 0.2, 0.03, 0.3, 0.0),
     ]
     figure = figures.risk_utility(points, chosen=5)
     assert figure.data[0].text == ("k = 2, 5", "k = 10")

@@ -24,7 +24,7 @@ from pydplib.policy import (
     may_flow,
     open_names,
 )
-from pydplib.schema import Category, Number, Schema, Text
+from pydplib.schema import Category, Integer, Number, Schema, Text
 
 TODAY = dt.date(2026, 6, 30)
 AGES = FlowSource("pirads", fields=["age"], identifiers=["patient_id"])
@@ -207,3 +207,39 @@ def test_open_names_are_those_that_flow_one_at_a_time(rules: list[PolicyRule], l
     fields, filters = open_names(every, who, output(label), "research", policy=policy, on=TODAY)
     assert fields == {name for name in NAMES if flows(fields=(name,))}
     assert filters == {name for name in NAMES if flows(filters=(name,))}
+
+
+@pytest.mark.parametrize(
+    ("opened", "asked", "flows"),
+    [
+        (("psa", "volume"), "density", True),  # all that it is computed from
+        (("psa",), "density", False),
+        ((), "density", False),
+        (("density",), "density", True),  # the owner names it
+        (("density",), "psa", False),  # and nothing else
+        (("psa", "volume"), "rows", False),  # computed from no field: only by its name
+        (("rows",), "rows", True),
+        (("*",), "density", True),
+    ],
+)
+def test_computed_column_is_as_open_as_the_strictest_of_its_inputs(
+    opened: tuple[str, ...], asked: str, flows: bool
+) -> None:
+    rule = PolicyRule("third_party", "dp_high", fields=opened, filters=opened)
+    schema = Schema(
+        {
+            "psa": Number(0, 100),
+            "volume": Number(5, 300),
+            "density": Number(0, 1, derived="psa / volume"),
+            "rows": Integer(0, 3, derived="count_of()"),
+        },
+        person="id",
+        max_rows_per_person=3,
+    )
+    who, output = FlowAudience("third_party"), Output("dp_high", epsilon=0.1)
+    for use in ("fields", "filters"):
+        source = FlowSource.of(schema, project="pirads", **{use: (asked,)})  # type: ignore[arg-type]
+        given = {"policy": Policy(rules=(rule,)), "on": TODAY}
+        assert can_flow(source, who, output, "research", **given) is flows  # type: ignore[arg-type]
+        names = open_names(source, who, output, "research", **given)  # type: ignore[arg-type]
+        assert (asked in names[use == "filters"]) is flows

@@ -56,6 +56,21 @@ def test_several_rows_of_a_person_have_none() -> None:
             assert low <= release.interval[0] <= release.value <= release.interval[1] <= high
 
 
+def test_an_average_says_why_its_interval_is_wider_than_that_of_the_standard_error() -> None:
+    first = dp.Person("patient_id").first_row(order="last_modified")
+    with dp.load(dp.datasets.pirads(backend="pandas"), dp.datasets.pirads_schema()) as table:
+        session = dp.Session(table, recipient="acme", budget=8.0)
+        mean = session.release(dp.Mean("age", per_person=first), epsilon=1.0)
+        error = session.release(dp.clinic.StandardError("age", bins=16, per_person=first), epsilon=1.0)
+        wide, narrow = (
+            float(np.ravel(high)[0] - np.ravel(low)[0]) for low, high in (mean.population, error.population)
+        )
+        assert wide > 1.5 * narrow
+        assert "spread was not measured" in str(mean) and "'standard error of age'" in str(mean)
+        share = session.release(dp.Mean("bph", per_person=first), epsilon=1.0)
+        assert "not measured" not in str(share)  # the spread of a share follows from it
+
+
 def test_findings_are_read_as_they_were_written_and_nothing_else() -> None:
     found = Finding("median", 14.0, 11.0, unit="months", p=0.04)
     assert Finding.from_dict(found.to_dict()) == found

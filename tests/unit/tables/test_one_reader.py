@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import pydplib as dp
-from pydplib.cli.noise import command as noise
-from pydplib.cli.schema import propose
+from pydplib.cli.answers.noise import command as noise
+from pydplib.cli.answers.schema import propose
 from pydplib.tables import CsvOptions, open_tables
 from pydplib.tables.cells import day_text, decimals_of, number_text, truth_of
 

@@ -175,7 +175,8 @@ def test_ledger_accept_goes_on_with_what_is_there(
 ) -> None:
     from click.testing import CliRunner
 
-    from pydplib.cli import cli, ledger
+    from pydplib.cli import cli
+    from pydplib.cli.answers import ledger
 
     monkeypatch.setattr(ledger, "open_platform", lambda home: None)
     file = settings_home / "ledger.head.json"

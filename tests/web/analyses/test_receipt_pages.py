@@ -78,7 +78,8 @@ def test_keys_and_files_verify_offline_before_and_after_a_new_key(
 ) -> None:
     from click.testing import CliRunner
 
-    from pydplib.cli import cli, receipt
+    from pydplib.cli import cli
+    from pydplib.cli.platform import receipt
 
     monkeypatch.setattr(receipt, "open_platform", lambda home: None)
     run = CliRunner().invoke

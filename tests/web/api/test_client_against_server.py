@@ -219,3 +219,37 @@ def test_the_how_to_page_names_every_address() -> None:
         name = path.removeprefix("/api/v1/").replace("receipts/{key}", "receipts/{release}")
         for method in methods:
             assert f"`{method.upper()} {name}`" in text
+
+
+def test_a_partner_buys_a_synthetic_table_waits_and_verifies(server: Any, client: dp.Client) -> None:
+    project = client.project(server.project)
+    asked: dict[str, Any] = {"columns": ["age", "pirads"], "relations": [("age", "pirads")], "epsilon": 0.4}
+    before = project.budget
+    price = project.price_synthetic(**asked, noise="laplace")
+    assert price.chosen.noise == "laplace" and price.chosen.price.epsilon == 0.4 and price.chosen.margin > 1
+    assert price.other is None or price.other.noise == "gaussian"
+    assert project.budget == before, "a price spends nothing"
+    with pytest.raises(BudgetError, match="that you agreed to"):
+        project.buy_synthetic(**asked, noise="laplace", at_most=0.1)
+    entry = project.buy_synthetic(**asked, noise="laplace", at_most=0.4)
+    table = client.synthetic_table(entry, wait=120)
+    assert client.synthetic(entry).state == "ready"
+    assert table.measured[0].columns == ("age", "pirads")
+    for backend in ("pandas", "polars", "pyarrow"):
+        assert table.to_frame(backend=backend).shape == (len(table), 2)
+    after = project.budget
+    assert project.buy_synthetic(**asked, noise="laplace", at_most=0).key == entry.key
+    assert project.budget == after, "the same purchase is free"
+    assert [each.key for each in project.synthetic_tables()] == [entry.key]
+    with pytest.raises(ReceiptError, match="key that you trust"):
+        client.synthetic_receipt(entry)
+    keys = [key["public_key"] for key in client.server_keys()]
+    trusting = dp.Client(server.url, server.tokens["tara"], keys=keys, timeout=30)
+    assert trusting.synthetic_receipt(entry).release == table.key
+    others = dp.Client(server.url, server.tokens["carl"], timeout=30)
+    assert others.project(server.project).synthetic_tables() == []
+    with pytest.raises(QuestionError, match="No field"):
+        project.price_synthetic(["physician_name"], epsilon=0.4)
+    officer = dp.Client(server.url, server.tokens["dora"], timeout=30).project(server.project)
+    (acme,) = [each for each in officer.recipients() if each.name == "Acme"]
+    assert acme.synthetic == (entry.key,)

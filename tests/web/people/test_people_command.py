@@ -17,7 +17,8 @@ def run(db: None, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run the command on the database of the tests."""
     from click.testing import CliRunner
 
-    from pydplib.cli import cli, people
+    from pydplib.cli import cli
+    from pydplib.cli.platform import people
 
     monkeypatch.setattr(people, "open_platform", lambda home: None)
     return lambda *arguments: CliRunner().invoke(cli, ["people", *arguments])
@@ -69,7 +70,7 @@ def test_unknown_name_is_said_with_the_nearest(run, owner) -> None:
 
 
 def test_folder_without_a_server_is_said(tmp_path, monkeypatch) -> None:
-    from pydplib.cli._platform import open_platform
+    from pydplib.cli.platform.home import open_platform
 
     monkeypatch.delenv("DATABASE_URL", raising=False)
     with pytest.raises(EngineError, match="--home"):

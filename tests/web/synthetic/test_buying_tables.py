@@ -68,7 +68,7 @@ def know_size(study: Any) -> None:
     from pydplib.web.intake.snapshots import published_snapshot
 
     snapshot = published_snapshot(study.project)
-    snapshot.size_epsilon = 0.05
+    snapshot.size_nano_epsilon = 50_000_000
     snapshot.save()
     buy_sizes(study.project, snapshot, actor=study.owner)
 

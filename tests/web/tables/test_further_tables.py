@@ -24,11 +24,11 @@ from pydplib.web.intake.access import access_report
 from pydplib.web.intake.erasing import erase, purge, set_consent
 from pydplib.web.intake.models import Snapshot
 from pydplib.web.intake.snapshots import load_snapshot, make_snapshot, publish, published_snapshot, published_tables
+from pydplib.web.intake.table_rows import remove_table, write_rows
 from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.patients.models import Patient
 from pydplib.web.tables.declared import ComputedColumn, PersonJoin, declare, newest
 from pydplib.web.tables.models import PersonRow, PersonTable
-from pydplib.web.tables.rows import remove_table, write_rows
 
 
 def rows_of(snapshot: Snapshot) -> list[dict[str, Any]]:

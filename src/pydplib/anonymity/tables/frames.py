@@ -384,7 +384,7 @@ def refine(column: ColumnCodes, marks: Ints | None) -> ColumnCodes:
     """Split the codes of a column by a second code; a value may then be listed several times.
 
     Examples:
-        >>> fine = refine(Coded("x", np.array([0, 0, 1]), ("a", "b")), np.array([0, 1, 0]))
+        >>> fine = refine(ColumnCodes("x", np.array([0, 0, 1]), ("a", "b")), np.array([0, 1, 0]))
         >>> fine.codes.tolist(), fine.values
         ([0, 1, 2], ('a', 'a', 'b'))
     """

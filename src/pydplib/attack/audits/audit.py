@@ -21,7 +21,7 @@ from pydplib.attack.audits.protocols import REFUSALS, Evidence, Outputs, Pair, P
 from pydplib.attack.bounds import epsilon_at_least
 from pydplib.errors import DataError, ParameterError
 from pydplib.guarantee import ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, zcdp_epsilon
-from pydplib.noise.testing import Trace, check_neighbours, record, replay, seeded
+from pydplib.noise.testing import NoiseTrace, check_neighbours, record, replay, seeded
 
 Outcome = Literal["agrees", "differs", "outside"]
 
@@ -105,7 +105,7 @@ def _in_words(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _agreed(trace: Trace) -> str:
+def _agreed(trace: NoiseTrace) -> str:
     times = "once" if len(trace.passed) == 1 else f"{len(trace.passed)} times"
     return f"Noise was asked for {times}, the same on both neighbours, and hides what moved."
 

@@ -41,7 +41,7 @@ from pydplib.plot.recipes.labels import (
     variance_margin,
 )
 from pydplib.plot.recipes.paper import finding_codes, finding_kinds, finding_names
-from pydplib.plot.tables import PlusMinus, Table
+from pydplib.plot.tables import NumberTable, PlusMinus
 
 Pairs = dict[str, tuple[NDArray[Any], NDArray[Any]]]
 """Panel -> (ages, findings), both as positions or whole numbers."""
@@ -99,7 +99,7 @@ def score_by_age(data: Any, *, original: bool = False, levels: Sequence[str] = L
         for place, score in enumerate(SCORES)
     ]
     heads = ["level", "PI-RADS score", *AGE_GROUPS, "all ages"]
-    table_twin = Table(heads, rows, caption="Reports per PI-RADS score and age group")
+    table_twin = NumberTable(heads, rows, caption="Reports per PI-RADS score and age group")
     return PaperFigure("score-by-age", figure, table_twin, results, original)
 
 
@@ -157,7 +157,11 @@ def prostatitis_by_age(data: Any, *, original: bool = False, levels: Sequence[st
     ]
     heads = ["level", "prostatitis", *AGE_GROUPS, "all ages"]
     return PaperFigure(
-        "prostatitis-by-age", figure, Table(heads, rows, caption="Reports per finding and age group"), results, original
+        "prostatitis-by-age",
+        figure,
+        NumberTable(heads, rows, caption="Reports per finding and age group"),
+        results,
+        original,
     )
 
 
@@ -251,7 +255,7 @@ def age_by_score(
         ),
     )  # fmt: skip
     name = "age-by-score-noised-ages" if noised_ages else "age-by-score"
-    return PaperFigure(name, figure, Table(heads, rows, caption="Ages per PI-RADS score"), results, original)
+    return PaperFigure(name, figure, NumberTable(heads, rows, caption="Ages per PI-RADS score"), results, original)
 
 
 def _boxes(level: str, parts: list[NDArray[Any]], margins: list[float | None]) -> plot.Figure:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydplib.guarantee import LocalDP, NoGuarantee, loss_text
 from pydplib.paper import DPResult
 from pydplib.plot.catalogue import CATALOGUE
-from pydplib.plot.tables import PlusMinus, Table
+from pydplib.plot.tables import NumberTable, PlusMinus
 
 if TYPE_CHECKING:
     from pydplib.plot import Figure
@@ -34,7 +34,7 @@ class PaperFigure:
 
     name: str
     figure: Figure = field(repr=False)
-    table: Table = field(repr=False)
+    table: NumberTable = field(repr=False)
     results: Results = field(repr=False)
     owner_only: bool
     form: str = "paper"
@@ -120,7 +120,7 @@ def corrected_table(
     margins: Mapping[str, Sequence[float]],
     *,
     caption: str,
-) -> Table:
+) -> NumberTable:
     """Return the numbers of a bar figure: a column per level, and a second one where the noise was taken out again.
 
     Args:
@@ -144,7 +144,7 @@ def corrected_table(
             else:
                 row.append(PlusMinus(values[place], margin))
         rows.append(row)
-    return Table(heads, rows, caption=caption)
+    return NumberTable(heads, rows, caption=caption)
 
 
 def laplace_margin(result: DPResult) -> float:

@@ -26,7 +26,7 @@ from pydplib.plot.recipes.cohort import (
     read_scores,
 )
 from pydplib.plot.recipes.labels import PaperFigure, Results, caption, noise_line, panel_title
-from pydplib.plot.tables import Fixed, Table
+from pydplib.plot.tables import Fixed, NumberTable
 
 SCORE_COLOURS = dict(zip(SCORE_LABELS, ("#7a8490", "#3f8fc4", "#009e73", "#8a7a00", "#d55e00"), strict=True))
 """From grey to red, in the order of the scores; one colour per score in every figure."""
@@ -123,10 +123,8 @@ def age_and_score(data: Any, *, form: Form = "paper", levels: Sequence[str] = LE
     ]
     shown = "One bar per year of age, a colour per score."
     words = ["The counts got noise; ages and scores did not.", _STRETCHED]
-    return _figure(
-        "2", form, panels, Table(["level", "age", *SCORE_LABELS, "all"], rows, caption="Reports per age and score"),
-        results, shown, words, owner=owner, moved=moved,
-    )  # fmt: skip
+    table = NumberTable(["level", "age", *SCORE_LABELS, "all"], rows, caption="Reports per age and score")
+    return _figure("2", form, panels, table, results, shown, words, owner=owner, moved=moved)
 
 
 def average_age(data: Any, *, form: Form = "paper", levels: Sequence[str] = LEVELS) -> PaperFigure:
@@ -166,7 +164,7 @@ def average_age(data: Any, *, form: Form = "paper", levels: Sequence[str] = LEVE
     rows = [
         [label, *(Fixed(values[place], 1) for values in means.values())] for place, label in enumerate(SCORE_LABELS)
     ]
-    table = Table(["score", *means], rows, caption="Average age in years")
+    table = NumberTable(["score", *means], rows, caption="Average age in years")
     words = ["Every age got noise; the scores did not.", _STRETCHED]
     shown = "One dot per score: the average age of its reports."
     return _figure("3", form, figure, table, results, shown, words, owner=owner, moved=moved)
@@ -265,7 +263,7 @@ def age_by_prostatitis(
             words.append(f"Reports whose finding changed here: {', '.join(changed)}.")
     shown = BOX_WORDS if complete else f"{BOX_WORDS} Findings with fewer than {FEWEST} reports are left out."
     heads = ["level", "prostatitis", "reports", "lower quartile", "median", "upper quartile"]
-    table = Table(heads, rows, caption="Age per finding, in years")
+    table = NumberTable(heads, rows, caption="Age per finding, in years")
     name = "4-noised-ages" if noised_ages else "4"
     return _figure(name, form, panels, table, results, shown, words, owner=owner, moved=moved)
 
@@ -342,7 +340,7 @@ def age_histogram(
         for start, stop, count in zip(edges[:-1], edges[1:], values, strict=True)
     ]
     what = "Every count got noise." if from_counts else "Every age got noise; the noisy ages are counted."
-    table = Table(["level", "age in years", "reports"], rows, caption=f"Reports per {AGE_STEP} years of age")
+    table = NumberTable(["level", "age in years", "reports"], rows, caption=f"Reports per {AGE_STEP} years of age")
     shown = f"One bar per {AGE_STEP} years of age."
     name = "5-from-counts" if from_counts else "5"
     return _figure(name, form, panels, table, results, shown, [what, _STRETCHED], owner=owner, moved=moved)
@@ -352,7 +350,7 @@ def _figure(
     name: str,
     form: Form,
     drawn: Mapping[str, plot.Figure] | plot.Figure,
-    table: Table,
+    table: NumberTable,
     results: Results,
     shown: str,
     noised: Sequence[str],

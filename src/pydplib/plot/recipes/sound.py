@@ -25,7 +25,7 @@ from pydplib.plot.catalogue import CATALOGUE
 from pydplib.plot.recipes.cohort import AGE_GROUPS, SCORE_LABELS, SCORES
 from pydplib.plot.recipes.further import FLAGS, box_panel
 from pydplib.plot.recipes.paper import BOX_WORDS, SCORE_COLOURS, average_dots, finding_boxes, finding_names
-from pydplib.plot.tables import Fixed, PlusMinus, Table
+from pydplib.plot.tables import Fixed, NumberTable, PlusMinus
 from pydplib.release import Count, Crosstab, Histogram, Mean, Question, Release, Session
 from pydplib.release.group_quantiles import GroupQuantiles, group_quantiles
 from pydplib.release.postprocess import BOX_SHARES, box_data, non_negative
@@ -43,7 +43,7 @@ class Drawn:
     """A figure of releases and the same numbers as a table."""
 
     figure: plot.Figure
-    table: Table
+    table: NumberTable
 
 
 def guarantee_of(releases: Sequence[Release]) -> str:
@@ -99,7 +99,7 @@ def draw_age_and_score(releases: Sequence[Release], originals: Originals = None)
         [f"Reports per age group, a panel for every PI-RADS score. {_NOISE_BARS}"],
         releases,
         originals,
-        Table([*_head(originals), "age", *SCORE_LABELS], rows, caption="Reports per age group and score"),
+        NumberTable([*_head(originals), "age", *SCORE_LABELS], rows, caption="Reports per age group and score"),
     )
 
 
@@ -136,7 +136,7 @@ def draw_average_age(releases: Sequence[Release], originals: Originals = None) -
         ],
         releases,
         originals,
-        Table(["score", *series], rows, caption="Average age in years"),
+        NumberTable(["score", *series], rows, caption="Average age in years"),
     )
 
 
@@ -191,7 +191,7 @@ def draw_age_by_prostatitis(releases: Sequence[Release], originals: Originals = 
         f"{_doubt_words(doubtful)}"
     ]
     heads = [*_head(originals), "prostatitis", "reports", "lower quartile", "median", "upper quartile"]
-    table = Table(heads, rows, caption="Age per finding in years, with 95 % intervals")
+    table = NumberTable(heads, rows, caption="Age per finding in years, with 95 % intervals")
     return _drawn(figure, CATALOGUE["4"].title, words, releases, originals, table)
 
 
@@ -227,7 +227,7 @@ def draw_ages(releases: Sequence[Release], originals: Originals = None) -> Drawn
     ]
     heads = ["age", "reports", *([] if exact is None else ["original"])]
     words = [f"Reports per age group. {_NOISE_BARS}"]
-    table = Table(heads, rows, caption="Reports per age group")
+    table = NumberTable(heads, rows, caption="Reports per age group")
     return _drawn(figure, CATALOGUE["5"].title, words, releases, originals, table)
 
 
@@ -249,7 +249,7 @@ def draw_score_by_age(releases: Sequence[Release], originals: Originals = None) 
         [f"Reports per age group and score. The noise may have moved each number by {margin:.0f} (95 %)."],
         releases,
         originals,
-        Table([*_head(originals), "age", *SCORE_LABELS], rows, caption="Reports per age group and score"),
+        NumberTable([*_head(originals), "age", *SCORE_LABELS], rows, caption="Reports per age group and score"),
     )
 
 
@@ -272,7 +272,7 @@ def draw_prostatitis_by_age(releases: Sequence[Release], originals: Originals = 
         [f"Reports per finding and age group. The noise may have moved each number by {margin:.0f} (95 %)."],
         releases,
         originals,
-        Table([*_head(originals), "prostatitis", *AGE_GROUPS], rows, caption="Reports per finding and age group"),
+        NumberTable([*_head(originals), "prostatitis", *AGE_GROUPS], rows, caption="Reports per finding and age group"),
     )
 
 
@@ -308,7 +308,7 @@ def draw_age_by_score(releases: Sequence[Release], originals: Originals = None) 
         ],
         releases,
         originals,
-        Table(heads, rows, caption="Ages per PI-RADS score"),
+        NumberTable(heads, rows, caption="Ages per PI-RADS score"),
     )
 
 
@@ -363,7 +363,7 @@ def draw_findings(releases: Sequence[Release], originals: Originals = None) -> D
     heads = ["finding", "reports", *(["original"] if originals is not None else [])]
     words = ["Reports that say yes. Error bars: how far the noise may have moved a number (95 %)."]
     return _drawn(
-        figure, "Reports with a yes", words, releases, originals, Table(heads, rows, caption="Reports with a yes")
+        figure, "Reports with a yes", words, releases, originals, NumberTable(heads, rows, caption="Reports with a yes")
     )
 
 
@@ -398,7 +398,7 @@ def draw_trend(title: str, y_title: str, floor: float | None) -> Callable[[Seque
         ]
         heads = ["year", y_title, *(["original"] if originals is not None else [])]
         words = ["Error bars: how far the noise may have moved a number (95 %)."]
-        return _drawn(figure, title, words, releases, originals, Table(heads, rows, caption=title))
+        return _drawn(figure, title, words, releases, originals, NumberTable(heads, rows, caption=title))
 
     return draw
 
@@ -484,7 +484,7 @@ def _drawn(
     words: Sequence[str],
     releases: Sequence[Release],
     originals: Originals,
-    table: Table,
+    table: NumberTable,
 ) -> Drawn:
     said = [" ".join(filter(None, words)), guarantee_of(releases), _OWNER if originals is not None else ""]
     return Drawn(figure.with_words(title, "\n".join(filter(None, said))), table)

@@ -308,7 +308,8 @@ class QuestionForm(forms.Form):
         )
 
     def _named(self, names: Any) -> list[tuple[str, str]]:
-        return [(name, self.titles[name]) for name in names]
+        steps = self.offer.schema.steps
+        return [(name, self.titles[name] + (" (of each person)" if name in steps else "")) for name in names]
 
     # -- what comes of it ------------------------------------------------------------------------
 
@@ -322,6 +323,7 @@ class QuestionForm(forms.Form):
         places = [str(place) for place in range(1, MOST_CONDITIONS + 1)]
         where = [found for place in places if (found := self._condition_of(place)) is not None]
         after = self._condition_of(AFTER)
+        self._check_one_record(values)
         if self.errors:
             return values
         rule: Any = values.get("rule")
@@ -349,6 +351,19 @@ class QuestionForm(forms.Form):
         else:
             self.noise = Accuracy(noise_factor=accuracy)
         return values
+
+    def _check_one_record(self, values: dict[str, Any]) -> None:
+        """Ask which record counts where one value of each person meets a field of records."""
+        named = [values.get(name) for name in ("field", "by1", "by2")]
+        told = [name for name in named if name]
+        steps = [name for name in told if name in self.offer.schema.steps]
+        others = [name for name in told if name not in steps]
+        if steps and others and "rule" in self.fields and not values.get("rule"):
+            self.add_error(
+                "rule",
+                f"{self.titles[steps[0]]} is one value of each person, and {self.titles[others[0]]} may differ between "
+                "the records of one person: choose which record counts.",
+            )
 
     def _bins_of(self, name: str) -> Bins | None:
         key = f"bins_{name}"

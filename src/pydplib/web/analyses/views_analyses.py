@@ -15,11 +15,11 @@ from pydplib.budget.units import show_nano
 from pydplib.plot import heatmap
 from pydplib.policy import ROLES
 from pydplib.receipt import Receipt
+from pydplib.release.formats import TABLE_FORMATS
 from pydplib.schema import Schema
 from pydplib.web.analyses.asking import answer_bytes, release_of
 from pydplib.web.analyses.budgets import recipient_names
 from pydplib.web.analyses.entries import ENTRIES
-from pydplib.web.analyses.exporting import to_csv
 from pydplib.web.analyses.figures import (
     figure_of,
     headline_of,
@@ -122,9 +122,11 @@ def analysis_download(request: HttpRequest, kind: str) -> HttpResponse:
     item = check_see(request)
     release = release_of(item)
     printed = printed_of(release, snapshot_of(item).template.template)
-    if kind == "csv":
-        content: str | bytes = to_csv(release) if printed is None else printed.to_csv()
-        content_type = "text/csv; charset=utf-8"
+    content: str | bytes
+    if kind == "csv" and printed is not None:
+        content, content_type = printed.to_csv(), TABLE_FORMATS[kind].media_type
+    elif kind in TABLE_FORMATS:
+        content, content_type = TABLE_FORMATS[kind].write(release, "\r\n"), TABLE_FORMATS[kind].media_type
     elif kind == "html" and printed is not None:
         content, content_type = printed.to_page(item.title or item.words), "text/html; charset=utf-8"
     elif kind == "json":
@@ -171,6 +173,7 @@ def _page(request: HttpRequest, item: Analysis, *, original: Any = None) -> dict
     values: dict[str, Any] = {
         "project": item.project,
         "item": item,
+        "formats": TABLE_FORMATS.values(),
         "words": words,
         "title": item.title or words,
         "release": release,

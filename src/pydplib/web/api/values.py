@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -94,21 +95,8 @@ class OfferOut(BaseModel):
     @classmethod
     def of(cls, offer: Offer) -> OfferOut:
         """Return an offer as the API says it; fields that are not opened are not even named."""
-        whole, template = offer.schema, offer.snapshot.template.template
-        kept = {
-            name: column
-            for name, column in whole.columns.items()
-            if name in offer.fields or name in offer.filters or name == whole.person
-        }
-        facts = PublicSchema(
-            kept,
-            person=whole.person,
-            max_rows_per_person=whole.max_rows_per_person,
-            max_groups_per_person=whole.max_groups_per_person,
-            size=whole.size,
-            name=whole.name,
-            lineage=whole.lineage,
-        )
+        template = offer.snapshot.template.template
+        facts = open_facts(offer)
         return cls(
             schema=facts.to_dict(),
             fields=list(offer.fields),
@@ -121,11 +109,59 @@ class OfferOut(BaseModel):
         )
 
 
+class TableOut(BaseModel):
+    """A table that can be asked: reports have an empty name."""
+
+    name: str
+    title: str
+    facts: dict[str, Any] = Field(alias="schema", description="pydplib.Schema.to_dict()")
+    fields: list[str]  # that answers may speak of
+    filters: list[str]  # that conditions may use
+
+    @classmethod
+    def of(cls, offer: Offer) -> TableOut:
+        """Return a table as the API says it."""
+        return cls(
+            name=offer.snapshot.group,
+            title=offer.snapshot.table_title,
+            schema=open_facts(offer).to_dict(),
+            fields=list(offer.fields),
+            filters=list(offer.filters),
+        )
+
+
+def open_facts(offer: Offer) -> PublicSchema:
+    """Return the public facts of what is opened; nothing else is even named.
+
+    A computed column that is open while its inputs are not shows its bounds, and not its formula.
+    """
+    whole = offer.schema
+    opened = {name for name in whole.columns if name in offer.fields or name in offer.filters or name == whole.person}
+    kept: dict[str, Any] = {}
+    for name, column in whole.columns.items():
+        if name not in opened:
+            continue
+        shown: Any = column
+        if column.formula is not None and not opened.issuperset(column.formula.columns):
+            shown = replace(shown, derived="")
+        kept[name] = shown
+    return PublicSchema(
+        kept,
+        person=whole.person,
+        max_rows_per_person=whole.max_rows_per_person,
+        max_groups_per_person=whole.max_groups_per_person,
+        size=whole.size,
+        name=whole.name,
+        lineage=whole.lineage,
+    )
+
+
 class ProjectOut(ProjectBrief):
     """One project: what it is for, what the caller may ask, what is left."""
 
     role_title: str
     offer: OfferOut | None  # none for roles that ask nothing, and while nothing is published
+    tables: list[TableOut]  # the reports first; empty where there is no offer
     left: Left | None
 
 

@@ -100,11 +100,14 @@ def html_report(run: AttackRun) -> str:
 
 
 def loss_rows(given: dict[str, Any]) -> list[tuple[str, float]]:
-    """Return the loss; of runs of earlier versions also where it came from."""
+    """Return the loss, and the part of each synthetic table; of runs of earlier versions also where it came from."""
     parts = (("Own questions", "own"), ("Answers that the owner shares", "shared"), ("Dashboards", "dashboards"))
-    return [(words, given[name]) for words, name in parts if name in given] + [
-        ("All statistics" if not given["whole"] else "All statistics, whole budget", given["epsilon"])
-    ]
+    drawn = [(f"Of it: {table['title']}", table["epsilon"]) for table in given.get("synthetic", ())]
+    return (
+        [(words, given[name]) for words, name in parts if name in given]
+        + drawn
+        + [("All statistics" if not given["whole"] else "All statistics, whole budget", given["epsilon"])]
+    )
 
 
 def _blocks(results: Sequence[AttackResult], name: str) -> list[Block]:

@@ -18,6 +18,7 @@ from pydplib.web.ledger.database import DatabaseLedger
 from pydplib.web.people.models import Hospital
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.words import audience_words
+from pydplib.web.synthetic.models import SyntheticPurchase
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,12 @@ class Given:
         subject: An organisation's key, or ``"audience:role"``.
         name: Its words.
         roles: The roles of its members.
-        epsilon: The loss of all statistics that it has received: own questions, shared answers and dashboards.
+        epsilon: The loss of all that it has received with a guarantee: own questions, shared answers, dashboards,
+            synthetic tables.
         delta: The chance by which the guarantee may fail, over all of it.
         questions: How many answers it has paid for.
         exports: The anonymized tables of which it has a copy.
+        synthetic: The synthetic tables that it has bought; their loss is part of epsilon.
         unproven: How many other outputs it has that carry no guarantee.
         whole: Whether this is what its whole budget would buy, not what it was given.
         allowed: Epsilon that the policy allows it by its budget; none if unknown.
@@ -44,6 +47,7 @@ class Given:
     delta: float = 0.0
     questions: int = 0
     exports: tuple[Export, ...] = ()
+    synthetic: tuple[SyntheticPurchase, ...] = ()
     unproven: int = 0
     whole: bool = False
     allowed: float | None = None
@@ -101,6 +105,7 @@ def given_to(project: Project, key: str) -> Given:
     # One condition on one copy: owners who have a copy as well must not hide this organisation's.
     copies = Download.objects.filter(recipient=key).exclude(role__in=roles_with("edit_policy"))
     exports = Export.objects.filter(project=project, pk__in=copies.values("export"))
+    synthetic = SyntheticPurchase.objects.filter(project=project, recipient=key)
     return Given(
         subject=key,
         name=hospital.name if hospital else key,
@@ -109,6 +114,7 @@ def given_to(project: Project, key: str) -> Given:
         delta=sum(account.limit.atto_delta for account in accounts) / ATTO,
         questions=len(paid),
         exports=tuple(exports.select_related("snapshot", "project").order_by("released", "id")),
+        synthetic=tuple(synthetic.exclude(state=SyntheticPurchase.State.PAYING).order_by("made", "id")),
         unproven=sum(not note.startswith("export ") for note in notes),
         allowed=None if budget is None else min(project.data_set_budget, budget),
     )

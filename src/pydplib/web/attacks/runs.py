@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from pydplib.budget.units import NANO
 from pydplib.errors import PolicyError, PydplibError
 from pydplib.schema import Schema
 from pydplib.web import jobs
@@ -78,6 +79,9 @@ def _facts(given: Given) -> dict[str, Any]:
         "bound": given.bound,
         "advantage": given.advantage,
         "questions": given.questions,
+        "synthetic": [
+            {"key": row.key, "title": str(row), "epsilon": row.nano_epsilon / NANO} for row in given.synthetic
+        ],
         "unproven": given.unproven,
         "whole": given.whole,
     }

@@ -24,7 +24,7 @@ from pydplib.web.jobs import LostClaimError
 from pydplib.web.projects.fields import fields_of
 from pydplib.web.projects.models import Project
 from pydplib.web.projects.permissions import door
-from pydplib.web.tables.declared import titles_of_tables
+from pydplib.web.tables.declared import tables_of
 
 STEPS = ("Data", "Fields", "Protection", "Coarsening", "Check", "Release")
 _State: Any = Export.State
@@ -74,7 +74,7 @@ def _groups(project: Project) -> dict[str, str]:
     if version is None:
         return {}
     groups = {group: group_title(version.template, group) for group in groups_of(version.template)}
-    return groups | titles_of_tables(project)
+    return groups | {table.name: table.title for table in tables_of(project)}
 
 
 @door("manage_data", of=Export)

@@ -15,13 +15,13 @@ from pydplib.web.intake.models import ImportBatch, ImportMemory, ImportRow
 from pydplib.web.intake.reading import Reader
 from pydplib.web.intake.row_store import drop
 from pydplib.web.intake.snapshots import forget, without_people
+from pydplib.web.intake.table_files import remove_uploads
 from pydplib.web.patients.inserts import CHUNK
 from pydplib.web.patients.models import Patient
 from pydplib.web.patients.pseudonyms import LONGEST, by_short_id, find_patient, pseudonyms_of
 from pydplib.web.projects.changes import new_data_version
 from pydplib.web.projects.models import Project
 from pydplib.web.reporting.models import Report
-from pydplib.web.tables.files import remove_uploads
 from pydplib.web.tables.models import TableUpload
 
 _ERASED = "The person of this row was erased: it is left out."

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from pydplib.web.intake import views_data, views_exact, views_import, views_rights, views_snapshots
+from pydplib.web.intake import (
+    views_columns,
+    views_data,
+    views_exact,
+    views_import,
+    views_rights,
+    views_snapshots,
+    views_tables,
+)
 
 urlpatterns = [
     path("import", views_import.imports, name="import"),
@@ -24,6 +32,15 @@ urlpatterns = [
     path("data/patients/<str:key>", views_data.patient, name="patient"),
     path("data/patients/<str:key>/identifiers", views_data.patient_identifiers, name="patient_identifiers"),
     path("quality", views_data.quality, name="quality"),
+    path("tables", views_tables.tables, name="tables"),
+    path("tables/uploads/<str:key>", views_tables.table_upload, name="table_upload"),
+    path("tables/uploads/<str:key>/left-out.csv", views_tables.table_left_out, name="table_left_out"),
+    path("tables/uploads/<str:key>/discard", views_tables.table_discard, name="table_discard"),
+    path("tables/<str:key>/remove", views_tables.table_remove, name="table_remove"),
+    path("columns", views_columns.columns, name="columns"),
+    path("columns/check", views_columns.column_check, name="column_check"),
+    path("columns/remove", views_columns.column_remove, name="column_remove"),
+    path("columns/joins", views_columns.column_joins, name="column_joins"),
     path("snapshots", views_snapshots.snapshots, name="snapshots"),
     path("snapshots/progress", views_snapshots.snapshot_progress, name="snapshot_progress"),
     path("snapshots/schedule", views_snapshots.snapshot_schedule, name="snapshot_schedule"),

@@ -21,7 +21,7 @@ PAPER = ("2", "3", "4", "5")
 
 _EDGES = tuple(range(20, 101, 5))
 _SCORES = (1, 2, 3, 4, 5)
-_COUNTED = "synthetic patients"
+_COUNTED = "patients"
 
 Rows = Mapping[str, Sequence[Any]]
 

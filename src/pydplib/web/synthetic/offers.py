@@ -9,11 +9,15 @@ from typing import Any, Literal
 
 from django.conf import settings
 
-from pydplib.budget.units import NANO, show_nano
+from pydplib.budget.units import NANO
+from pydplib.capture import Template
 from pydplib.errors import BudgetError, ParameterError, PolicyError, QuestionError
 from pydplib.release import Price, Session
-from pydplib.synthesis.purchase import Design, design
+from pydplib.synthesis import SyntheticTable
+from pydplib.synthesis.purchase import SyntheticDesign, design
+from pydplib.synthesis.table import MECHANISM
 from pydplib.web.analyses.sessions import open_session
+from pydplib.web.design.values import epsilon_left
 from pydplib.web.people.models import User
 from pydplib.web.projects.models import Member, Project
 
@@ -62,9 +66,12 @@ class Asked:
         plain = {**values, "columns": tuple(values["columns"])}
         return cls(**plain | {"relations": tuple(tuple(relation) for relation in values["relations"])})
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """The same as ``Session.synthesize`` takes it; a kind of noise must be chosen by now."""
+    def options(self, rules: Template) -> dict[str, Any]:
+        """Return the same as ``Session.synthesize`` takes it; a kind of noise must be chosen by now.
+
+        Args:
+            rules: The template of the snapshot, published with it: combinations that it rules out are in no row.
+        """
         return {
             "columns": list(self.columns),
             "relations": [list(relation) for relation in self.relations],
@@ -73,6 +80,7 @@ class Asked:
             "epsilon": self.epsilon,
             "noise_factor": self.noise_factor,
             "delta": 0 if self.noise == "laplace" else None,
+            "impossible": rules,
         }
 
 
@@ -112,7 +120,7 @@ class Variant:
     def left(self) -> str:
         """What it leaves of the budget: the largest question that could still be paid; empty if it cannot be paid."""
         after = self.price.after
-        return "" if after is None else show_nano(after.nano_epsilon)
+        return "" if after is None else epsilon_left(after.epsilon)
 
     @property
     def fidelity(self) -> str:
@@ -155,19 +163,20 @@ def quote(project: Project, user: User, place: Member, asked: Asked) -> Syntheti
         ParameterError: Public facts say that it would be worthless; the message says what would help.
         PolicyError: The policy does not allow it.
     """
-    session, _ = open_session(project, user, place, preview=True)
-    return offer_of(session, asked)
+    session, snapshot = open_session(project, user, place, preview=True)
+    return offer_of(session, asked, snapshot.template.template)
 
 
-def offer_of(session: Session, asked: Asked) -> SyntheticOffer:
+def offer_of(session: Session, asked: Asked, rules: Template) -> SyntheticOffer:
     """Return the variants of a purchase, the better one first; see ``quote``."""
     has_delta = bool(session.quote().left.limit.atto_conversion)
     if asked.noise == "gaussian" and not has_delta:
         raise ParameterError("Your budget has no delta, so that Gaussian noise cannot be paid. Choose Laplace noise.")
-    first = _variant(session, replace(asked, noise="gaussian" if has_delta and asked.noise != "laplace" else "laplace"))
+    kind: Noise = "gaussian" if has_delta and asked.noise != "laplace" else "laplace"
+    first = _variant(session, replace(asked, noise=kind), rules)
     if not has_delta:
         return SyntheticOffer(chosen=first, other=None, why="Your budget has no delta: the noise is Laplace.")
-    other = _equal(session, first)
+    other = _equal(session, first, rules)
     if asked.noise != "auto" or other is None:
         why = "" if other is None else _compared(first, other)
         return SyntheticOffer(chosen=first, other=other, why=why)
@@ -192,42 +201,52 @@ def _compared(one: Variant, other: Variant) -> str:
     return f"{lines} “Leaves” is the largest single question without a delta that your organisation could still ask."
 
 
-def _parts(made: Design) -> int:
+def _parts(made: SyntheticDesign) -> int:
     """Return among how many tables the budget is split, as far as it is known before: a search takes about as much."""
     return len(made.variables) * (2 if made.find else 1) + len(made.relations)
 
 
-def _variance(made: Design) -> float:
+def _variance(made: SyntheticDesign) -> float:
     return float(made.spending.variance(made.budget / _parts(made)))
 
 
-def _variant(session: Session, asked: Asked) -> Variant:
-    made, _ = design(session, buy=False, **asked.options)
-    price = price_of(session, asked)
+def _variant(session: Session, asked: Asked, rules: Template) -> Variant:
+    made, _ = design(session, buy=False, **asked.options(rules))
+    price = price_of(session, asked, rules)
     margin = 1.96 * math.sqrt(_variance(made)) + 1
-    return Variant(asked=asked, price=price, margin=margin, distance=made.distance(session.size))
+    return Variant(asked=asked, price=price, margin=margin, distance=made.distance(known_size(session)))
 
 
-def price_of(session: Session, asked: Asked) -> Price:
+def known_size(session: Session) -> float | None:
+    """Return how many persons there are, as far as this recipient knows: declared, bought, or of an earlier table."""
+    if session.size is not None:
+        return session.size
+    stored = session.ledger.received(
+        lineage=session.lineage, snapshot=session.snapshot, recipient=session.recipient, mechanism=MECHANISM
+    )
+    return SyntheticTable.from_json(stored[-1]).total if stored else None
+
+
+def price_of(session: Session, asked: Asked, rules: Template) -> Price:
     """Return the price of a purchase whose kind of noise is chosen.
 
     Raises:
         QuestionError: It costs less than the least that a question costs on this server.
     """
-    price = session.price_synthesis(**asked.options)
+    price = session.price_synthesis(**asked.options(rules))
     least = settings.CONFIGURATION.least_epsilon
     if not price.free and price.total < round(least * NANO):
         raise QuestionError(f"A synthetic table costs at least epsilon {least:g} on this server.")
     return price
 
 
-def _equal(session: Session, first: Variant) -> Variant | None:
+def _equal(session: Session, first: Variant, rules: Template) -> Variant | None:
     """Return the other kind of noise with the same noise in every table; None where the role may not buy that."""
     asked = replace(first.asked, noise="laplace" if first.noise == "gaussian" else "gaussian")
     try:
         if asked.noise_factor is not None:
-            return _variant(session, asked)
-        made, _ = design(session, buy=False, **first.asked.options)
+            return _variant(session, asked, rules)
+        made, _ = design(session, buy=False, **first.asked.options(rules))
         wanted = _variance(made)
         delta = None if asked.noise == "laplace" else Fraction(session.quote().left.limit.atto_conversion, 10**18)
         low, high = 1, 200 * _STEP
@@ -237,6 +256,6 @@ def _equal(session: Session, first: Variant) -> Variant | None:
                 high = middle
             else:
                 low = middle + 1
-        return _variant(session, replace(asked, epsilon=low / _STEP))
+        return _variant(session, replace(asked, epsilon=low / _STEP), rules)
     except (PolicyError, ParameterError, QuestionError, BudgetError):
         return None  # beyond the role's cap, or nothing to spend: the first kind it is

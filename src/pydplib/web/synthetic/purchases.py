@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +13,7 @@ from pydplib.budget.units import NANO, ceil_units, exact
 from pydplib.errors import BudgetError, DataError, LedgerError, ParameterError, PolicyError
 from pydplib.receipt import Receipt
 from pydplib.release import Session
+from pydplib.schema import Schema
 from pydplib.synthesis import SyntheticTable
 from pydplib.synthesis.purchase import buy_synthetic, design, key_of, pay_synthetic
 from pydplib.web import hooks, jobs
@@ -25,6 +25,7 @@ from pydplib.web.analyses.asking import (
     noting_refusals,
     stored_payload,
 )
+from pydplib.web.analyses.offering import titles_of
 from pydplib.web.analyses.sessions import open_session
 from pydplib.web.analyses.signing import check_can_sign, sign
 from pydplib.web.auditlog.log import recorded
@@ -70,11 +71,12 @@ def buy(
         check_can_sign(project.hospital)
         with noting_refusals(user, project, place):
             session, snapshot = open_session(project, user, place)
+        rules = snapshot.template.template
         with session.table:
             with noting_refusals(user, project, place):
                 if asked.noise == "auto":
-                    asked = offer_of(session, asked).chosen.asked
-                price = price_of(session, asked)
+                    asked = offer_of(session, asked, rules).chosen.asked
+                price = price_of(session, asked, rules)
                 if not price.free:
                     check_tables_today(project, session.recipient)
             if at_most is not None:
@@ -102,7 +104,7 @@ def check_tables_today(project: Project, recipient: str) -> None:
 def _row(
     project: Project, user: User, session: Session, snapshot: Snapshot, asked: Asked, title: str
 ) -> tuple[SyntheticPurchase, bool]:
-    made, _ = design(session, buy=True, **asked.options)
+    made, _ = design(session, buy=True, **asked.options(snapshot.template.template))
     own = {"project": project, "recipient": session.recipient, "digest": key_of(session, made).digest}
     found = SyntheticPurchase.objects.filter(**own).first()
     if found is not None:
@@ -118,17 +120,23 @@ def _row(
                 snapshot=snapshot.key,
                 asked=asked.to_dict(),
                 nano_epsilon=ceil_units(exact(loss), NANO),
-                title=title,
+                title=title or _words(snapshot, asked),
             ), True
     except IntegrityError:  # bought twice at once: one row, one payment
         return SyntheticPurchase.objects.get(**own), False
+
+
+def _words(snapshot: Snapshot, asked: Asked) -> str:
+    titles = titles_of(Schema.from_json(snapshot.schema))
+    words = f"Synthetic table of {', '.join(titles.get(name, name) for name in asked.columns)}"
+    return words if len(words) <= 120 else f"{words[:119]}…"
 
 
 def _pay(row: SyntheticPurchase, session: Session, user: User, place: Member, *, drop: bool) -> None:
     """Debit, unless it was paid before; a refusal leaves no trace but its line in the log."""
     try:
         with noting_refusals(user, row.project, place):
-            paid = pay_synthetic(session, **Asked.from_dict(row.asked).options)
+            paid = pay_synthetic(session, **_options(row))
     except (BudgetError, PolicyError):
         if drop:
             SyntheticPurchase.objects.filter(pk=row.pk, state=_State.PAYING, worker="").delete()
@@ -148,7 +156,7 @@ def go_on(row: SyntheticPurchase, user: User, place: Member) -> None:
         PolicyError: The policy has closed it since.
     """
     if row.state == _State.PAYING:
-        session = _session(row, place)
+        session = _session(row)
         with session.table:
             _pay(row, session, user, place, drop=False)
     start(row)
@@ -179,9 +187,9 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         claim.release(state=_State.PAYING, heartbeat=None, problem="This table is not paid yet.")
         return
     with claim.beating(most=MOST_SECONDS), in_whole_steps(settings.CONFIGURATION.answer_seconds):
-        session = _session(row, _place(row))
+        session = _session(row)
         with session.table:
-            table = buy_synthetic(session, progress=_teller(claim), **Asked.from_dict(row.asked).options)
+            table = buy_synthetic(session, progress=_teller(claim), **_options(row))
         if table.key != row.digest:
             raise LedgerError("What was made is another table than the one that was paid. Ask the operator.")
         receipt = _receipt(row, table)
@@ -191,16 +199,19 @@ def make(row: SyntheticPurchase, claim: jobs.Claim | None = None) -> None:
         log.add("synthetic.make", row.key, relations=len(table.measured), found=len(table.measured) - table.declared)
 
 
-def _place(row: SyntheticPurchase) -> Member:
-    """Return the place in which it was bought; the groups are those of today."""
+def _session(row: SyntheticPurchase) -> Session:
+    """Return a session on the very snapshot that was agreed, which need not be the published one any more.
+
+    The role is the one in which it was bought; the groups are those of today.
+    """
     member = row.project.members.filter(user=row.asked_by).first()
-    return Member.as_role(row.role, groups=() if member is None else tuple(member.groups))
-
-
-def _session(row: SyntheticPurchase, place: Member) -> Session:
-    """Return a session on the very snapshot that was agreed, which need not be the published one any more."""
-    session, _ = open_session(row.project, row.asked_by, replace(place, role=row.role), snapshot=snapshot_of(row))
+    place = Member.as_role(row.role, groups=() if member is None else member.groups)
+    session, _ = open_session(row.project, row.asked_by, place, snapshot=snapshot_of(row))
     return session
+
+
+def _options(row: SyntheticPurchase) -> dict[str, Any]:
+    return Asked.from_dict(row.asked).options(snapshot_of(row).template.template)
 
 
 def snapshot_of(row: SyntheticPurchase) -> Snapshot:

@@ -83,27 +83,10 @@ def joined_name(table: str) -> str:
     return f"{REPORTS}_{table}"
 
 
-def newest(project: Project) -> Declarations | None:
-    """Return the newest version of what a project declares beyond its tables."""
-    found: Declarations | None = Declarations.objects.filter(project=project).first()
-    return found
-
-
-def titles_of_tables(project: Project) -> dict[str, str]:
-    """Return name -> title of a project's further tables."""
-    return {table.name: table.title for table in PersonTable.objects.filter(project=project)}
-
-
-def computed_columns(project: Project) -> tuple[ComputedColumn, ...]:
-    """Return the computed columns of a project, in the order in which they were declared."""
-    version = newest(project)
-    return () if version is None else tuple(ComputedColumn.from_dict(entry) for entry in version.columns)
-
-
 @hooks.more_fields.register
-def fields_of_tables(project: Project) -> list[Field]:
-    """Return the columns of a project's further tables, and its computed columns, as fields of the policy."""
-    found = []
+def more_fields(project: Project) -> list[Field]:
+    """Return the fields of further tables and computed columns, as the policy opens them."""
+    found: list[Field] = []
     for table in PersonTable.objects.filter(project=project):
         schema = table.schema
         found += [
@@ -111,10 +94,36 @@ def fields_of_tables(project: Project) -> list[Field]:
             for name, column in schema.columns.items()
             if name != schema.person
         ]
-    for computed in computed_columns(project):
-        column = computed.column
-        found.append(Field(computed.name, column.title or computed.name, column.label, computed.inputs))
+    for each in computed_columns(project):
+        found.append(Field(each.name, each.column.title or each.name, each.column.label, each.inputs))
     return found
+
+
+def tables_of(project: Project) -> list[PersonTable]:
+    """Return the further tables of a project, the oldest first."""
+    return list(PersonTable.objects.filter(project=project))
+
+
+def versions_of(project: Project, most: int = 20) -> list[Declarations]:
+    """Return the newest versions of what a project declares beyond its tables."""
+    return list(Declarations.objects.filter(project=project)[:most])
+
+
+def titles_of_tables(project: Project) -> dict[str, str]:
+    """Return name -> title of a project's further tables."""
+    return {table.name: table.title for table in tables_of(project)}
+
+
+def newest(project: Project) -> Declarations | None:
+    """Return the newest version of what a project declares beyond its tables."""
+    found: Declarations | None = Declarations.objects.filter(project=project).first()
+    return found
+
+
+def computed_columns(project: Project) -> tuple[ComputedColumn, ...]:
+    """Return the computed columns of a project, in the order in which they were declared."""
+    version = newest(project)
+    return () if version is None else tuple(ComputedColumn.from_dict(entry) for entry in version.columns)
 
 
 def joins_of(project: Project) -> tuple[PersonJoin, ...]:

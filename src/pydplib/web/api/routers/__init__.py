@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from pydplib.web.api.routers import analyses, attacks, dashboards, exports, projects, receipts
+from pydplib.web.api.routers import analyses, attacks, dashboards, exports, projects, receipts, synthetic
 
-ROUTERS = (projects.router, analyses.router, dashboards.router, exports.router, attacks.router, receipts.router)
+ROUTERS = (
+    projects.router,
+    analyses.router,
+    dashboards.router,
+    exports.router,
+    synthetic.router,
+    attacks.router,
+    receipts.router,
+)

@@ -32,6 +32,7 @@ class GivenOut(BaseModel):
     most_success: float
     questions: int
     tables: list[str]
+    synthetic: list[str]  # synthetic tables that it has bought: their loss is part of epsilon
 
     @classmethod
     def of(cls, given: Given) -> GivenOut:
@@ -45,6 +46,7 @@ class GivenOut(BaseModel):
             most_success=given.bound,
             questions=given.questions,
             tables=[export.key for export in given.exports],
+            synthetic=[row.key for row in given.synthetic],
         )
 
 

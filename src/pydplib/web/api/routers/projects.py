@@ -20,6 +20,7 @@ from pydplib.web.api.values import (
     OfferOut,
     ProjectBrief,
     ProjectOut,
+    TableOut,
     TokenOut,
     answers,
     reply,
@@ -60,17 +61,20 @@ def list_projects(request: HttpRequest) -> HttpResponse:
 def read_project(request: HttpRequest, key: str) -> HttpResponse:
     """What a project is for, which fields the policy opens to the caller, what is left of the budget."""
     project, place = request.project, request.member
-    offer = None
+    offer, tables = None, []
     if place.can("ask"):
         try:
-            offer = OfferOut.of(offer_for(project, place))
+            found = offer_for(project, place)
+            offer = OfferOut.of(found)
+            tables = [TableOut.of(offer_for(project, place, name) if name else found) for name in found.tables]
         except PolicyError:  # nothing is published, or no rule lets the role ask: there is no offer
-            offer = None
+            offer, tables = None, []
     return reply(
         ProjectOut(
             **_brief(project, place.role).model_dump(),
             role_title=place.title,
             offer=offer,
+            tables=tables,
             left=_own(project, request.user, place),
         )
     )

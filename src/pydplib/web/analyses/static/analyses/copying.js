@@ -2,8 +2,6 @@
 (() => {
   "use strict";
 
-  const plain = (html) => new DOMParser().parseFromString(html, "text/html").body.innerText;
-
   const copy = async (button) => {
     const place = button.dataset.copyHtml;
     const status = button.parentElement.querySelector("[data-copy-status]");
@@ -11,7 +9,7 @@
       const answer = await fetch(place);
       if (!answer.ok) throw new Error("refused");
       const html = await answer.text();
-      const parts = { "text/html": html, "text/plain": plain(html) };
+      const parts = { "text/html": html, "text/plain": document.querySelector("table.printed").innerText };
       const blobs = Object.fromEntries(Object.entries(parts).map(([type, text]) => [type, new Blob([text], { type })]));
       await navigator.clipboard.write([new ClipboardItem(blobs)]);
       status.textContent = "Copied. Paste it into your document.";

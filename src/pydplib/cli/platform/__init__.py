@@ -1,0 +1,1 @@
+"""Commands for the operator of a platform: serve, doctor, backup, people, logs and receipts."""

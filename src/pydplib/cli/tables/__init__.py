@@ -1,0 +1,1 @@
+"""Commands on tables that are handed over: anonymize, risk, verify, hierarchy, attack."""
