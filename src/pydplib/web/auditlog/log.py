@@ -45,7 +45,7 @@ class Log:
     project: str = ""
     lines: list[Line] = field(default_factory=list)
 
-    def add(self, action: str, subject: object = "", *, project: str | None = None, **details: object) -> None:
+    def add(self, action: str, subject: object = "", *, project: str | None = None, **details: Any) -> None:
         """Note one line; it is written at the end of the transaction.
 
         Args:

@@ -225,7 +225,7 @@ def remove_table(table: PersonTable, *, actor: User) -> None:
         log.add("table.remove", key, table=name, rows=rows, data_version=number)
 
 
-def counts_of(project: Any) -> dict[int, tuple[int, int]]:
+def counts_of(project: Project) -> dict[int, tuple[int, int]]:
     """Return further table -> its rows and patients; for the owner's screen."""
     counted = PersonTable.objects.filter(project=project).annotate(
         total=Count("rows"), people=Count("rows__patient", distinct=True)
