@@ -21,6 +21,7 @@ ALLOWED = {
     ("intake/pinned.py", SQL): "names and values of the stored schema, quoted, by exports, attacks and dashboards",
     ("intake/snapshots.py", SQL): "names of the stored schema and pseudonyms, quoted",
     ("patients/inserts.py", SQL): "names of the models' own tables and columns; every value is a parameter",
+    ("patients/pseudonyms.py", SQL): "the name of the model's own table; every value is a parameter",
     ("backups/backup.py", SQL): "names of the models' own tables",
     ("auditlog/triggers.py", SQL): "constants, at migration",
     ("ledger/triggers.py", SQL): "constants, at migration",
