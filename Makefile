@@ -31,13 +31,13 @@ KEPT := tests/web/ledger tests/web/backups tests/web/test_jobs_show_progress.py 
 AGAIN = { echo "Again, alone, what failed beside others:"; $(BIN)/python -m pytest --last-failed -m
 
 test: $(VENV)/.ready-dev ## Set up .venv and what else the tests need, then run them.
-	@scripts/setup_system.sh chromium postgresql java groff
+	@scripts/setup_system.sh chromium postgresql java groff pango
 	@$(BIN)/python -m pytest -n 2 -m "not slow" $(PYTEST_ARGS) || $(AGAIN) "not slow"; }
 	@echo "What the database must keep, again on PostgreSQL:"
 	@export PYDPLIB_TEST_DATABASE=postgres; $(BIN)/python -m pytest -n 2 -m "not slow" $(KEPT) $(PYTEST_ARGS) || $(AGAIN) "not slow" $(KEPT); }
 
 test-slow: $(VENV)/.ready-dev ## Run the long tests in parts: statistics, engines, installations, the platform on PostgreSQL, versions, planted bugs.
-	@scripts/setup_system.sh chromium postgresql mariadb java groff nginx
+	@scripts/setup_system.sh chromium postgresql mariadb java groff pango nginx
 	@$(BIN)/python scripts/long_tests.py $(LONG_ARGS)
 
 test-mutants: $(VENV)/.ready-dev ## Plant privacy bugs one by one and check that the tests notice each (some 15 minutes).

@@ -4,9 +4,9 @@ Distances are mean total variation over all pairs and triples of columns. Adult:
 columns, delta 1e-9). Cohort: to the population that 652 patients were drawn from (delta 1e-6), next to independent
 columns with the same budget, also with every column permuted, where there is nothing to find. Times are CPU seconds.
 
-    python benchmarks/synthetic.py [--quick] [--json PATH]
+    python benchmarks/synthetic.py [--quick] [--without PART ...] [--json PATH]
 
-One run does every part: copies, found, cohort, adult, scale, gate, reference. What is done is kept in
+One run does every part: copies, found, cohort, adult, scale, gate, reference, large. What is done is kept in
 benchmarks/grids/synthetic.json, piece by piece, with its CPU time; a run that was ended goes on from there, and pieces
 that other code has made are made again. The Adult table is in the folder that PYDPLIB_ADULT names; the reference (dpmm)
 in the environment whose Python PYDPLIB_DPMM names. Without them their lines say "not run". All noise is seeded: it is
@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -43,10 +43,11 @@ from pydplib.synthesis.domain import variables_of
 from pydplib.synthesis.drawing import draw_codes, expand_codes, whole_weights
 from pydplib.synthesis.mechanism import Measured, Settings, Spending, measure
 from pydplib.synthesis.model import NoisyTable
-from pydplib.synthesis.posterior import PosteriorEstimate, combine_copies, draw_rates, interval_of
+from pydplib.synthesis.posterior import PopulationEstimate, combine_copies, draw_rates, interval_of
 from pydplib.synthesis.table import DRAWS
 
 GRID = Path(__file__).parent / "grids" / "synthetic.json"
+PARTS = ("copies", "found", "cohort", "adult", "scale", "gate", "reference", "large")
 CHUNK = 250
 EDITION = b"1"  # another one where pieces are measured in another way
 ADULT_GOALS = {0.3: (0.065, 0.12, None), 1.0: (0.034, 0.080, 3.0), 3.0: (0.025, 0.065, 5.0), 10.0: (0.018, 0.052, 10.0)}
@@ -296,7 +297,7 @@ def log_odds(counts: np.ndarray) -> np.ndarray:
     return np.log(counts[..., 0, 0] * counts[..., 1, 1]) - np.log(counts[..., 0, 1] * counts[..., 1, 0])
 
 
-def judged(relation: NoisyTable, source: SeededSource, draws: int = DRAWS) -> PosteriorEstimate:
+def judged(relation: NoisyTable, source: SeededSource, draws: int = DRAWS) -> PopulationEstimate:
     """Return the odds ratio of a noisy table as ``SyntheticTable.odds_ratio`` gives it, as a logarithm."""
     four = NoisyTable(relation.columns, relation.counts[:2, :2], relation.variance)
     return interval_of(
@@ -306,7 +307,7 @@ def judged(relation: NoisyTable, source: SeededSource, draws: int = DRAWS) -> Po
 
 def of_copies(
     relation: NoisyTable, copies: int, source: SeededSource, generator: np.random.Generator
-) -> PosteriorEstimate:
+) -> PopulationEstimate:
     """Return the same from rows of copies, each analysed as other software would, by Rubin's rules."""
     rates = draw_rates(relation, copies, pure=False, source=source).reshape(copies, -1)
     shares = rates / rates.sum(axis=1, keepdims=True)
@@ -433,11 +434,12 @@ def found_lines(grid: Grid, tables: int) -> list[Line]:
 # -- size ------------------------------------------------------------------------------------------------------
 
 
-def scale_lines(grid: Grid, rows: int, large: int) -> list[Line]:
+def scale_lines(grid: Grid, sizes: Sequence[int]) -> list[Line]:
     import duckdb
 
     lines = []
-    for size, bar in ((rows, 20.0), (large, 180.0)):
+    for size in sizes:
+        bar = 20.0 if size <= 10**6 else 180.0
         spent, found = grid.piece(f"scale {size}", lambda n=size: scale_once(n))
         note = f"{found} relations found, DuckDB {duckdb.__version__}, no rows in Python"
         lines.append(Line(f"{size:,} rows x 15 columns on DuckDB, CPU", spent, unit="s", bar=bar, note=note))
@@ -587,27 +589,31 @@ def gate_lines(grid: Grid, cohorts: int, people: int) -> list[Line]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="tiny sizes, nothing is judged or kept")
+    parser.add_argument("--without", nargs="*", default=[], choices=PARTS, help="parts that are left out")
     parser.add_argument("--json", type=Path, help="where to write the results")
     options = parser.parse_args()
     quick = options.quick
     grid = Grid(None if quick else GRID)
-    work: list[Callable[[], list[Line]]] = [
-        lambda: copies_lines(grid, 12 if quick else 2_000),
-        lambda: found_lines(grid, 3 if quick else 2_000),
-        lambda: cohort_lines(grid, 2 if quick else 20, 3_000 if quick else 150_000),
-        lambda: adult_lines(grid, 1 if quick else 5),
-        lambda: scale_lines(grid, 2_000 if quick else 10**6, 4_000 if quick else 10**7),
-        lambda: gate_lines(grid, 3 if quick else 6, 2_000 if quick else 50_000),
-        lambda: [] if quick else reference_lines(grid, 2),
-    ]
+    sizes = (2_000, 4_000) if quick else (10**6, 10**7)
+    work: dict[str, Callable[[], list[Line]]] = {
+        "copies": lambda: copies_lines(grid, 12 if quick else 2_000),
+        "found": lambda: found_lines(grid, 3 if quick else 2_000),
+        "cohort": lambda: cohort_lines(grid, 2 if quick else 20, 3_000 if quick else 150_000),
+        "adult": lambda: adult_lines(grid, 1 if quick else 5),
+        "scale": lambda: scale_lines(grid, sizes[:1]),
+        "gate": lambda: gate_lines(grid, 3 if quick else 6, 2_000 if quick else 50_000),
+        "reference": lambda: [] if quick else reference_lines(grid, 1),
+        "large": lambda: scale_lines(grid, sizes[1:]),
+    }
     lines: list[Line] = []
-    for part in work:
-        for line in part():
+    for name in PARTS:
+        for line in work[name]() if name not in options.without else []:
             print(line.text(judged=not quick), flush=True)
             lines.append(line)
     lines.append(Line("the whole run, CPU", grid.cpu, unit="s", note=f"code {grid.code}"))
-    print(summary(lines, quick=quick))
-    return finish("synthetic", lines, options, ["--quick"] if quick else [])
+    print(summary(lines, quick=quick, left_out=options.without))
+    arguments = [*(["--quick"] if quick else []), *(["--without", *options.without] if options.without else [])]
+    return finish("synthetic", lines, options, arguments)
 
 
 if __name__ == "__main__":

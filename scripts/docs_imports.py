@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from collections import Counter
 from functools import cache
@@ -161,3 +162,18 @@ def imports_in_words() -> str:
         f"{len(graph.modules)} modules in {len(rooms)} rooms; {sum(imports().values())} imports from one room to "
         f"another, along {sum(1 for pair in imports() if SHARED not in pair)} pairs of rooms."
     )
+
+
+def packages_table() -> str:
+    """Return every package of the library and of the platform, with what its docstring says and its modules."""
+    source = ROOT / "src" / "pydplib"
+    lines = ["| package | what it says of itself | modules |", "|---|---|---|"]
+    for init in sorted(source.rglob("__init__.py"), key=lambda path: path.parent.as_posix()):
+        folder = init.parent
+        if folder == source or {"migrations", "templatetags", "management"} & set(folder.parts):
+            continue
+        said = (ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or "").split("\n")[0]
+        inside = [path.stem for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+        name = ".".join(folder.relative_to(source).parts)
+        lines.append(f"| `{name}` | {said.replace('|', '/')} | {', '.join(inside)} |")
+    return "\n".join(lines)

@@ -19,16 +19,14 @@ LANES = (
 
 def _lanes() -> list[list[list[str]]]:
     """Return the words of every box; lists of names come from the code."""
-    from pydplib._public import MOVED_NAMES, PUBLIC_NAMES
-    from pydplib.anonymity import models
     from pydplib.anonymity.anonymization import METHODS
+    from pydplib.anonymity.models import MODELS
     from pydplib.paper.words import DATA_TYPES, QueryType
     from pydplib.policy import NOISE_FACTORS
     from pydplib.release.statistics import offered_statistics
 
     questions = [kind.noun for kind in offered_statistics().values()]
-    places = {**PUBLIC_NAMES, **MOVED_NAMES}.items()
-    named = sorted(name for name, place in places if place == "pydplib.anonymity" and _is(name, models.Model))
+    named = sorted(MODELS)
     return [
         [
             ["A table of people", *_wrap("schema: whose rows, bounds, categories, most rows per person")],
@@ -63,13 +61,6 @@ def _lanes() -> list[list[list[str]]]:
 
 def _wrap(words: str) -> list[str]:
     return textwrap.wrap(words, 25)
-
-
-def _is(name: str, kind: Any) -> bool:
-    import pydplib as dp
-
-    found = getattr(dp, name)
-    return isinstance(found, type) and issubclass(found, kind)
 
 
 def methods_drawing() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 # MkDocs finds the modules beside a hook only while it loads the hook, so they stand here and not where they work.
 from docs_figures import look_script, plotly_script
-from docs_imports import imports_in_words, imports_table, rooms_drawing
+from docs_imports import imports_in_words, imports_table, packages_table, rooms_drawing
 from docs_methods import data_types_table, guarantee_sentences, methods_drawing, questions_table, statistics_table
 from docs_notebooks import notebook_pages
 from docs_papers import (
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "rooms": rooms_drawing,
     "imports": imports_table,
     "imports in words": imports_in_words,
+    "packages": packages_table,
     "methods": methods_drawing,
     "sentences": guarantee_sentences,
     "questions": questions_table,

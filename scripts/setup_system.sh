@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the Debian packages that tests need, where that is allowed; say how otherwise. Never fails:
 # tests that need a missing part are skipped and named at the end of the run.
-# Usage: scripts/setup_system.sh chromium postgresql mariadb java groff nginx python
+# Usage: scripts/setup_system.sh chromium postgresql mariadb java groff pango nginx python
 set -uo pipefail
 
 missing=()
@@ -15,6 +15,7 @@ for part in "$@"; do
     postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null 2>&1 || missing+=(postgresql) ;;
     mariadb) PATH=$PATH:/usr/sbin command -v mariadbd >/dev/null 2>&1 || missing+=(mariadb-server) ;;
     java) command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless) ;;
+    pango) PATH=$PATH:/sbin ldconfig -p 2>/dev/null | grep -q 'libpangoft2-1\.0\.so\.0' || missing+=(libpango-1.0-0 libpangoft2-1.0-0) ;;
     groff) command -v groff >/dev/null 2>&1 || missing+=(groff-base) ;;
     nginx) PATH=$PATH:/usr/sbin command -v nginx >/dev/null 2>&1 || missing+=(nginx-light) ;;
     python) missing+=(python3 python3-venv) ;;

@@ -355,6 +355,8 @@ def make_synthetic_table(world: World) -> Any:
     import hashlib
     from dataclasses import replace
 
+    import pyarrow
+
     import pydplib as dp
     from pydplib.budget.chain import Entry
     from pydplib.receipt import Receipt, new_signing_key
@@ -367,7 +369,8 @@ def make_synthetic_table(world: World) -> Any:
     snapshot = Snapshot.objects.filter(project=world.project).first() or MAKERS["intake.Snapshot"](world)
     digest = ("5" + world.project.key.encode().hex()).ljust(64, "0")[:64]
     column = Schema.from_json(snapshot.schema).column("age")
-    table = dp.synthesize({"age": [50, 60, 70] * 20}, Schema({"age": column}, name="reports"), epsilon=0.5)
+    people = pyarrow.table({"age": [50, 60, 70] * 20})
+    table = dp.synthesize(people, Schema({"age": column}, name="reports"), epsilon=0.5)
     payload = replace(table, key=digest).to_json().encode()
     receipt = Receipt.of(replace(table, key=digest), payload, data="snapshot 1", issued="2026-01-01T00:00:00+00:00")
     entry = Entry(

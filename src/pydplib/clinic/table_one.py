@@ -353,7 +353,7 @@ class TableOne(PersonCounts):
                 "The noise is large against these persons: read the broad picture, and no single number. Fewer "
                 "variables, wider bins or more epsilon help."
             )
-        if not _agree(facts) and facts.bound.person is not None:
+        if not _agree(facts) and facts.schema.max_rows_per_person > 1:
             found.append("One row of each person is picked for each variable by itself: numbers need not agree.")
         if tests == 1:
             found.append("1 test (chi-squared, bootstrap with sampling and noise).")

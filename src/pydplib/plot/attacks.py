@@ -38,6 +38,19 @@ def _parts(result: AttackResult) -> tuple[str, str]:
     return f"{name}{more}", "" if about in ("released table", "order of rows", "presence of a person") else about
 
 
+EXACT_ANSWERS = "exact answers"
+"""The target of attacks on what nobody was given."""
+_NOT_GIVEN = "given to nobody, for comparison"
+_GREY = "#9aa4af"
+
+
+def _kind_of(result: AttackResult) -> str:
+    """Return how a bar is to be read: what was not given can expose nobody, however often an attack on it is right."""
+    if str(result.target) == EXACT_ANSWERS:
+        return _NOT_GIVEN
+    return "exposes people" if result.due > 0 else "exposes nobody"
+
+
 def success_bars(results: Sequence[AttackResult], *, title: str = "", caption: str = "") -> Figure:
     """Return how often every attack was right, with its interval, against the baseline.
 
@@ -55,8 +68,10 @@ def success_bars(results: Sequence[AttackResult], *, title: str = "", caption: s
     rows, figure = _sideways(
         results, "right in % of the tries", title or "How often attackers are right", caption or _BELOW
     )
-    for word, colour, wanted in (("exposes people", COLORWAY[1], True), ("exposes nobody", COLORWAY[0], False)):
-        some = [result for result in rows if (result.due > 0) == wanted]
+    for word, colour in (("exposes people", COLORWAY[1]), ("exposes nobody", COLORWAY[0]), (_NOT_GIVEN, _GREY)):
+        some = [result for result in rows if _kind_of(result) == word]
+        if not some and word == _NOT_GIVEN:
+            continue
         figure.add_trace(
             go.Bar(
                 x=[100 * result.success for result in some],

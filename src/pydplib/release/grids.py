@@ -90,7 +90,7 @@ def narrowed_bounds(column: Column, name: str, where: Iterable[RowCondition]) ->
 
     Examples:
         >>> from pydplib.schema import Number
-        >>> narrowed_bounds(Number(18, 100), "age", [Condition("age", "between", (60, 70))])
+        >>> narrowed_bounds(Number(18, 100), "age", [RowCondition("age", "between", (60, 70))])
         (60.0, 70.0)
     """
     low, high = number_bounds(column)

@@ -167,8 +167,8 @@ class CodedChoice:
     """One value of a list: its code, and what means it in columns stored as texts, as numbers and as flags.
 
     Examples:
-        >>> Choice.of(4, code=3)
-        Choice(code=3, texts=('4', '4.0'), number=4.0, flag=None)
+        >>> CodedChoice.of(4, code=3)
+        CodedChoice(code=3, texts=('4', '4.0'), number=4.0, flag=None)
     """
 
     code: int

@@ -9,17 +9,16 @@ Examples:
 """
 
 from pydplib.synthesis.disclosure import DisclosureReport, disclosure_report, next_to_original
-from pydplib.synthesis.posterior import PosteriorEstimate as Estimate
-from pydplib.synthesis.posterior import combine_copies
+from pydplib.synthesis.posterior import PopulationEstimate, combine_copies
 from pydplib.synthesis.purchase import synthesize
 from pydplib.synthesis.rules import Impossible
 from pydplib.synthesis.table import Margin, PopulationIntervals, Relation, SyntheticTable
 
 __all__ = [
     "DisclosureReport",
-    "Estimate",
     "Impossible",
     "Margin",
+    "PopulationEstimate",
     "PopulationIntervals",
     "Relation",
     "SyntheticTable",

@@ -130,7 +130,7 @@ def draw_gamma(shape: Floats, *, source: Source | None = None) -> Floats:
 
 
 @dataclass(frozen=True)
-class PosteriorEstimate:
+class PopulationEstimate:
     """A number about the population with its interval.
 
     Attributes:
@@ -146,7 +146,7 @@ class PosteriorEstimate:
     p_value: float | None = None
 
 
-def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> PosteriorEstimate:
+def interval_of(draws: Floats, *, confidence: float, null: float | None = None) -> PopulationEstimate:
     """Return the interval of one number from many draws of it.
 
     To each side of the median it reaches as far as a normal distribution with the spread of that side: the middle 68 %
@@ -167,12 +167,12 @@ def interval_of(draws: Floats, *, confidence: float, null: float | None = None) 
     if null is not None:
         spread = below if null < centre else above
         p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, m - 1))
-    return PosteriorEstimate(centre, centre - reach * below, centre + reach * above, p_value)
+    return PopulationEstimate(centre, centre - reach * below, centre + reach * above, p_value)
 
 
 def combine_copies(
     estimates: Sequence[float], variances: Sequence[float], *, confidence: float = 0.95, null: float = 0.0
-) -> PosteriorEstimate:
+) -> PopulationEstimate:
     """Return one estimate from the analyses of several copies of a synthetic table, by Rubin's rules.
 
     The estimate is the mean; its variance T = (1 + 1/m) b - v, with b the variance between the copies and v the mean of
@@ -202,7 +202,7 @@ def combine_copies(
     freedom = max(2.0, (m - 1) * (total / between) ** 2) if total > 0 else m - 1.0
     centre, reach = float(np.mean(estimates)), student_quantile(0.5 + check_confidence(confidence) / 2, freedom)
     p_value = 1.0 if spread == 0 else 2 * (1 - student_cdf(abs(centre - null) / spread, freedom))
-    return PosteriorEstimate(centre, centre - reach * spread, centre + reach * spread, p_value)
+    return PopulationEstimate(centre, centre - reach * spread, centre + reach * spread, p_value)
 
 
 def student_cdf(t: float, freedom: float) -> float:

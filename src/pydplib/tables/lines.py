@@ -155,7 +155,7 @@ def head_of(start: bytes, *, separator: str | None = None, encoding: str | None 
 
     Examples:
         >>> head_of(b"id;age\r\n1;64\n")
-        Head(encoding=None, separator=';', names=('id', 'age'), end='\r\n')
+        FileHead(encoding=None, separator=';', names=('id', 'age'), end='\r\n')
     """
     if encoding is not None:
         encoding = ENCODINGS[encoding.lower()]

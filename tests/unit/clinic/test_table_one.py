@@ -148,6 +148,19 @@ def test_noise_that_would_hide_it_is_refused_with_the_way_out() -> None:
         assert session.price(TABLE, epsilon=1.05 * enough).cost.epsilon == pytest.approx(1.05 * enough)
 
 
+def test_only_a_table_that_outgrew_its_size_is_said_to_have() -> None:
+    rows = dp.datasets.pirads(backend="pandas").drop_duplicates("patient_id")
+    columns = dp.datasets.pirads_schema().columns
+    for size, outgrown in ((652, False), (250, True)):
+        schema = dp.Schema(columns, person="patient_id", max_rows_per_person=1, name="sized", size=size)
+        with dp.load(rows, schema) as table:
+            session = dp.Session(table, recipient="acme", budget=8.0)
+            for question in (dp.clinic.TableOne(["age", "bph", "lesions"]), dp.clinic.OddsRatio("bph", by="pirads")):
+                notes = session.release(question, epsilon=4.0).notes
+                assert any("outgrew" in note for note in notes) == outgrown
+                assert not any("need not agree" in note for note in notes)
+
+
 class Cells(HTMLParser):
     """Reads the rows of a table as a browser or a word processor does."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -243,3 +244,16 @@ def test_computed_column_is_as_open_as_the_strictest_of_its_inputs(
         assert can_flow(source, who, output, "research", **given) is flows  # type: ignore[arg-type]
         names = open_names(source, who, output, "research", **given)  # type: ignore[arg-type]
         assert (asked in names[use == "filters"]) is flows
+
+
+def test_synthetic_tables_flow_unless_the_owner_switched_them_off_and_within_the_row() -> None:
+    made = Output("dp_high", epsilon=0.5, synthetic=True)
+    third = FlowAudience("third_party")
+    assert can_flow(AGES, third, made, "research", policy=Policy(), on=TODAY)
+    off = PolicyRule("third_party", "dp_high", fields=("*",), epsilon_per_question=1.0, synthetic=False)
+    decision = may_flow(AGES, third, made, "research", policy=Policy((off,)), on=TODAY)
+    assert not decision and "has not switched on synthetic tables" in decision.reason
+    assert can_flow(AGES, third, Output("dp_high", epsilon=0.5), "research", policy=Policy((off,)), on=TODAY)
+    assert PolicyRule.from_dict(off.to_dict()) == off and "synthetic" not in replace(off, synthetic=True).to_dict()
+    dear = Output("dp_high", epsilon=1.5, synthetic=True)
+    assert not can_flow(AGES, third, dear, "research", policy=Policy(), on=TODAY), "the cap holds for them as well"

@@ -261,13 +261,19 @@ def test_no_delta_beyond_that_of_the_budget_buys_more_rho_for_the_same_epsilon(d
     assert session.remaining.epsilon == 2.0
 
 
-@pytest.mark.parametrize("delta", ["1e-6", "x", math.nan, True, [1e-6], 0, 1, 0.7])
+@pytest.mark.parametrize("delta", ["1e-6", "x", math.nan, True, [1e-6], 1, 0.7])
 def test_a_delta_that_is_none_is_refused_in_words(delta):
     session = dp.Session(dp.load(rows(30), SCHEMA), recipient="acme", budget=dp.ApproxDP(2.0, 1e-6))
     with pytest.raises(dp.errors.ParameterError, match="delta"):
         session.synthesize(["bph", "turp"], epsilon=1.0, delta=delta)
     with pytest.raises(dp.errors.ParameterError, match="delta"):
         dp.synthesize(rows(30), SCHEMA, columns=["bph", "turp"], epsilon=1.0, delta=delta)
+
+
+def test_a_delta_of_zero_asks_for_a_pure_table_from_any_budget():
+    session = dp.Session(dp.load(rows(30), SCHEMA), recipient="acme", budget=dp.ApproxDP(2.0, 1e-6))
+    made = session.synthesize(["bph", "turp"], epsilon=1.0, delta=0)
+    assert made.pure and made.delta == 0
 
 
 def test_a_delta_between_two_units_pays_for_one_table():

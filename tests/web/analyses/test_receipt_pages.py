@@ -260,3 +260,17 @@ def test_the_page_says_what_a_renamed_issuer_is_called_today(made: Any, study: A
     hospital.save()
     page = client.post("/receipts", {"receipt": made.receipt}).content.decode()
     assert "Signed by St. Example" in page and "It is called University Hospital Example today" in page
+
+
+def test_receipt_is_verified_from_its_file_and_people_keep_their_navigation(
+    client: Any, sign_in: Any, make_user: Any
+) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    page = client.post("/receipts", {"file": SimpleUploadedFile("r.json", b"no receipt")})
+    assert page.status_code == 422 and "no receipt" not in page.content.decode().split("<textarea")[0]
+    huge = client.post("/receipts", {"file": SimpleUploadedFile("r.json", b"x" * 30_000)})
+    assert huge.status_code == 422 and "Is this the right file?" in huge.content.decode()
+    assert client.post("/receipts", {}).status_code in (200, 422)
+    assert 'href="/account"' not in client.get("/receipts").content.decode()
+    assert 'href="/account"' in sign_in(make_user("rec-rita")).get("/receipts").content.decode()

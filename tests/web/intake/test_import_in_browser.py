@@ -70,7 +70,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, _database: None) -> Iterato
             yield world, f"http://127.0.0.1:{port}"
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_file_with_six_systematic_errors_comes_in_whole_goes_and_comes_again(
     served: Any, tmp_path: Path, count: int
 ) -> None:

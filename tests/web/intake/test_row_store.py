@@ -107,7 +107,7 @@ def test_rows_of_a_dry_run_that_fails_are_not_kept(checked: Any, monkeypatch: py
     from pydplib.web.intake import checking
 
     owner, batch = checked
-    monkeypatch.setattr(checking.Groups, "add", lambda *more: 1 / 0)
+    monkeypatch.setattr(checking.CellGroups, "add", lambda *more: 1 / 0)
     mapping = {f"column{n}": name for n, name in enumerate(batch.mapping)}
     owner.post(f"/import/{batch.key}/mapping", mapping)
     assert not row_store.path_of(batch.key).exists()

@@ -286,3 +286,96 @@ def test_clicks_at_once_join_once_and_names_at_once_are_taken_once(home: WebHome
     assert all(said.count("ok") == 1 for said in out["accepts"]), out
     assert all(race == [1, True] for race in out["races"]), out
     assert all(race == [1, 1] for race in out["names"]), out
+
+
+def test_one_form_gives_role_budget_and_last_day_once_accepted(
+    member: Any, project: Any, partner: Any, sign_in: Any
+) -> None:
+    import datetime as dt
+
+    owner, anna = member("owner"), sign_in(partner)
+    day = timezone.localdate() + dt.timedelta(days=30)
+    sent = {"partner": "acme-anna", "organisation": "Acme Research", "role": "collaborator", "budget": "1.5",
+            "until": day.isoformat()}  # fmt: skip
+    assert owner.post(f"/projects/{project.key}/members/new", sent).status_code == 302
+    page = owner.get(f"/projects/{project.key}/members").content.decode()
+    assert "Acme Research" in page and "group acme-research" in page
+    row = project.rules.get(audience="group:acme-research")
+    assert (row.budget, row.label, row.fields) == (1.5, "public", []), "the row opens nothing"
+    assert "collaborator" in anna.get("/").content.decode() and not Member.objects.filter(user=partner).exists()
+    anna.post(f"/invitations/{Invitation.objects.get().key}/accept")
+    joined = Member.objects.get(user=partner)
+    assert (joined.role, joined.groups, joined.until) == ("collaborator", ["acme-research"], day)
+    terms = project.policy.terms("collaborator", groups=("acme-research",), project=project.key)
+    assert terms.budget.epsilon == 1.5, "the smallest row counts"
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ({"budget": "50"}, "takes two"),
+        ({"budget": "-1"}, "greater than or equal"),
+        ({"until": "2001-01-01"}, "over already"),
+        ({"role": "owner"}, "Select a valid choice"),
+    ],
+)
+def test_terms_that_one_owner_cannot_give_are_refused(
+    member: Any, project: Any, sent: dict[str, str], words: str
+) -> None:
+    answer = member("owner").post(f"/projects/{project.key}/members/new", {"partner": "acme-anna", **sent})
+    assert answer.status_code == 422 and words in answer.content.decode()
+    assert not Invitation.objects.exists() and not project.rules.filter(audience__startswith="group:").exists()
+
+
+def test_role_that_raises_what_an_organisation_has_waits_for_a_second_owner(
+    member: Any, project: Any, partner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pydplib.web.projects import allowances
+    from pydplib.web.projects.invitations import InvitationTerms
+    from pydplib.web.projects.models import AccessRequest
+    from pydplib.web.projects.words import request_meaning
+
+    owner = member("owner").user
+    Member.objects.create(project=project, user=partner, role="third_party")
+    second = type(partner).objects.create_user("acme-bert", hospital=partner.hospital)
+    monkeypatch.setattr(allowances, "_opened", lambda project, organisation: 2.0)
+    invite(owner, project, "acme-bert", InvitationTerms(role="collaborator", reason="The joint paper."))
+    assert accept(second, Invitation.objects.get()).role == "third_party"
+    request = AccessRequest.objects.get()
+    assert (request.by, request.asked["role"], request.reason) == (owner, "collaborator", "The joint paper.")
+    assert request.approvals.count() == 1 and "at most" in request_meaning(request)
+
+
+def test_membership_ends_after_its_last_day_everywhere_and_can_begin_again(
+    member: Any, project: Any, partner: Any, sign_in: Any
+) -> None:
+    import datetime as dt
+
+    from pydplib.web.projects.invitations import InvitationTerms
+    from pydplib.web.projects.memberships import end_expired_memberships
+
+    owner, anna, today = member("owner"), sign_in(partner), timezone.localdate()
+    invite(owner.user, project, "acme-anna", InvitationTerms(until=today))
+    accept(partner, Invitation.objects.get())
+    assert anna.get(f"/projects/{project.key}").status_code == 200, "the last day counts"
+    Member.objects.filter(user=partner).update(until=today - dt.timedelta(days=1))
+    assert anna.get(f"/projects/{project.key}").status_code == 404
+    assert project.name not in anna.get("/projects").content.decode()
+    assert not project.members.filter(user=partner).exists() and not partner.memberships.exists()
+    assert end_expired_memberships() == 1 and not Member.all_objects.filter(user=partner).exists()
+    assert Line.objects.filter(action="member.expire", subject="acme-anna").count() == 1
+    again = invite(owner.user, project, "acme-anna")
+    assert accept(partner, again).until is None
+
+
+def test_manager_makes_organisation_and_user_in_the_same_form(member: Any, project: Any, sign_in: Any) -> None:
+    owner = member("owner")
+    sent = {"partner": "new-nora", "organisation": "Nora's Institute", "makes_account": "on", "budget": "1"}
+    address = f"/projects/{project.key}/members/new"
+    assert "makes_account" not in owner.get(address).content.decode(), "only for those who manage the hospital"
+    type(owner.user).objects.filter(pk=owner.user.pk).update(is_hospital_owner=True)
+    answer = owner.post(address, sent)
+    assert answer.status_code == 200 and "/welcome/" in answer.content.decode()
+    nora = type(owner.user).objects.get(username="new-nora")
+    assert nora.hospital.name == "Nora's Institute" and not Member.objects.filter(user=nora).exists()
+    assert [each.role for each in invitations_for(nora)] == ["third_party"]

@@ -92,3 +92,10 @@ def test_home_says_what_comes_next_for_whom(member, make_user, sign_in, project,
     nobody = sign_in(make_user("nob")).get("/").content.decode()
     assert "You are in no project yet" in nobody and project.name not in nobody
     assert "Create your first project" in sign_in(make_user("new", is_hospital_owner=True)).get("/").content.decode()
+
+
+def test_key_of_a_project_reads_like_its_name() -> None:
+    from pydplib.web.projects.models import project_key
+
+    assert project_key("Großes Register").startswith("grosses-register-")
+    assert project_key("Ärzte für Übung").startswith("arzte-fur-ubung-")

@@ -151,3 +151,13 @@ def test_a_project_without_template_says_what_to_do(member, project) -> None:
     assert reader.post("/reports/new", {"identifier": "A"}).status_code == 200
     page = owner.post("/templates/new", {"builtin": "pirads-paper"}).content.decode()
     assert _accept(owner, page).status_code == 302
+
+
+def test_text_of_a_file_with_an_error_stays_to_be_corrected(owner) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    file = SimpleUploadedFile("t.toml", b'id = "lung"\nversion = "1"\ntitle = "Lung\n')
+    page = owner.post("/templates/new", {"file": file, "note": "why"})
+    text = page.content.decode()
+    assert page.status_code == 422 and "at line 3" in text
+    assert "id = &quot;lung&quot;" in text and 'value="why"' in text, "nothing has to be typed again"

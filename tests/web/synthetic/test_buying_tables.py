@@ -192,3 +192,17 @@ def test_withdrawal_closes_everything_but_the_receipt_and_refunds_nothing(
     assert tara.post(f"/synthetic/{bought.key}/deleted").status_code == 302
     assert "Wrong template." not in tara.get("/").text
     assert owner.get(f"/synthetic/{bought.key}").status_code == 200
+
+
+def test_combinations_that_the_template_rules_out_are_in_no_row(study: Any, tara: Any) -> None:
+    from pydplib.web.synthetic.offers import Asked
+    from pydplib.web.synthetic.purchases import buy
+    from pydplib.web.synthetic.tables import columns_of, table_of
+
+    # A score is asked for unless there is a cancer without one.
+    asked = Asked(columns=("pca_no_pirads", "pirads"), epsilon=1.0, noise="laplace")
+    row = buy(study.project, tara.user, tara.place, asked)
+    rows = columns_of(table_of(row))
+    assert any(rows["pca_no_pirads"])
+    pairs = zip(rows["pca_no_pirads"], rows["pirads"], strict=True)
+    assert all(score is None for without, score in pairs if without is True)

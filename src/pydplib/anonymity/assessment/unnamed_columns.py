@@ -409,7 +409,7 @@ def row_numbers(column: ColumnCodes) -> Ints | None:
     """Return a column as whole numbers, one per row and each once; None if it is no such column.
 
     Examples:
-        >>> row_numbers(Coded("i", np.array([1, 0]), (0, 5))).tolist()
+        >>> row_numbers(ColumnCodes("i", np.array([1, 0]), (0, 5))).tolist()
         [5, 0]
     """
     if len(column.values) != len(column.codes) or None in column.values:

@@ -91,7 +91,10 @@ class CountNoise(Noise):
         return Noisy(values, low, high, np.full(shown.shape, margin), self.simultaneous(confidence), raw=shown)
 
     def found_rows(self, noisy: Noisy) -> tuple[float, float]:
-        """Return the sum of all cells and its standard deviation."""
+        """Return the sum of all cells and its standard deviation; of several tables, by what one person may add."""
+        if noisy.counts is not None:  # values are computed from these
+            spread = self.reach()[0] * math.sqrt(2 * max(noisy.counts.size, 1))
+            return float(noisy.counts.sum()) / self.rows, spread / self.rows
         counts = noisy.values if noisy.raw is None else noisy.raw
         return float(counts.sum()), self.reach()[0] * math.sqrt(2 * max(counts.size, 1))
 

@@ -399,7 +399,7 @@ class QuestionForm(forms.Form):
         for name in list(self.errors):
             if name in self.fields and not any(value.strip() for value in self.data.getlist(name)):
                 del self.errors[name]
-                self.gaps.append(str(self[name].label))
+                self.gaps.append(str(self[name].label).rstrip("?: "))
 
     # -- parts of the page -----------------------------------------------------------------------
 

@@ -295,7 +295,7 @@ def condition_words(condition: RowCondition, titles: Mapping[str, str]) -> str:
     """Return a condition as a reader's words.
 
     Examples:
-        >>> condition_words(Condition("age", "between", (60, 70)), {"age": "Age"})
+        >>> condition_words(RowCondition("age", "between", (60, 70)), {"age": "Age"})
         'Age is between 60 and 70'
     """
     if isinstance(condition, AnyOf):

@@ -17,23 +17,43 @@ from pydplib.web.analyses.public_receipts import is_key, is_paid, name_today, re
 from pydplib.web.analyses.signing import issuer_keys, keys_document
 from pydplib.web.people.permissions import public
 
+MOST_TEXT = 20_000
+"""Letters of a receipt."""
+
 
 class ReceiptForm(forms.Form):
     """A receipt to verify."""
 
+    file = forms.FileField(
+        required=False, label="The receipt's file", widget=forms.ClearableFileInput(attrs={"accept": ".json"})
+    )
     receipt = forms.CharField(
-        label="The receipt",
-        max_length=20_000,
+        required=False,
+        label="Or its text",
+        max_length=MOST_TEXT,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off"}),
         help_text="The whole text of the file, from the first brace to the last.",
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Take the text, or that of the file."""
+        values: dict[str, Any] = super().clean() or {}
+        file = values.get("file")
+        if file and not values.get("receipt"):
+            if file.size > MOST_TEXT:
+                self.add_error("file", "A receipt is a short text. Is this the right file?")
+            else:
+                values["receipt"] = file.read().decode("utf-8", "replace")
+        if not values.get("receipt") and not self.errors:
+            self.add_error("receipt", "Choose the file of a receipt, or paste its text.")
+        return values
 
 
 @public
 @require_http_methods(["GET", "HEAD", "POST"])
 def receipts(request: HttpRequest) -> HttpResponse:
     """Verify a pasted receipt by this server's keys; nothing of it is kept."""
-    form = ReceiptForm(request.POST or None)
+    form = ReceiptForm(request.POST or None, request.FILES or None)
     values: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pydplib.attack import AttackResult, ExactAnswers, SoundMode, Target, averaging, differencing, membership
+from pydplib.plot.attacks import EXACT_ANSWERS
 from pydplib.web.attacks.recipients import Given
 
 SEED = 20_260_101
 _KEPT = ("calls", "success_by_calls", "different_answers", "most_success", "difference_recovered", "attributes")
 """Details of a result that are stored: numbers about the attack, none about the data."""
-
-EXACT = "exact answers"
 
 Tell = Callable[[int, str], None]
 
@@ -32,7 +31,7 @@ def targets_for(given: Given, per_question: float | None) -> list[Target]:
 
 def words_of(target: Target) -> str:
     """Return what is attacked, for readers."""
-    return EXACT if target.epsilon is None else f"statistics with noise, ε {target.epsilon:.4g}"
+    return EXACT_ANSWERS if target.epsilon is None else f"statistics with noise, ε {target.epsilon:.4g}"
 
 
 def simulate(

@@ -9,6 +9,8 @@ from pydplib.web.attacks import views
 urlpatterns = [
     path("attacks", views.attacks, name="attacks"),
     path("attacks/start", views.attack_start, name="attack_start"),
+    path("attacks/assessment", views.assessment, name="assessment"),
+    path("attacks/assessment.pdf", views.assessment_pdf, name="assessment_pdf"),
     path("attacks/<str:key>", views.attack, name="attack"),
     path("attacks/<str:key>/progress", views.attack_progress, name="attack_progress"),
     path("attacks/<str:key>/run", views.attack_run, name="attack_run"),

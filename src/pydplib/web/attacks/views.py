@@ -9,7 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from pydplib.errors import MissingExtraError
 from pydplib.web.attacks import figures, runs
+from pydplib.web.attacks.assessment import assess, missing_part, to_pdf
 from pydplib.web.attacks.forms import StartForm
 from pydplib.web.attacks.launch import runs_of, start_run
 from pydplib.web.attacks.models import AttackRun
@@ -35,6 +37,38 @@ def attacks(request: HttpRequest) -> HttpResponse:
         "runs": runs_of(request.project),
     }
     return render(request, "attacks/overview.html", values)
+
+
+@door("read_log")
+@require_safe
+def assessment(request: Any) -> HttpResponse:
+    """Show what the impact assessment of the project says, and where to get it."""
+    made = assess(request.project)
+    values = {
+        "project": request.project,
+        "facts": made.facts,
+        "sha256": made.sha256,
+        "missing": missing_part(),
+        "breadcrumb": [("Attacks", f"/attacks?project={request.project.key}"), ("Impact assessment", "")],
+    }
+    return render(request, "attacks/assessment.html", values)
+
+
+@door("read_log")
+@require_safe
+def assessment_pdf(request: Any) -> HttpResponse:
+    """Hand out the impact assessment as PDF."""
+    made = assess(request.project)
+    try:
+        data = to_pdf(made, made_by=str(request.user))
+    except MissingExtraError as missing:
+        messages.error(request, str(missing))
+        return redirect(f"/attacks/assessment?project={request.project.key}")
+    record(request.user, "assessment.make", request.project.key, project=request.project, sha256=made.sha256)
+    response = HttpResponse(data, content_type="application/pdf")
+    name = f"impact-assessment-{request.project.key}-{made.facts['day']}.pdf"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 @door("read_log")

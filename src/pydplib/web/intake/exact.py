@@ -27,6 +27,7 @@ DEPARTMENT = "@department"
 """The filter by the department of a report, which is no column of a template."""
 
 _OTHER, _NONE = "other", "no value"
+_LONGEST_WORD = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,12 +239,9 @@ class Bars:
             ends = [column.write(edge) for edge in bins]
             labels = tuple(f"{low} to {high}" for low, high in pairwise(ends))
             return cls(name=name, column=column, labels=labels, edges=tuple(column.code(edge) for edge in bins))
-        values = column.listed
-        question = None if name == DEPARTMENT else template.question(name)
-        words = [column.write(value) if question is None else show_value(question, value) for value in values]
-        short = [column.write(value) if len(word) > 30 else word for value, word in zip(values, words, strict=True)]
-        places = {value: place for place, value in enumerate(values)}
-        return cls(name=name, column=column, labels=(*short, _OTHER), places=places)
+        places = {value: place for place, value in enumerate(column.listed)}
+        labels = (*value_words(template, name, column), _OTHER)
+        return cls(name=name, column=column, labels=labels, places=places)
 
     def place(self, row: Mapping[str, Any]) -> int:
         """Return the bar of a row; -1 if it has no value."""
@@ -261,7 +259,16 @@ class Bars:
         return _NONE if place < 0 else self.labels[place]
 
 
-def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, columns: Mapping[str, Column]) -> object:
+def value_words(template: Template, name: str, column: Column) -> list[str]:
+    """Return the listed values of a column as the form says them; the value itself where that is long."""
+    written = [column.write(value) for value in column.listed]
+    if name == DEPARTMENT:
+        return written
+    words = [show_value(template.question(name), value) for value in column.listed]
+    return [short if len(word) > _LONGEST_WORD else word for short, word in zip(written, words, strict=True)]
+
+
+def drawing(template: Template, found: ExactCounts, asked: ExactQuestion, columns: Mapping[str, Column]) -> Any:
     """Return the figure of counts, the heads of its table and the rows."""
     bars = Bars.of(template, asked.by, columns)
     title = bars.column.title or asked.by

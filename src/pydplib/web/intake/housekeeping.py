@@ -1,4 +1,4 @@
-"""What must happen by itself: old uploads go, snapshots come on their day, files that nobody knows go."""
+"""What must happen by itself: old uploads, ended memberships and stray files go, snapshots come on their day."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from pydplib.web.intake.models import ImportBatch, SnapshotSchedule
 from pydplib.web.intake.schedules import next_day
 from pydplib.web.intake.snapshots import make_snapshot, publish, remove_stray_files, said_before
 from pydplib.web.intake.table_files import remove_uploads
+from pydplib.web.projects.memberships import end_expired_memberships
 from pydplib.web.tables.models import TableUpload
 
 
 def tidy(today: dt.date | None = None) -> None:
     """Do all of it; the server calls this when it starts and every hour."""
     discard_old_imports()
+    end_expired_memberships()
     remove_uploads(TableUpload.objects.filter(made__lt=timezone.now() - uploads.KEPT))
     remove_stray_files()
     publish_scheduled(today or timezone.now().date())

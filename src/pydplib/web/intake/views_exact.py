@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from pydplib.capture import Template
 from pydplib.schema import Column
 from pydplib.web.auditlog.log import record
 from pydplib.web.intake.exact import (
@@ -25,6 +26,7 @@ from pydplib.web.intake.exact import (
     departments_of,
     drawing,
     exact_rows,
+    value_words,
     with_condition,
     without_condition,
     words_of,
@@ -59,7 +61,9 @@ def exact_view(request: HttpRequest) -> HttpResponse:
         "columns": [(name, column.title or name) for name, column in columns.items()],
         "more_filters": [(name, column.title or name) for name, column in columns.items() if name not in used],
         "is_full": len(used) >= MOST_FILTERS,
-        "filters": [_filter(place, each, columns[each.column]) for place, each in enumerate(asked.conditions)],
+        "filters": [
+            _filter(current.template, place, each, columns[each.column]) for place, each in enumerate(asked.conditions)
+        ],
         "found": found,
         "share": 100 * found.reports / found.all_reports if found.all_reports else 0,
         "drawn": drawing(current.template, found, asked, columns) if asked.by and found.series else None,
@@ -88,8 +92,9 @@ def _changed(sent: Any, before: ExactQuestion, columns: Mapping[str, Column]) ->
     return with_condition(asked, sent["add"]) if sent.get("add") in columns else asked
 
 
-def _filter(place: int, condition: Condition, column: Column) -> dict[str, object]:
+def _filter(template: Template, place: int, condition: Condition, column: Column) -> dict[str, Any]:
     """Return a filter for the page: its inputs are those of the column's kind."""
+    words = value_words(template, condition.column, column)
     return {
         "place": place,
         "condition": condition,
@@ -99,5 +104,8 @@ def _filter(place: int, condition: Condition, column: Column) -> dict[str, objec
         "is_ranged": column.is_ranged,
         "input": "date" if column.widget == "date" else "text",
         "facts": column.facts,
-        "choices": [(column.write(value), column.write(value) in condition.chosen) for value in column.choices],
+        "choices": [
+            (column.write(value), word, column.write(value) in condition.chosen)
+            for value, word in zip(column.choices, words, strict=True)
+        ],
     }

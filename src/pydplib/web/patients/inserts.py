@@ -47,7 +47,7 @@ def insert_many(
     quote = connection.ops.quote_name
 
     def columns(names: Sequence[str]) -> str:
-        return ", ".join(quote(model._meta.get_field(name).column) for name in names)  # type: ignore[union-attr]
+        return ", ".join(quote(str(model._meta.get_field(name).column)) for name in names)  # type: ignore[union-attr]
 
     head = f"INSERT INTO {quote(model._meta.db_table)} ({columns(fields)}) VALUES "  # noqa: S608 - our own models
     tail = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""

@@ -74,7 +74,7 @@ def invite(request: HttpRequest) -> HttpResponse:
             about_user = not organisation or str(problem) == accounts.UNUSABLE
             form.add_error("username" if about_user else "organisation", str(problem))
         else:
-            return _show_link(request, user, token, links.Purpose.WELCOME)
+            return show_link(request, user, token, links.Purpose.WELCOME)
     return render(request, "people/invite.html", {"form": form, "breadcrumb": _way("Invite")})
 
 
@@ -120,7 +120,7 @@ def reset_link(request: HttpRequest, subject: User) -> HttpResponse:
     """Make a link by which somebody chooses a new password."""
     fresh = not subject.has_usable_password()
     token = accounts.reset_link(request.user, subject)
-    return _show_link(request, subject, token, links.Purpose.WELCOME if fresh else links.Purpose.RESET)
+    return show_link(request, subject, token, links.Purpose.WELCOME if fresh else links.Purpose.RESET)
 
 
 @hospital_owner(recent=True)
@@ -150,7 +150,7 @@ def _way(here: str) -> list[tuple[str, str]]:
     return [("Hospital", "/hospital"), (here, "")]
 
 
-def _show_link(request: HttpRequest, user: User, token: str, purpose: str) -> HttpResponse:
+def show_link(request: HttpRequest, user: User, token: str, purpose: str) -> HttpResponse:
     """Show a link once; it is stored nowhere."""
     values = {
         "person": user,

@@ -8,7 +8,7 @@ from django import forms
 from django.utils import timezone
 
 from pydplib.capture import builtin, builtin_names
-from pydplib.policy import GROUP, ROLES
+from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES
 from pydplib.web.people.forms import check_username
 from pydplib.web.people.models import User
 from pydplib.web.projects.memberships import roles_for
@@ -26,7 +26,9 @@ def day_field(**options: object) -> forms.DateField:
 class ProjectForm(forms.Form):
     """What a project is for."""
 
-    name = forms.CharField(max_length=120, help_text="Short, as your colleagues call it: PI-RADS register.")
+    name = forms.CharField(
+        max_length=120, help_text="As your colleagues call it: PI-RADS register. At most 120 letters."
+    )
     purpose = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 3}),
         max_length=2000,
@@ -62,25 +64,64 @@ class NewProjectForm(ProjectForm):
 
 
 class AddMemberForm(forms.Form):
-    """Somebody new: a colleague from the list, or a partner by exact user name."""
+    """Somebody new: a colleague from the list, or a partner with organisation, role, budget and last day."""
 
     colleague = forms.ChoiceField(required=False, label="From your hospital")
+    organisation = forms.CharField(
+        required=False,
+        max_length=120,
+        label="From elsewhere: organisation",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
     partner = forms.CharField(
         required=False,
         max_length=80,
-        label="From elsewhere: exact user name",
+        label="User name",
         validators=[check_username],
-        help_text="Ask your partner for it once they have an account: a user of this name who is made later is not "
-        "invited. They find an invitation on their home page and join when they accept. Until then you "
-        "see only what you typed here.",
+        help_text="Exactly as your partner signs in. They find an invitation on their home page and join when they "
+        "accept. Until then you see only what you typed here. A user of this name who is made later is not invited.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+    makes_account = forms.BooleanField(
+        required=False,
+        label="They have no account yet: make the organisation and this user",
+        help_text="You get a link that works once, to pass on. For those who manage your hospital.",
+    )
+    role = forms.ChoiceField(
+        required=False,
+        label="As",
+        widget=forms.RadioSelect,
+        initial=NEW_MEMBER,
+        choices=[(name, f"{ROLES[name].title}: {ROLES[name].description}") for name in PARTNER_ROLES[::-1]],
+    )
+    budget = forms.FloatField(
+        required=False,
+        min_value=0.001,
+        max_value=1000,
+        label="Budget (epsilon in total)",
+        widget=forms.TextInput(attrs={"class": "short", "inputmode": "decimal", "autocomplete": "off"}),
+    )
+    until = day_field(required=False, label="Until", help_text="The last day of the membership. Empty: no end.")
+    reason = forms.CharField(
+        required=False,
+        max_length=400,
+        help_text="For the other owners, where a second one must agree: a role with a larger budget for an "
+        "organisation that has spent some already.",
+    )
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: Any, project: Project, can_make_accounts: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not can_make_accounts:
+            del self.fields["makes_account"]
+        most = {row.audience: row.budget for row in project.rules.filter(audience__in=PARTNER_ROLES)}
+        known = [f"{ROLES[name].title.lower()} {most[name]:g}" for name in PARTNER_ROLES if most.get(name)]
+        self.fields["budget"].help_text = (
+            f"Empty: what the policy gives the role ({', '.join(known) or 'no limit'}). A smaller one becomes a row of "
+            "the policy; a larger one takes two owners, under Requests."
+        )
         people = (
             User.objects.filter(hospital=project.hospital, is_active=True)
-            .exclude(memberships__project=project)
+            .exclude(pk__in=project.members.values("user"))
             .order_by("full_name", "username")
         )
         self.fields["colleague"].choices = [
@@ -98,6 +139,12 @@ class AddMemberForm(forms.Form):
         if len(chosen) != 1 and not self.errors:
             raise forms.ValidationError("Choose a colleague or write a partner's user name: one of the two.")
         values["username"] = chosen[0] if chosen else ""
+        values["role"] = values.get("role") or NEW_MEMBER
+        if values.get("makes_account") and not values.get("organisation"):
+            self.add_error("organisation", "Name the organisation that is made for your partner.")
+        for name in ("organisation", "budget", "until"):
+            if values.get("colleague") and values.get(name):
+                self.add_error(name, "This is for partners from elsewhere. Change colleagues on their own page.")
         return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +11,11 @@ from django.utils import timezone
 
 from pydplib.errors import ParameterError, PolicyError
 from pydplib.policy import GROUP, NEW_MEMBER, PARTNER_ROLES, ROLES, check_edit_rights, parse_role
+from pydplib.web.auditlog.log import recorded
 from pydplib.web.people.models import User
 from pydplib.web.projects.allowances import Raise, Seat, raise_by
 from pydplib.web.projects.changes import ProjectChange, changing, tell_hospital
 from pydplib.web.projects.models import AccessRequest, Approval, Member, Project
-
-"""What somebody of another hospital or company can be: roles that see statistics alone."""
 
 
 def can_have_role(project: Project, user: User, role: str) -> bool:
@@ -80,11 +80,12 @@ def colleague(project: Project, username: str) -> User | None:
     return found.first()
 
 
-def start_membership(project: Project, user: User) -> Member:
+def start_membership(project: Project, user: Any, *, until: dt.date | None = None) -> Member:
     """Give somebody the first place in a project that is locked: third party, and no more than the organisation has.
 
     Where colleagues of an organisation are held to a group's smaller budget, the new one is put into the same groups.
     """
+    Member.all_objects.filter(project=project, user=user).exclude(Member.is_current()).delete()
     groups: list[str] = []
     if raise_by(project, user, seat=Seat(NEW_MEMBER, ())) is not None:
         others = Member.objects.filter(project=project, user__hospital=user.hospital_id)
@@ -99,7 +100,7 @@ def start_membership(project: Project, user: User) -> Member:
                 "of the project propose it under Requests first."
             )
         groups = fitting[0]
-    return Member.objects.create(project=project, user=user, role=NEW_MEMBER, groups=groups)
+    return Member.objects.create(project=project, user=user, role=NEW_MEMBER, groups=groups, until=until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def change_member(
             check_have_role(change.project, subject.user, after["role"])
         more = raise_by(change.project, subject.user, seat=Seat(after["role"], tuple(groups))) if changed else None
         if more is not None:
-            return MemberChange([], _propose(change, actor, subject, before, after, more, reason))
+            return MemberChange([], propose_rights(change, actor, subject, before, after, more, reason))
         apply_rights(change, subject, after)
     return MemberChange(changed)
 
@@ -170,7 +171,7 @@ def apply_rights(change: ProjectChange, subject: Member, after: dict[str, Any], 
         )
 
 
-def _propose(
+def propose_rights(
     change: ProjectChange,
     actor: User,
     subject: Member,
@@ -234,6 +235,18 @@ def leave_project(user: User, project: Project) -> None:
     with changing(user, project) as change:
         subject = Member.objects.select_related("user__hospital").get(project=change.project, user=user)
         _end_membership(change, subject, "member.leave", because="the member left")
+
+
+def end_expired_memberships() -> int:
+    """Take away the places whose last day is over; returns how many. They opened nothing since that day."""
+    ended = 0
+    for member in Member.all_objects.exclude(Member.is_current()).select_related("project__hospital", "user__hospital"):
+        with recorded("system", project=member.project) as log:
+            project = Project.objects.select_for_update().get(pk=member.project_id)
+            change = ProjectChange(project, "owner", log)
+            _end_membership(change, member, "member.expire", because="the membership ended")
+            ended += 1
+    return ended
 
 
 def _end_membership(change: ProjectChange, subject: Member, action: str, *, because: str) -> None:

@@ -21,8 +21,8 @@ ROLE_CHOICES = [(role.name, role.title) for role in ROLES.values()]
 
 
 def project_key(name: str) -> str:
-    """Return a readable key that cannot be guessed: ``pirads-4f2a91``."""
-    return f"{slugify(name)[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
+    """Return a readable key that cannot be guessed: ``pirads-4f2a91``, or ``grosses-register-...`` with an ß."""
+    return f"{slugify(name.casefold())[:24].strip('-') or 'project'}-{secrets.token_hex(3)}"
 
 
 class Project(models.Model):
@@ -75,6 +75,14 @@ class Project(models.Model):
         return float(own) if own is not None else row.budget or self.data_set_budget
 
 
+class CurrentMembers(models.Manager["Member"]):
+    """All places but those whose last day is over: nobody finds these, so they open nothing."""
+
+    def get_queryset(self) -> models.QuerySet[Member]:
+        """Leave out what has ended."""
+        return super().get_queryset().filter(Member.is_current())
+
+
 class Member(models.Model):
     """Somebody's place in a project. Deleting the row takes the rights away at the next request."""
 
@@ -86,6 +94,10 @@ class Member(models.Model):
     groups = models.JSONField(default=list, blank=True)  # names for policy rows such as "group:acme"
     since = models.DateTimeField(default=timezone.now, editable=False)
     role_since = models.DateTimeField(default=timezone.now)  # who became an owner later has no say in older requests
+    until = models.DateField(null=True, blank=True)  # the last day; housekeeping takes the row away after it
+
+    objects = CurrentMembers()
+    all_objects = models.Manager()
 
     preview = False
     """Whether an owner looks through another role's eyes; see ``as_role``."""
@@ -93,6 +105,12 @@ class Member(models.Model):
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["project", "user"], name="one_place_per_project")]
         ordering = ("role", "user__username")
+
+    @staticmethod
+    def is_current(path: str = "") -> models.Q:
+        """Return the condition that a place has not ended, for a query that reaches it by ``path``."""
+        today = timezone.localdate()
+        return models.Q(**{f"{path}until__isnull": True}) | models.Q(**{f"{path}until__gte": today})
 
     def can(self, power: Power) -> bool:
         """Return whether the role has the power."""
@@ -126,6 +144,12 @@ class Invitation(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="invitations_made")
     typed = models.CharField(max_length=80)  # the user name as the owner wrote it
+    organisation = models.CharField(max_length=120, blank=True)  # as the owner wrote it, for the owner's list alone
+    # What is given on acceptance; a role that raises what the organisation has becomes a proposal instead.
+    role = models.CharField(max_length=40, choices=ROLE_CHOICES, default=NEW_MEMBER)
+    group = models.CharField(max_length=40, blank=True)  # the policy's row that holds the budget of this invitation
+    until = models.DateField(null=True, blank=True)
+    reason = models.CharField(max_length=400, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     made = models.DateTimeField(default=timezone.now, editable=False)
     decided = models.DateTimeField(null=True)

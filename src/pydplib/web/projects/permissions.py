@@ -79,7 +79,7 @@ def current_project(request: HttpRequest) -> Any:
 def projects_of(user: User) -> Any:
     """Return the projects in which a user has a place; their own hospital first: others cannot push in front."""
     home = Case(When(hospital=user.hospital_id, then=Value(0)), default=Value(1), output_field=IntegerField())
-    return Project.objects.filter(members__user=user).order_by(home, "name", "id")
+    return Project.objects.filter(Member.is_current("members__"), members__user=user).order_by(home, "name", "id")
 
 
 def member_in(request: HttpRequest, project: Project) -> Member | None:

@@ -5,16 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pydplib.errors import ParameterError
 from pydplib.policy import can_edit_rights, check_edit_rights
+from pydplib.web.people.accounts import invite_partner
+from pydplib.web.people.links import Purpose
 from pydplib.web.people.permissions import signed_in
+from pydplib.web.people.views_hospital import show_link
 from pydplib.web.projects.changes import noting_refusals
 from pydplib.web.projects.forms import AddMemberForm, MemberForm
-from pydplib.web.projects.invitations import accept, decline, find_for, invite, waiting, withdraw_invitation
+from pydplib.web.projects.invitations import (
+    InvitationTerms,
+    accept,
+    decline,
+    find_for,
+    invite,
+    waiting,
+    withdraw_invitation,
+)
 from pydplib.web.projects.memberships import (
     add_member,
     change_member,
@@ -55,13 +67,18 @@ def members(request: HttpRequest) -> HttpResponse:
 def new_member(request: HttpRequest) -> HttpResponse:
     """Add a colleague, as third party like everybody new; or invite somebody of another organisation."""
     project = request.project
-    form = AddMemberForm(request.POST or None, project=project)
+    form = AddMemberForm(request.POST or None, project=project, can_make_accounts=request.user.is_hospital_owner)
     if request.method == "POST" and form.is_valid():
-        name = form.cleaned_data["username"]
+        said, name = form.cleaned_data, form.cleaned_data["username"]
+        terms = InvitationTerms(
+            **{each: said.get(each) for each in ("organisation", "role", "budget", "until", "reason")}
+        )
         try:
             with noting_refusals(request):
+                if said.get("makes_account"):
+                    return _make_and_invite(request, project, name, terms)
                 if colleague(project, name) is None:
-                    invite(request.user, project, name)
+                    invite(request.user, project, name, terms)
                     messages.success(request, INVITED)
                     return redirect("members", key=project.key)
                 member = add_member(request.user, project, name)
@@ -72,6 +89,14 @@ def new_member(request: HttpRequest) -> HttpResponse:
             return redirect("member", key=member.key)
     values = {"form": form, "project": project, "breadcrumb": _way(project, "Add")}
     return render(request, "projects/member_new.html", values, status=422 if form.is_bound else 200)
+
+
+def _make_and_invite(request: HttpRequest, project: Project, name: str, terms: InvitationTerms) -> HttpResponse:
+    """Make an organisation and its first user, invite them, and show the link by which they come in; all or nothing."""
+    with transaction.atomic():
+        user, token = invite_partner(request.user, terms.organisation, name, "")
+        invite(request.user, project, user.username, terms)
+    return show_link(request, user, token, Purpose.WELCOME)
 
 
 @door("edit_policy", of=Member, recent=True)
@@ -134,7 +159,7 @@ def invitation_accept(request: HttpRequest, key: str) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     member = accept(request.user, found)
-    messages.success(request, f"You are a member of {member.project.name} now, as third party.")
+    messages.success(request, f"You are a member of {member.project.name} now, as {member.get_role_display().lower()}.")
     return redirect("project", key=member.project.key)
 
 

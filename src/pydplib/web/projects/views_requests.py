@@ -32,7 +32,7 @@ from pydplib.web.projects.requests import (
     withdraw,
 )
 from pydplib.web.projects.tabs import project_tabs
-from pydplib.web.projects.words import request_words
+from pydplib.web.projects.words import request_meaning, request_words
 
 _BADGES = {"withdrawn": "cancelled"}  # the design's "withdrawn" is a patient's consent
 
@@ -186,6 +186,7 @@ def _entry(item: AccessRequest, titles: dict[str, str]) -> dict[str, object]:
     return {
         "item": item,
         "words": request_words(item, titles),
+        "meaning": request_meaning(item),
         "badge": _BADGES.get(item.state, item.state),
         "agreed": sum(word.agrees for word in item.approvals.all()),
     }

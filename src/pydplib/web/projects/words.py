@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
 
+from pydplib.attack.bounds import most_success
 from pydplib.policy import ALL, ANY, GROUP, LABEL_WORDS, ROLES, PolicyRule
 
 DASHBOARD = "dashboard:"
@@ -51,13 +54,14 @@ def audience_words(audience: str) -> str:
 def row_words(rule: PolicyRule, titles: Mapping[str, str]) -> RowWords:
     """Return a row in words; ``titles`` names the fields."""
     asks = rule.label != "public"
+    limits = asks or rule.budget is not None
     return RowWords(
         who=audience_words(rule.audience),
         gets=LABEL_WORDS[rule.label].capitalize(),
         fields=_names(rule.fields, titles) if asks else "None",
         filters=_names(rule.filters, titles) if asks else "None",
         per_question=_number(rule.epsilon_per_question, "a question", "Any question") if asks else "–",
-        budget=_number(rule.budget, "in total", "No limit in total") if asks else "",
+        budget=_number(rule.budget, "in total", "No limit in total") if limits else "",
         until="No end" if rule.expires is None else f"Until {rule.expires:%-d %B %Y}",
         purpose="Any purpose" if rule.purpose == ANY else f"For: {rule.purpose}",
         paper_mode="Paper mode allowed" if rule.paper_mode else "No paper mode",
@@ -83,6 +87,36 @@ def request_words(request: HttpRequest, titles: Mapping[str, str]) -> str:
     parts += [f"out of group {name}" for name in sorted(before - after)]
     parts += [f"into group {name}" for name in sorted(after - before)]
     return f"{who}: {', '.join(parts)}"
+
+
+def raise_meaning(before: float, after: float) -> str:
+    """Return what a larger budget means for a person in the data, rounded up.
+
+    Examples:
+        >>> raise_meaning(2, 3).split(": ")[1]
+        'at most 88.1 % today, at most 95.3 % then. A coin is right in 50 %.'
+    """
+
+    def most(epsilon: float) -> str:
+        tenths = math.ceil(1000 * most_success(epsilon) - 1e-9)
+        return f"at most {tenths / 10:g} %" if tenths < 1000 else "more than 99.9 %"
+
+    return (
+        "How often the best guess whether a person is in the data can be right, whatever else somebody knows: "
+        f"{most(before)} today, {most(after)} then. A coin is right in 50 %."
+    )
+
+
+def request_meaning(request: Any) -> str:
+    """Return what a request means for the people in the data, if it raises a budget; else nothing."""
+    asked, project = request.asked, request.project
+    if request.kind == "budget":
+        return raise_meaning(asked["from"], asked["budget"])
+    if request.kind != "role":
+        return ""
+    budgets = {row.audience: row.budget for row in project.rules.all()}
+    before, after = (budgets.get(asked[name]) for name in ("from", "role"))
+    return raise_meaning(before, after) if before and after and after > before else ""
 
 
 def plain(reason: str) -> str:

@@ -72,6 +72,16 @@ class TemplateUploadForm(forms.Form):
             raise forms.ValidationError(f"A template has at most {MOST_BYTES // 1000} kB. Is this the right file?")
         return values
 
+    def with_text_of_file(self) -> TemplateUploadForm:
+        """Return the form with the text of an uploaded file, which a browser would not send again, to be corrected."""
+        file = self.cleaned_data.get("file")
+        if not file:
+            return self
+        file.seek(0)
+        filled = TemplateUploadForm({**self.data.dict(), "text": file.read().decode("utf-8", "replace"), "builtin": ""})
+        filled.is_valid()
+        return filled
+
     def data_of_template(self) -> bytes:
         """Return what was given, as a file."""
         values = self.cleaned_data
@@ -171,7 +181,8 @@ def template_new(request: HttpRequest) -> HttpResponse:
         try:
             upload = read_upload(form.data_of_template(), version=form.cleaned_data["version"], current=compared)
         except TemplateError as error:
-            form.add_error(None, str(error))
+            values["form"] = form.with_text_of_file()
+            values["form"].add_error(None, str(error))
         else:
             return render(request, "reporting/template_preview.html", values | _preview(upload, form))
     return render(request, "reporting/template_new.html", values, status=422 if form.is_bound else 200)

@@ -2,6 +2,18 @@
 (() => {
   "use strict";
 
+  // By the copy event: what is written to the clipboard in another way loses its rules and columns.
+  const put = (parts) => {
+    const give = (event) => {
+      Object.entries(parts).forEach(([type, text]) => event.clipboardData.setData(type, text));
+      event.preventDefault();
+    };
+    document.addEventListener("copy", give, { once: true });
+    const done = document.execCommand("copy");
+    document.removeEventListener("copy", give);
+    return done;
+  };
+
   const copy = async (button) => {
     const place = button.dataset.copyHtml;
     const status = button.parentElement.querySelector("[data-copy-status]");
@@ -10,8 +22,7 @@
       if (!answer.ok) throw new Error("refused");
       const html = await answer.text();
       const parts = { "text/html": html, "text/plain": document.querySelector("table.printed").innerText };
-      const blobs = Object.fromEntries(Object.entries(parts).map(([type, text]) => [type, new Blob([text], { type })]));
-      await navigator.clipboard.write([new ClipboardItem(blobs)]);
+      if (!put(parts)) throw new Error("not allowed");
       status.textContent = "Copied. Paste it into your document.";
     } catch {
       window.location.assign(place);
